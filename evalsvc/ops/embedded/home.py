@@ -1,0 +1,108 @@
+"""Where this installation keeps its data, and the secrets made there once."""
+
+import base64
+import contextlib
+import hashlib
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ROOT_HOMES = Path("/var/lib/evalsvc")
+SECRETS_FILE = "secrets.env"
+PRIVATE_FILE = 0o600
+
+
+def running_as_root() -> bool:
+    return os.geteuid() == 0
+
+
+def evalsvc_home(checkout: Path) -> Path:
+    """The folder of this checkout's data: ``EVALSVC_HOME``, or ``.evalsvc`` beside the code.
+
+    For root it lies in ``/var/lib/evalsvc``: PostgreSQL then runs as ``nobody``, who cannot enter every checkout.
+    """
+    configured = os.environ.get("EVALSVC_HOME")
+    if configured:
+        return Path(configured).expanduser().absolute()
+    if not running_as_root():
+        return checkout.resolve() / ".evalsvc"
+    return ROOT_HOMES / hashlib.sha256(os.fsencode(checkout.resolve())).hexdigest()[:12]
+
+
+def prepare_home(home: Path) -> Path:
+    """Make the folder, closed to others but for the passage that another user's PostgreSQL needs under root."""
+    passage = 0o711 if running_as_root() else 0o700
+    if home.parent == ROOT_HOMES:
+        ROOT_HOMES.mkdir(mode=0o755, parents=True, exist_ok=True)
+        ROOT_HOMES.chmod(0o711)
+    home.mkdir(parents=True, exist_ok=True)
+    home.chmod(passage)
+    for name in ("logs", "run"):
+        (home / name).mkdir(mode=0o700, exist_ok=True)
+    return home
+
+
+def _token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def _fernet_key() -> str:
+    return base64.urlsafe_b64encode(os.urandom(32)).decode()
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "SECRET_KEY": _token,
+    "KEY_PEPPER": _token,
+    "ENCRYPTION_KEYS": _fernet_key,
+    "POSTGRES_PASSWORD": _token,
+    "DATABASE_OWNER_PASSWORD": _token,
+    "DATABASE_APP_PASSWORD": _token,
+    "DATABASE_SYSTEM_PASSWORD": _token,
+}
+
+
+def load_secrets(home: Path) -> dict[str, str]:
+    """The secrets of this home, made at the first call. Two processes that start together get the same ones."""
+    path = prepare_home(home) / SECRETS_FILE
+    if not path.exists():
+        _create(path, {name: make() for name, make in MAKERS.items()})
+    values = read_env_file(path)
+    missing = {name: make() for name, make in MAKERS.items() if name not in values}
+    if missing:
+        values |= missing
+        write_env_file(path, values)
+    return values
+
+
+def _create(path: Path, values: Mapping[str, str]) -> None:
+    draft = _draft(path, values)
+    try:
+        # A link fails where a rename would replace the secrets that another process has just made.
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink()
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """Parse ``NAME=value`` lines; ``#`` starts a comment line."""
+    lines = (line.strip() for line in path.read_text().splitlines())
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: value.strip("'\"") for name, _, value in pairs}
+
+
+def write_env_file(path: Path, values: Mapping[str, str]) -> None:
+    """Replace the file in one step, readable by its owner only."""
+    _draft(path, values).replace(path)
+
+
+def _draft(path: Path, values: Mapping[str, str]) -> Path:
+    text = "".join(f"{name}={value}\n" for name, value in values.items())
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mkstemp opens with mode 0600
+    with os.fdopen(handle, "w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return Path(name)

@@ -1,0 +1,197 @@
+"""The database and its three roles: an owner for migrations, and two that row-level security binds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+DEFAULT_DATABASE = "evalsvc"
+# Databases that belong to the server: ours gets its own name beside them.
+MAINTENANCE_DATABASES = {"", "postgres", "template0", "template1", "defaultdb"}
+PASSWORDS = {
+    "owner": "DATABASE_OWNER_PASSWORD",
+    "app": "DATABASE_APP_PASSWORD",
+    "system": "DATABASE_SYSTEM_PASSWORD",
+}
+
+
+class RolesRefused(Exception):
+    """The server does not let this role make what is needed; the message holds the SQL for its administrator."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    owner: str
+    app: str
+    system: str
+
+    @classmethod
+    def named(cls, prefix: str) -> "Roles":
+        return cls(f"{prefix}_owner", f"{prefix}_app", f"{prefix}_system")
+
+
+@dataclass(frozen=True)
+class DatabaseUrls:
+    app: str
+    owner: str
+    system: str
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "DATABASE_URL": self.app,
+            "DATABASE_MIGRATION_URL": self.owner,
+            "DATABASE_SYSTEM_URL": self.system,
+        }
+
+
+def ensure_roles(
+    admin_url: str, passwords: Mapping[str, str], *, prefix: str | None = None, reset_passwords: bool = False
+) -> DatabaseUrls:
+    """Create the database, its roles and their rights where missing; return the URL of each role.
+
+    The database is the one that `admin_url` names, or ``evalsvc`` when it names a maintenance database. Roles belong to
+    the whole server and are therefore named after the database: ``evalsvc_owner``, ``evalsvc_app``, ``evalsvc_system``;
+    another `prefix` gives several databases the same roles.
+    With `reset_passwords` existing roles get the given passwords; without, other ones there are refused.
+    """
+    database = database_name(admin_url)
+    roles = Roles.named(prefix or database)
+    logins = ((roles.owner, "owner"), (roles.app, "app"), (roles.system, "system"))
+    try:
+        with psycopg.connect(_maintenance_url(admin_url), autocommit=True, connect_timeout=10) as connection:
+            for role, kind in logins:
+                _ensure_role(connection, role, passwords[PASSWORDS[kind]], reset_passwords)
+            _ensure_database(connection, database, roles.owner)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise RolesRefused(f"{str(error).strip()}\n{remedy(database, roles)}") from error
+    urls = DatabaseUrls(**{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in logins})
+    _grant(urls.owner, database, roles)
+    _refuse_powerful(urls.app, roles)
+    return urls
+
+
+def database_name(url: str) -> str:
+    name = urlsplit(url).path.lstrip("/")
+    return DEFAULT_DATABASE if name in MAINTENANCE_DATABASES else name
+
+
+def may_create_roles(url: str) -> bool:
+    """Whether the role in this URL can make the three roles itself."""
+    with psycopg.connect(_maintenance_url(url), connect_timeout=10) as connection:
+        row = connection.execute(
+            "SELECT rolsuper OR (rolcreaterole AND rolcreatedb) FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+    return bool(row and row[0])
+
+
+def remedy(database: str, roles: Roles | None = None) -> str:
+    """The SQL that an administrator runs once, when the service may not."""
+    roles = roles or Roles.named(database)
+    return f"""Let an administrator run this once, with passwords of your own:
+  CREATE ROLE {roles.owner} LOGIN PASSWORD '...';
+  CREATE ROLE {roles.app} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
+  CREATE ROLE {roles.system} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
+  CREATE DATABASE {database} OWNER {roles.owner};
+  \\connect {database} {roles.owner}
+{grants(database, roles)}
+then set DATABASE_URL ({roles.app}), DATABASE_MIGRATION_URL ({roles.owner}) and DATABASE_SYSTEM_URL ({roles.system})."""
+
+
+def grants(database: str, roles: Roles) -> str:
+    """Rights for whatever the owner makes, now and later. Run as the owner."""
+    both = f"{_quoted(roles.app)}, {_quoted(roles.system)}"
+    default = f"  ALTER DEFAULT PRIVILEGES FOR ROLE {_quoted(roles.owner)}"
+    statements = [
+        f"  REVOKE ALL ON DATABASE {_quoted(database)} FROM PUBLIC;",
+        f"  GRANT CONNECT, TEMPORARY ON DATABASE {_quoted(database)} TO {both};",
+        "  REVOKE CREATE ON SCHEMA public FROM PUBLIC;",
+        f"  GRANT USAGE ON SCHEMA public TO {both};",
+        f"{default} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {both};",
+        f"{default} IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {both};",
+        f"{default} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;",
+        f"{default} IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO {both};",
+    ]
+    return "\n".join(statements)
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _ensure_role(connection: psycopg.Connection, role: str, password: str, reset_password: bool) -> None:
+    exists = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone()
+    if exists and not reset_password:
+        return
+    # Hashed here, so that the password is in no log of the server.
+    verifier = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
+    # ALTER may not name SUPERUSER or BYPASSRLS, not even to refuse them, unless a superuser says it.
+    verb = "ALTER ROLE {} LOGIN PASSWORD {}" if exists else "CREATE ROLE {} LOGIN PASSWORD {}"
+    connection.execute(sql.SQL(verb).format(sql.Identifier(role), sql.Literal(verifier)))
+
+
+def _ensure_database(connection: psycopg.Connection, database: str, owner: str) -> None:
+    row = connection.execute(
+        "SELECT pg_get_userbyid(datdba) = %s FROM pg_database WHERE datname = %s", [owner, database]
+    ).fetchone()
+    if row and row[0]:
+        return
+    # Without superuser one gives things only to a role that one belongs to.
+    if not _is_superuser(connection):
+        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(owner)))
+    statement = "ALTER DATABASE {} OWNER TO {}" if row else "CREATE DATABASE {} OWNER {}"
+    connection.execute(sql.SQL(statement).format(sql.Identifier(database), sql.Identifier(owner)))
+
+
+def _is_superuser(connection: psycopg.Connection) -> bool:
+    row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    return bool(row and row[0])
+
+
+def _grant(owner_url: str, database: str, roles: Roles) -> None:
+    try:
+        with psycopg.connect(owner_url, connect_timeout=10) as connection:
+            connection.execute(grants(database, roles).encode())
+    except psycopg.OperationalError as error:
+        raise RolesRefused(
+            f"Role {roles.owner} exists on the server, but not with the password of this EVALSVC_HOME "
+            f"({str(error).strip()}). Set DATABASE_URL, DATABASE_MIGRATION_URL and DATABASE_SYSTEM_URL to the three "
+            "roles with their passwords, or name another database in DATABASE_URL."
+        ) from error
+
+
+def _refuse_powerful(app_url: str, roles: Roles) -> None:
+    """A role that row-level security does not bind would leave one wall between tenants."""
+    with psycopg.connect(app_url, connect_timeout=10) as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s) AND (rolsuper OR rolbypassrls)",
+            [[roles.app, roles.system]],
+        ).fetchone()
+    if row and row[0]:
+        raise RolesRefused(f"{roles.app} or {roles.system} is a superuser or has BYPASSRLS: take that away first.")
+
+
+def _maintenance_url(url: str) -> str:
+    """The same server, connected to a database that exists before ours does."""
+    return url if _database_exists(url) else urlunsplit(urlsplit(url)._replace(path="/postgres"))
+
+
+def _database_exists(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=10).close()
+    except psycopg.OperationalError as error:
+        # libpq gives no SQLSTATE for a refused connection, and the server may speak any language: look for the name.
+        if f'"{urlsplit(url).path.lstrip("/")}"' in str(error) and "FATAL" in str(error):
+            return False
+        raise
+    return True
+
+
+def _role_url(admin_url: str, role: str, password: str) -> str:
+    """`admin_url` with the role, its password and the database exchanged, and everything else kept."""
+    parts = urlsplit(admin_url)
+    address = parts.netloc.rpartition("@")[2]
+    login = f"{quote(role)}:{quote(password, safe='')}"
+    return urlunsplit(parts._replace(netloc=f"{login}@{address}", path=f"/{quote(database_name(admin_url))}"))

@@ -1,0 +1,116 @@
+"""Start one process, and end it with everything it started."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+LAUNCHER = Path(__file__).with_name("launch.py")
+
+_spawner: ThreadPoolExecutor | None = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """How to run a program in the foreground; ``env`` is its whole environment."""
+
+    argv: list[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    cwd: Path | None = None
+    # What the kernel sends when the process that started it dies. Linux only.
+    death_signal: signal.Signals = signal.SIGKILL
+
+
+def spawn(command: Command, log: Path) -> subprocess.Popen[bytes]:
+    """Start the program in a session of its own, its output appended to `log`."""
+    if threading.current_thread() is threading.main_thread():
+        return _spawn(command, log)
+    # "Dies with its parent" means the thread that forked: a short-lived one would take the server with it.
+    global _spawner
+    _spawner = _spawner or ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")
+    return _spawner.submit(_spawn, command, log).result()
+
+
+def _spawn(command: Command, log: Path) -> subprocess.Popen[bytes]:
+    launcher = [sys.executable, "-I", "-S", str(LAUNCHER)]
+    terms = [str(os.getpid()), str(int(command.death_signal)), command.user or "-"]
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [*launcher, *terms, *command.argv],
+            env=dict(command.env),
+            cwd=command.cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    try:
+        return list(psutil.Process(pid).children(recursive=True))
+    except psutil.NoSuchProcess:
+        return []
+
+
+def kill_all(processes: Iterable[psutil.Process], *, timeout: float = 10) -> None:
+    """SIGKILL these processes and wait until they are gone."""
+    listed = list(processes)
+    for process in listed:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    deadline = time.monotonic() + timeout
+    while any(map(is_alive, listed)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """False for a zombie too: it holds nothing any more, and only its parent can take it away."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL a process first, so that it starts nothing new, then all it had started."""
+    below = descendants(process.pid)
+    process.kill()
+    process.wait()
+    kill_all(below)
+
+
+def stop_tree(process: subprocess.Popen[bytes], stop_signal: signal.Signals, timeout: float) -> bool:
+    """Ask a process to stop; after `timeout` seconds kill it. True when it stopped by itself."""
+    below = descendants(process.pid)
+    if process.poll() is None:
+        process.send_signal(stop_signal)
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        kill_tree(process)
+        return False
+    finally:
+        kill_all(below)
+    return True
+
+
+def tail(log: Path, lines: int = 15) -> str:
+    """The last lines of a log, for an error message."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - 16_384))
+            text = stream.read().decode(errors="replace")
+    except OSError:
+        return "(no log)"
+    return "\n".join(text.splitlines()[-lines:])
