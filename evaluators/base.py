@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-JSONValue: TypeAlias = "str | int | float | bool | None | list[JSONValue] | dict[str, JSONValue]"
+JSONValue: TypeAlias = "str | int | float | bool | list[JSONValue] | dict[str, JSONValue] | None"
 Settings: TypeAlias = Mapping[str, JSONValue]
 Span: TypeAlias = tuple[int, int]
 
@@ -80,13 +80,25 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorSpec:
-    """A dated, runnable member of a family: `toxicity-2026-11-01`, alias `toxicity`."""
+    """A dated, runnable member of a family: `toxicity-2026-11-01`, alias `toxicity`.
+
+    `settings` are what the id itself promises (a mode, a model); no profile may name them. See `effective_settings`.
+    """
 
     id: str
     name: str
     description: str
     aliases: tuple[str, ...] = ()
     default_profile: str | None = None
+    settings: Settings = field(default_factory=dict)
+
+
+def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[str, JSONValue]:
+    """Merge what the evaluator's id promises with the profile's settings: what `Family.score` takes.
+
+    Only the profile's own settings go to `Family.check_settings`.
+    """
+    return {**spec.settings, **profile_settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +154,15 @@ class Family(ABC):
 
     @abstractmethod
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score a sample that has every required field, under settings that passed `check_settings`.
+        """Score a sample that has every required field.
 
+        `settings` are `effective_settings(spec, profile_settings)`, the profile's having passed `check_settings`.
         Raises CannotScore for what a retry cannot mend. Any other exception is a bug and becomes `status: error`.
         """
 
     def warm_up(self) -> None:
         """Load what the first score would load, so that a worker pays before it takes work."""
+        return
 
     def missing_fields(self, sample: Sample) -> list[Field]:
         """List required fields that the sample lacks."""

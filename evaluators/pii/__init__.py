@@ -1,0 +1,1 @@
+"""Finding personal data in text: shapes that a validator confirms."""

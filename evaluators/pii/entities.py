@@ -1,0 +1,66 @@
+"""What a recogniser finds, and the text it reads."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Entity(StrEnum):
+    """Kinds of personal data that this package knows."""
+
+    EMAIL = "EMAIL"
+    PHONE = "PHONE"
+    CREDIT_CARD = "CREDIT_CARD"
+    IBAN = "IBAN"
+    US_SSN = "US_SSN"
+    US_PASSPORT = "US_PASSPORT"
+    US_DRIVER_LICENSE = "US_DRIVER_LICENSE"
+    IP_ADDRESS = "IP_ADDRESS"
+    MAC_ADDRESS = "MAC_ADDRESS"
+    CRYPTO_WALLET = "CRYPTO_WALLET"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """Personal data at half-open character offsets; the value itself is never kept."""
+
+    start: int
+    end: int
+    entity: Entity
+
+
+class _PlainTable(dict[int, str]):
+    """Maps digits, dashes and spaces of any script to ASCII, one character to one, so that offsets hold."""
+
+    def __missing__(self, codepoint: int) -> str:
+        made = self[codepoint] = _plain_char(chr(codepoint))
+        return made
+
+
+def _plain_char(char: str) -> str:
+    digit = unicodedata.decimal(char, None)
+    if digit is not None:
+        return str(digit)
+    category = unicodedata.category(char)
+    if category == "Pd":
+        return "-"
+    if category == "Zs":
+        return " "
+    wide = unicodedata.normalize("NFKC", char)
+    return wide if len(wide) == 1 and "!" <= wide <= "~" else char
+
+
+_PLAIN = _PlainTable()
+
+
+def plain(text: str) -> str:
+    """Spell digits, dashes, spaces and full-width forms in ASCII without moving any character."""
+    return text if text.isascii() else text.translate(_PLAIN)
+
+
+def words_near(text: str, start: int, end: int, words: re.Pattern[str], *, before: int, after: int = 0) -> bool:
+    """Say whether a word of the pattern stands within so many characters of a span."""
+    return bool(words.search(text[max(start - before, 0) : start]) or words.search(text[end : end + after]))

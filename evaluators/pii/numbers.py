@@ -1,0 +1,121 @@
+"""Check digits and numbering rules: what tells a card, an account or a wallet from any other string."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import reduce
+
+_LUHN_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+
+# ISO 13616: total length by country.
+_IBAN_LENGTHS = {
+    country: length
+    for length, countries in {
+        15: "NO",
+        16: "BE",
+        18: "DK FI FO GL NL SD",
+        19: "MK SI",
+        20: "AT BA EE KZ LT LU MN XK",
+        21: "CH HR LI LV",
+        22: "BG BH CR DE GB GE IE ME RS VA",
+        23: "AE GI IL IQ OM SO TL",
+        24: "AD CZ ES MD PK RO SA SE SK TN VG",
+        25: "LY PT ST",
+        26: "IS TR",
+        27: "BI DJ FR GR IT MC MR SM",
+        28: "AL AZ BY CY DO GT HU LB NI PL SV",
+        29: "BR EG PS QA UA",
+        30: "JO KW MU YE",
+        31: "MT SC",
+        32: "LC",
+        33: "RU",
+    }.items()
+    for country in countries.split()
+}
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_BECH32_GENERATORS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_BECH32_RESULTS = frozenset({1, 0x2BC830A3})
+
+# Published in advertisements, and therefore never issued.
+_SSN_EXAMPLES = frozenset({"078051120", "219099999", "123456789", "987654321"})
+
+
+def is_luhn(digits: str) -> bool:
+    """Check a number's last digit by the Luhn rule."""
+    total = sum(int(digit) for digit in digits[-1::-2]) + sum(_LUHN_DOUBLED[int(digit)] for digit in digits[-2::-2])
+    return total % 10 == 0
+
+
+def is_card(digits: str) -> bool:
+    """Check length, issuer range and check digit of a payment card, without separators."""
+    return len(digits) in _card_lengths(digits) and len(set(digits)) > 2 and is_luhn(digits)
+
+
+def _card_lengths(digits: str) -> tuple[int, ...]:
+    """Return the lengths that the issuer range of these digits allows."""
+    two, three, four = int(digits[:2]), int(digits[:3]), int(digits[:4])
+    if digits[0] == "4":
+        return (13, 16, 19)
+    if 51 <= two <= 55 or 2221 <= four <= 2720:
+        return (16,)
+    if two in (34, 37):
+        return (15,)
+    if 300 <= three <= 305 or two in (36, 38, 39):
+        return (14, 16, 19)
+    if four == 6011 or two == 65 or 644 <= three <= 649 or two in (60, 62, 81) or 3528 <= four <= 3589:
+        return (16, 17, 18, 19)
+    # Maestro, and JCB's and enRoute's old ranges.
+    return {"5": (12, 13, 16, 19), "6": (12, 13, 16, 19)}.get(
+        digits[0], (15,) if four in (1800, 2131, 2014, 2149) else ()
+    )
+
+
+def iban_length(start: str) -> int | None:
+    """Return the length of an IBAN that starts with this country's letters; None where there is none."""
+    return _IBAN_LENGTHS.get(start[:2].upper())
+
+
+def is_iban(compact: str) -> bool:
+    """Check country, length and check digits (ISO 7064, mod 97) of an IBAN written without spaces."""
+    upper = compact.upper()
+    if iban_length(upper) != len(upper):
+        return False
+    number = "".join(str(int(char, 36)) for char in upper[4:] + upper[:4])
+    return int(number) % 97 == 1
+
+
+def is_ssn(digits: str) -> bool:
+    """Check nine digits against the numbers that the US Social Security Administration can have issued."""
+    area, group, serial = digits[:3], digits[3:5], digits[5:]
+    if digits in _SSN_EXAMPLES or area in ("000", "666") or area[0] == "9":
+        return False
+    return group != "00" and serial != "0000"
+
+
+def is_base58_wallet(text: str) -> bool:
+    """Check the double SHA-256 of a Bitcoin address of the older kind."""
+    value = 0
+    for char in text:
+        value = value * 58 + _BASE58.index(char)
+    if value.bit_length() > 200:
+        return False
+    raw = value.to_bytes(25, "big")
+    return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
+
+
+def is_bech32_wallet(text: str) -> bool:
+    """Check the BCH code of a segregated-witness address (BIP 173 and 350)."""
+    prefix, _, data = text.lower().rpartition("1")
+    values = [ord(char) >> 5 for char in prefix] + [0] + [ord(char) & 31 for char in prefix]
+    values += [_BECH32.index(char) for char in data]
+    return reduce(_bech32_step, values, 1) in _BECH32_RESULTS
+
+
+def _bech32_step(checksum: int, value: int) -> int:
+    top = checksum >> 25
+    stepped = (checksum & 0x1FFFFFF) << 5 ^ value
+    return reduce(
+        lambda mixed, pair: mixed ^ pair[1] if top >> pair[0] & 1 else mixed, enumerate(_BECH32_GENERATORS), stepped
+    )

@@ -1,0 +1,175 @@
+"""One recogniser per kind: a linear pattern proposes, a validator confirms.
+
+Every pattern either repeats a bounded number of times or starts only where a run of its own characters starts, so the
+time grows with the length of the text and with nothing else.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+
+from evaluators.base import Span
+from evaluators.pii.entities import Entity, words_near
+from evaluators.pii.numbers import iban_length, is_base58_wallet, is_bech32_wallet, is_card, is_iban, is_ssn
+from evaluators.pii.phones import find_phones
+
+_EMAIL = re.compile(
+    r"(?<![\w.%+-])[\w.%+-]{1,64}@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}([^\W\d_]{2,24}))(?![\w-])",
+)
+# "icon@2x.png" and "app@1.2.js" are files, git@host: a login that everybody shares.
+_FILE_ENDINGS = frozenset("png jpg jpeg gif svg webp ico css js ts py json html pdf".split())
+
+_CARD = re.compile(
+    r"(?<![\w.])(?<![0-9]-)(?:[0-9]{12,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})"
+    r"(?!\w|[-.][0-9])"
+)
+_CARD_WORDS = re.compile(r"(?i)card|\bcc\b|credit|debit|visa|maestro|amex|\bpan\b|charge|pay")
+
+_IBAN_START = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?= ?[A-Za-z0-9]{4})")
+_IBAN_REST = re.compile(r"(?: ?[A-Za-z0-9]){1,40}")
+
+_SSN = re.compile(r"(?<![\w.-])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![\w]|[-.][0-9])")
+_SSN_WORDS = re.compile(r"(?i)\bssns?\b|social\s+security|\bss\s?(?:#|no\b|number)")
+
+_LICENCE = re.compile(r"(?<![\w.-])[A-Za-z]{0,3}[0-9][A-Za-z0-9-]{3,18}(?![\w-])")
+_LICENCE_WORDS = re.compile(r"(?i)\bdriv(?:er|ing)\W{0,2}s?\W{0,2}licen[cs]e|\bDL ?(?:#|no\b|number)")
+_PASSPORT = re.compile(r"(?<![\w.-])[A-Za-z]?[0-9]{8,9}(?![\w-])")
+_PASSPORT_WORDS = re.compile(r"(?i)\bpassports?\b")
+_WITHIN = 40
+
+_IPV4 = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w]|\.[0-9])")
+_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{6,39}(?![\w:])")
+_VERSION_WORDS = re.compile(r"(?i)(?:\bv|version|release|section|chapter|§)\.?:?\s*$")
+
+_MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w]|[:-][0-9A-Fa-f])")
+
+_BASE58 = re.compile(r"(?<!\w)[13][1-9A-HJ-NP-Za-km-z]{25,34}(?!\w)")
+_BECH32 = re.compile(r"(?<!\w)(?:bc1[02-9ac-hj-np-z]{11,71}|BC1[02-9AC-HJ-NP-Z]{11,71})(?!\w)")
+_ETHEREUM = re.compile(r"(?<!\w)0x[0-9A-Fa-f]{40}(?!\w)")
+
+
+def find_emails(text: str) -> Iterator[Span]:
+    """Yield addresses whose domain ends in a word that no file name ends in."""
+    for found in _EMAIL.finditer(text):
+        if found[2].lower() not in _FILE_ENDINGS and not found[0].lower().startswith("git@"):
+            yield found.start() + len(found[0]) - len(found[0].lstrip(".%+-")), found.end()
+
+
+def find_cards(text: str) -> Iterator[Span]:
+    """Yield payment cards; a length that few issuers use needs a word about paying near by."""
+    for found in _CARD.finditer(text):
+        digits = re.sub("[ -]", "", found[0])
+        usual = len(digits) in (15, 16) or (len(digits) == 14 and digits[:2] in ("30", "36", "38"))
+        if is_card(digits) and (usual or _announced(text, *found.span(), _CARD_WORDS)):
+            yield found.span()
+
+
+def find_ibans(text: str) -> Iterator[Span]:
+    """Yield IBANs, in one piece or in groups parted by single spaces."""
+    for found in _IBAN_START.finditer(text):
+        length = iban_length(found[0])
+        rest = _IBAN_REST.match(text, found.end())
+        if length is None or rest is None:
+            continue
+        end = _end_of(text, found.start(), rest.end(), length)
+        if end is not None and is_iban(text[found.start() : end].replace(" ", "")):
+            yield found.start(), end
+
+
+def find_ssns(text: str) -> Iterator[Span]:
+    """Yield US social security numbers; without dashes they need to be called so."""
+    for found in _SSN.finditer(text):
+        named = found[2] == "-" or _announced(text, *found.span(), _SSN_WORDS)
+        if named and is_ssn(found[1] + found[3] + found[4]):
+            yield found.span()
+
+
+def find_licences(text: str) -> Iterator[Span]:
+    """Yield what follows the words for a driving licence and has the digits of one."""
+    for start, end in _after_words(text, _LICENCE_WORDS, _LICENCE):
+        if sum(map(str.isdigit, text[start:end])) >= 5:
+            yield start, end
+
+
+def find_passports(text: str) -> Iterator[Span]:
+    """Yield US passport numbers that follow the word."""
+    return _after_words(text, _PASSPORT_WORDS, _PASSPORT)
+
+
+def find_ip_addresses(text: str) -> Iterator[Span]:
+    """Yield addresses of machines; loopback, unspecified and broadcast ones name nobody."""
+    for pattern in (_IPV4, _IPV6):
+        for found in pattern.finditer(text):
+            if _is_telling_address(found[0]) and not _VERSION_WORDS.search(
+                text[max(found.start() - 12, 0) : found.start()]
+            ):
+                yield found.span()
+
+
+def find_mac_addresses(text: str) -> Iterator[Span]:
+    """Yield hardware addresses, unless all their digits are the same."""
+    for found in _MAC.finditer(text):
+        if len(set(found[0]) - {found[1]}) > 1:
+            yield found.span()
+
+
+def find_wallets(text: str) -> Iterator[Span]:
+    """Yield Bitcoin addresses with a right checksum, and anything of an Ethereum address' shape."""
+    for pattern, is_wallet in ((_BASE58, is_base58_wallet), (_BECH32, is_bech32_wallet)):
+        for found in pattern.finditer(text):
+            if is_wallet(found[0]):
+                yield found.span()
+    for found in _ETHEREUM.finditer(text):
+        if len(set(found[0])) > 8:
+            yield found.span()
+
+
+# The first to claim a stretch of text keeps it.
+RECOGNISERS: dict[Entity, Callable[[str], Iterator[Span]]] = {
+    Entity.EMAIL: find_emails,
+    Entity.IBAN: find_ibans,
+    Entity.CREDIT_CARD: find_cards,
+    Entity.CRYPTO_WALLET: find_wallets,
+    Entity.MAC_ADDRESS: find_mac_addresses,
+    Entity.IP_ADDRESS: find_ip_addresses,
+    Entity.US_DRIVER_LICENSE: find_licences,
+    Entity.US_PASSPORT: find_passports,
+    Entity.US_SSN: find_ssns,
+    Entity.PHONE: find_phones,
+}
+
+
+def _announced(text: str, start: int, end: int, words: re.Pattern[str]) -> bool:
+    return words_near(text, start, end, words, before=_WITHIN, after=_WITHIN // 2)
+
+
+def _after_words(text: str, words: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Span]:
+    for word in words.finditer(text):
+        found = number.search(text, word.end(), word.end() + _WITHIN)
+        # `search` takes the border of its window for the end of the text; ask again without it.
+        whole = number.match(text, found.start()) if found else None
+        if whole:
+            yield whole.span()
+
+
+def _end_of(text: str, start: int, limit: int, n_chars: int) -> int | None:
+    """Return where the n-th character that is no space ends, if a word ends there too."""
+    seen = 0
+    for index in range(start, limit):
+        seen += text[index] != " "
+        if seen == n_chars:
+            end = index + 1
+            return end if end == len(text) or not (text[end].isascii() and text[end].isalnum()) else None
+    return None
+
+
+def _is_telling_address(written: str) -> bool:
+    if ":" in written and (written.count(":") < 3 or not any(map(str.isdigit, written))):
+        return False
+    try:
+        address = ipaddress.ip_address(written)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified or address.is_multicast or written == "255.255.255.255")

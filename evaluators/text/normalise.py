@@ -1,0 +1,47 @@
+"""Normal forms under which two answers count as the same."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_ARTICLE_WORDS = frozenset({"a", "an", "the"})
+_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+_KEPT = frozenset("+-%$")
+_DROPPED = frozenset("`")
+_LOOK_ALIKES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
+_DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+# A private-use character stands in for the decimal point while punctuation goes.
+_POINT = "\ue000"
+
+
+def squad_normalise(text: str) -> str:
+    """Apply the SQuAD rules: lower case, no ASCII punctuation, no English articles, single spaces."""
+    bare = text.lower().translate(_ASCII_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def normalise_answer(text: str) -> str:
+    """Fold what does not change an answer: width, case, articles, punctuation, spacing.
+
+    Signs stay (`+ - % $`, currency, mathematics), and so does a point between digits: 3.14 is not 314. A step that
+    would leave nothing is skipped, so the answers "A" and "?" are still told apart from silence.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_LOOK_ALIKES)
+    folded = unicodedata.normalize("NFKC", folded)
+    words = _strip_punctuation(folded).split() or folded.split()
+    return " ".join([word for word in words if word not in _ARTICLE_WORDS] or words)
+
+
+def _strip_punctuation(text: str) -> str:
+    kept = "".join(char for char in _DECIMAL_POINT.sub(_POINT, text) if not _is_punctuation(char))
+    return kept.replace(_POINT, ".")
+
+
+def _is_punctuation(char: str) -> bool:
+    if char in _KEPT:
+        return False
+    return char in _DROPPED or unicodedata.category(char).startswith("P")

@@ -1,0 +1,36 @@
+"""Words of any script, for overlap metrics."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Scripts written without spaces: each character counts as a word, or a whole sentence would be one token.
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+
+
+class _WordTable(dict[int, str]):
+    """A `str.translate` table that decides about a character when it first meets it."""
+
+    def __missing__(self, codepoint: int) -> str:
+        made = self[codepoint] = _spaced(chr(codepoint))
+        return made
+
+
+def _spaced(char: str) -> str:
+    category = unicodedata.category(char)
+    if category[0] == "M":
+        return char
+    if category[0] not in "LN":
+        return " "
+    return f" {char} " if unicodedata.name(char, "").startswith(_UNSPACED) else char
+
+
+_TABLE = _WordTable()
+
+
+class UnicodeTokenizer:
+    """Lower-cased runs of letters, marks and digits; equals rouge-score's own tokenizer on ASCII text."""
+
+    def tokenize(self, text: str) -> list[str]:
+        """Split a text into words; characters of unspaced scripts are words of their own."""
+        return unicodedata.normalize("NFC", text.lower()).translate(_TABLE).split()
