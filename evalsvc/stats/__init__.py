@@ -1,0 +1,21 @@
+"""Numbers in, numbers out: the intervals of the service.
+
+Imports numpy; scipy and arch are loaded by the strategies that need them.
+"""
+
+from evalsvc.stats.history import history_interval
+from evalsvc.stats.intervals import clopper_pearson, hoeffding, wilson
+from evalsvc.stats.results import Advice, HistoryInterval
+from evalsvc.stats.strategies import STRATEGIES, StrategyNotApplicable, interval_for
+
+__all__ = [
+    "STRATEGIES",
+    "Advice",
+    "HistoryInterval",
+    "StrategyNotApplicable",
+    "clopper_pearson",
+    "history_interval",
+    "hoeffding",
+    "interval_for",
+    "wilson",
+]

@@ -1,0 +1,230 @@
+"""The interval of a history: the percentile bootstrap of the mean, computed instead of simulated."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from evalsvc.stats.checks import (
+    FloatArray,
+    Scores,
+    ValueRange,
+    check_declared,
+    checked_level,
+    checked_range,
+    checked_scores,
+)
+from evalsvc.stats.intervals import clopper_pearson, hoeffding, z_of
+from evalsvc.stats.resampling import (
+    binomial_quantiles,
+    enumeration_quantiles,
+    grid_quantiles,
+    lattice_of,
+    lattice_quantiles,
+)
+from evalsvc.stats.results import AUTOCORRELATED, DEGENERATE, FEW_SCORES, Advice, HistoryInterval, Warnings
+from evalsvc.stats.saddlepoint import effective_size, saddlepoint_quantiles
+
+ENUMERATED = 7
+LATTICE_VALUES = 64
+SADDLEPOINT_SCORES = 20
+SADDLEPOINT_EFFECTIVE = 12.0
+WARNED_BELOW = 30
+# Scores that differ by less are the same number with different rounding errors.
+SAME = 1e-12
+
+
+def history_interval(
+    scores: Scores,
+    level: float = 0.95,
+    *,
+    value_range: ValueRange | None = None,
+    binary: bool | None = None,
+) -> HistoryInterval:
+    r"""Return the percentile-bootstrap interval for the mean of a history, as it is with infinitely many resamples.
+
+    Covers the mean of new data, if the scores are independent draws; it does not say where the next score will fall.
+    The ends are the (1-level)/2 and (1+level)/2 quantiles of the resampled mean.
+
+    Parameters
+    ----------
+    scores : sequence of float or ndarray
+        At least two for an answer. Their order matters for the warning ``autocorrelated`` alone, and may be reversed.
+    level : float
+        Confidence level, strictly between 0 and 1.
+    value_range : pair of float, optional
+        Lowest and highest score the evaluator can give; a tuple and a list are the same.
+    binary : bool, optional
+        Whether the evaluator declares its scores to be 0 or 1. It is not guessed from the scores: an evaluator with
+        five grades may have given only the extreme ones so far.
+
+    Returns
+    -------
+    HistoryInterval
+        Rounded to 1e-9 (to 12 significant digits where that is coarser), so that every machine gives the same bytes.
+        Without numbers for fewer than two scores. When all scores are equal the interval has no width, says
+        ``degenerate``, and carries as advice the Clopper-Pearson interval (declared binary) or Hoeffding's
+        (range given).
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite, lies outside the range or is not 0 or 1 though declared binary, or if the level or the
+        range is none.
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; Davison & Hinkley (1997), Bootstrap
+    Methods and their Application, section 9.5 (saddlepoint).
+
+    Examples
+    --------
+    >>> interval = history_interval([1, 1, 0, 1, 1, 1, 0, 1, 1, 1])
+    >>> interval.lower, interval.median, interval.upper, interval.method
+    (0.5, 0.8, 1.0, 'exact-binomial')
+    >>> history_interval([1, 1, 1, 1], binary=True).advice
+    Advice(kind='clopper-pearson', lower=0.397635364, upper=1.0)
+    """
+    level, limits = checked_level(level), checked_range(value_range)
+    row = checked_scores(scores)
+    check_declared(row, limits, binary)
+    return percentile_limit(row, level, limits, binary)
+
+
+def percentile_limit(
+    row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None
+) -> HistoryInterval:
+    """Do what `history_interval` does for input that has been checked."""
+    n = row.size
+    if n < 2:
+        return no_interval(n)
+    low, high = float(row.min()), float(row.max())
+    if all_equal(low, high):
+        return degenerate_interval(low, n, level, limits, binary)
+    method, unit_ends = _dispatch(row, low, high, level)
+    lower, median, upper = (min(max(low + (high - low) * end, low), high) for end in unit_ends)
+    return interval_of(row, (lower, median, upper), method)
+
+
+def no_interval(n: int) -> HistoryInterval:
+    """Return the answer without numbers, for a history too short to resample."""
+    return HistoryInterval(None, None, None, n, None, warnings=(FEW_SCORES,) if n < WARNED_BELOW else ())
+
+
+def interval_of(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+    """Return (lower, median, upper), in order and rounded, with the warnings that the scores give cause for."""
+    lower, median, upper = ends
+    # Three approximations may cross by a little, where they lie close together.
+    middle = min(max(median, lower), upper)
+    factor = width_factor(row)
+    few: Warnings = (FEW_SCORES,) if row.size < WARNED_BELOW else ()
+    drifting: Warnings = () if factor is None else (AUTOCORRELATED,)
+    lower, middle, upper = _rounded((lower, middle, upper), float(np.abs(row).max()))
+    return HistoryInterval(
+        lower,
+        middle,
+        upper,
+        row.size,
+        method,
+        warnings=few + drifting,
+        autocorrelation_width_factor=factor,
+    )
+
+
+def all_equal(low: float, high: float) -> bool:
+    """Say whether the lowest and the highest score are one number, rounding errors aside."""
+    return high - low <= SAME * max(-low, high)
+
+
+def degenerate_interval(
+    score: float, n: int, level: float, limits: tuple[float, float] | None, binary: bool | None
+) -> HistoryInterval:
+    """Return the interval of zero width for equal scores, with the width that theory would give beside it."""
+    (point,) = _rounded((score,), abs(score))
+    few: Warnings = (FEW_SCORES,) if n < WARNED_BELOW else ()
+    advice = _advice(score, n, level, limits, binary)
+    return HistoryInterval(
+        point, point, point, n, "degenerate", degenerate=True, warnings=(*few, DEGENERATE), advice=advice
+    )
+
+
+def _advice(
+    score: float, n: int, level: float, limits: tuple[float, float] | None, binary: bool | None
+) -> Advice | None:
+    if binary:
+        lower, upper = _rounded(clopper_pearson(n if score else 0, n, level), 1.0)
+        return Advice("clopper-pearson", lower, upper)
+    if limits is not None:
+        lower, upper = _rounded(hoeffding(score, n, limits, level), max(map(abs, limits)))
+        return Advice("hoeffding", lower, upper)
+    return None
+
+
+def width_factor(row: FloatArray) -> float | None:
+    r"""Return √((1+rho)/(1-rho)) when the lag-1 autocorrelation rho exceeds 2/√n, otherwise None.
+
+    By this factor the mean of a first-order autoregression is more uncertain than that of independent scores.
+
+    Examples
+    --------
+    >>> width_factor(np.repeat([0.2, 0.9], 50))
+    8.103497187
+    >>> width_factor(np.tile([0.2, 0.9], 50)) is None
+    True
+    """
+    centred = row - row.mean()
+    total = float(centred @ centred)
+    if total == 0.0:
+        return None
+    rho = float(centred[1:] @ centred[:-1]) / total
+    # The margin keeps rounding errors from deciding a tie.
+    if rho <= 2.0 / math.sqrt(row.size) + 1e-9:
+        return None
+    return round(math.sqrt((1.0 + rho) / (1.0 - rho)), 9)
+
+
+def _rounded(values: tuple[float, ...], scale: float) -> tuple[float, ...]:
+    # Adding zero turns -0.0 into 0.0, which would otherwise be different bytes for the same number.
+    decimals = 9 if scale < 1000.0 else 11 - math.floor(math.log10(scale))
+    return tuple(round(value, decimals) + 0.0 for value in values)
+
+
+@lru_cache(maxsize=256)
+def _probabilities(level: float) -> FloatArray:
+    tail = (1.0 - level) / 2.0
+    row = np.array([tail, 0.5, 1.0 - tail])
+    row.flags.writeable = False
+    return row
+
+
+def _dispatch(row: FloatArray, low: float, high: float, level: float) -> tuple[str, list[float]]:
+    """Choose the cheapest method that is accurate; return its name and the three quantiles on [0, 1]."""
+    probabilities = _probabilities(level)
+    n_high = int(np.count_nonzero(row == high))
+    if n_high + int(np.count_nonzero(row == low)) == row.size:
+        return "exact-binomial", binomial_quantiles(row.size, n_high, probabilities).tolist()
+    unit = (np.sort(row) - low) / (high - low)
+    if row.size <= ENUMERATED:
+        return "exact-enumeration", enumeration_quantiles(unit, probabilities).tolist()
+    cells = _lattice(unit)
+    if cells is not None:
+        return "exact-lattice", lattice_quantiles(unit, cells, probabilities).tolist()
+    return _continuous(unit, level, probabilities)
+
+
+def _lattice(unit: FloatArray) -> int | None:
+    new = unit[1:] != unit[:-1]
+    if np.count_nonzero(new) >= LATTICE_VALUES:
+        return None
+    return lattice_of(np.concatenate((unit[:1], unit[1:][new])))
+
+
+def _continuous(unit: FloatArray, level: float, probabilities: FloatArray) -> tuple[str, list[float]]:
+    # When a few scores carry the variance, the resampled mean is a handful of bumps, which a saddlepoint cannot follow.
+    if unit.size >= SADDLEPOINT_SCORES and effective_size(unit) >= SADDLEPOINT_EFFECTIVE:
+        ends = saddlepoint_quantiles(unit, z_of(level))
+        if ends is not None:
+            return "saddlepoint", list(ends)
+    return "fft", grid_quantiles(unit, probabilities).tolist()

@@ -1,0 +1,54 @@
+"""What an interval looks like when it leaves this package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Warnings: TypeAlias = tuple[str, ...]
+
+FEW_SCORES = "n<30"
+DEGENERATE = "degenerate"
+AUTOCORRELATED = "autocorrelated"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A wider interval to show beside one of zero width, and the theory it rests on."""
+
+    kind: Literal["clopper-pearson", "hoeffding"]
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryInterval:
+    """An interval for the mean of a history, with what a reader needs to trust or doubt it.
+
+    Attributes
+    ----------
+    lower, median, upper : float or None
+        In the unit of the scores. All three are numbers, or all three are None; never NaN.
+    n : int
+        How many scores were used.
+    method : str or None
+        How the numbers were found; None when there are none.
+    degenerate : bool
+        True when the scores are all equal, so that resampling them cannot show any uncertainty.
+    warnings : tuple of str
+        Some of ``n<30``, ``degenerate``, ``autocorrelated``, in this order.
+    advice : Advice or None
+        For a degenerate history only: the interval that theory gives instead.
+    autocorrelation_width_factor : float or None
+        With the warning ``autocorrelated``: how many times wider an interval that minds the order would be.
+    """
+
+    lower: float | None
+    median: float | None
+    upper: float | None
+    n: int
+    method: str | None
+    degenerate: bool = False
+    warnings: Warnings = ()
+    advice: Advice | None = None
+    autocorrelation_width_factor: float | None = None

@@ -1,0 +1,59 @@
+"""Slow, independent answers that the fast ones are compared with."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft as scipy_fft
+
+Row = NDArray[np.float64]
+TAILS = (0.025, 0.5, 0.975)
+
+
+def standard_error(scores: Row) -> float:
+    """Standard deviation of the bootstrap distribution of the mean."""
+    return float(scores.std() / np.sqrt(scores.size))
+
+
+def brute_force(scores: Row, probabilities: tuple[float, ...] = TAILS) -> list[float]:
+    """Quantiles over all n**n equally likely resamples."""
+    means = sorted(sum(draw) / scores.size for draw in itertools.product(scores.tolist(), repeat=scores.size))
+    return [means[max(int(np.ceil(p * len(means) - 1e-9)), 1) - 1] for p in probabilities]
+
+
+def direct_convolution(pmf: Row, n: int) -> Row:
+    """Probabilities of the sum of n draws, by adding one draw at a time: nothing is transformed."""
+    total = np.ones(1)
+    for _ in range(n):
+        total = np.convolve(total, pmf)
+    return total
+
+
+def fine_grid(scores: Row, levels: int, probabilities: tuple[float, ...] = TAILS) -> list[float]:
+    """Quantiles of the resampled mean on a grid of so many levels, by a transform with room for 16 standard deviations.
+
+    Shares no code with the product: scipy's transform, the library's complex power, midpoints between grid points.
+    """
+    low, spread = float(scores.min()), float(np.ptp(scores))
+    position = (scores - low) / spread * (levels - 1)
+    below = position.astype(np.int64)
+    mass = np.zeros(levels + 1)
+    np.add.at(mass, below, 1.0 - (position - below))
+    np.add.at(mass, below + 1, position - below)
+    mass /= scores.size
+    return [low + spread * q for q in _sum_quantiles(mass[:levels], scores.size, probabilities)]
+
+
+def _sum_quantiles(mass: Row, n: int, probabilities: tuple[float, ...]) -> list[float]:
+    levels = mass.size
+    cells = np.arange(levels)
+    mean = float(mass @ cells)
+    deviation = float(np.sqrt(n * (mass @ (cells - mean) ** 2)))
+    first = max(0, int(n * mean - 16.0 * deviation))
+    last = min(n * (levels - 1), int(n * mean + 16.0 * deviation) + levels)
+    length = scipy_fft.next_fast_len(max(last - first + 1, levels), real=True)
+    circular = scipy_fft.irfft(scipy_fft.rfft(mass, length) ** n, length)
+    cdf = np.cumsum(np.roll(circular, -(first % length)))
+    return [(first + int(np.argmax(cdf >= p - 1e-11))) / (n * (levels - 1)) for p in probabilities]
