@@ -7,6 +7,8 @@ import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evaluators.text.table import CharTable
+
 
 class Entity(StrEnum):
     """Kinds of personal data that this package knows."""
@@ -32,14 +34,6 @@ class Finding:
     entity: Entity
 
 
-class _PlainTable(dict[int, str]):
-    """Maps digits, dashes and spaces of any script to ASCII, one character to one, so that offsets hold."""
-
-    def __missing__(self, codepoint: int) -> str:
-        made = self[codepoint] = _plain_char(chr(codepoint))
-        return made
-
-
 def _plain_char(char: str) -> str:
     digit = unicodedata.decimal(char, None)
     if digit is not None:
@@ -53,7 +47,7 @@ def _plain_char(char: str) -> str:
     return wide if len(wide) == 1 and "!" <= wide <= "~" else char
 
 
-_PLAIN = _PlainTable()
+_PLAIN = CharTable(_plain_char)
 
 
 def plain(text: str) -> str:

@@ -7,6 +7,24 @@ from functools import reduce
 
 _LUHN_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
+# First four digits from, to; lengths. The first range that holds wins.
+_CARD_RANGES: tuple[tuple[int, int, tuple[int, ...]], ...] = (
+    (4000, 4999, (13, 16, 19)),
+    (5100, 5599, (16,)),
+    (2221, 2720, (16,)),
+    (3400, 3499, (15,)),
+    (3700, 3799, (15,)),
+    (3000, 3059, (14, 16, 19)),
+    (3600, 3699, (14, 16, 19)),
+    (3800, 3999, (14, 16, 19)),
+    (3528, 3589, (16, 17, 18, 19)),
+    (1800, 1800, (15,)),
+    (2131, 2131, (15,)),
+    # Maestro, Discover and UnionPay share the rest.
+    (5000, 6999, (12, 13, 16, 17, 18, 19)),
+    (8100, 8199, (16, 17, 18, 19)),
+)
+
 # ISO 13616: total length by country.
 _IBAN_LENGTHS = {
     country: length
@@ -55,21 +73,8 @@ def is_card(digits: str) -> bool:
 
 def _card_lengths(digits: str) -> tuple[int, ...]:
     """Return the lengths that the issuer range of these digits allows."""
-    two, three, four = int(digits[:2]), int(digits[:3]), int(digits[:4])
-    if digits[0] == "4":
-        return (13, 16, 19)
-    if 51 <= two <= 55 or 2221 <= four <= 2720:
-        return (16,)
-    if two in (34, 37):
-        return (15,)
-    if 300 <= three <= 305 or two in (36, 38, 39):
-        return (14, 16, 19)
-    if four == 6011 or two == 65 or 644 <= three <= 649 or two in (60, 62, 81) or 3528 <= four <= 3589:
-        return (16, 17, 18, 19)
-    # Maestro, and JCB's and enRoute's old ranges.
-    return {"5": (12, 13, 16, 19), "6": (12, 13, 16, 19)}.get(
-        digits[0], (15,) if four in (1800, 2131, 2014, 2149) else ()
-    )
+    number = int(digits[:4])
+    return next((lengths for low, high, lengths in _CARD_RANGES if low <= number <= high), ())
 
 
 def iban_length(start: str) -> int | None:

@@ -14,13 +14,16 @@ REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "AU", "IN")
 MAX_LOOKUPS = 400
 """Candidates per text that are tried against numbering plans, a tenth of a millisecond each; shapes need no look-up."""
 
+# A number's own characters may not go on before or after it.
+_BEGIN = r"(?<![\w.+(])(?<![0-9][,-])"
+_END = r"(?![\w%]|[.,:/-][0-9])"
 _EXTENSION = r"(?: ?(?:x|ext\.?|extension) ?[0-9]{1,6})?"
-_CANDIDATE = re.compile(
-    rf"(?<![\w.+(])(?<![0-9][,-])[+(]{{0,2}}[0-9](?:[ ().\-/]{{0,2}}[0-9]){{5,16}}{_EXTENSION}(?![\w%]|[.,:/-][0-9])"
-)
+_CANDIDATE = re.compile(_BEGIN + r"(?<!&#)[+(]{0,2}[0-9](?:[ ().\-/]{0,2}[0-9]){5,16}" + _EXTENSION + _END)
 _NORTH_AMERICAN = re.compile(
-    r"(?<![\w.+(])(?<![0-9][,-])(?:(?:\+|00)?1[ .-]?)?"
-    rf"(?:\([0-9]{{3}}\) ?[0-9]{{3}}[-. ]|[0-9]{{3}}([-.])[0-9]{{3}}\1)[0-9]{{4}}{_EXTENSION}(?![\w%]|[.,:/-][0-9])"
+    _BEGIN
+    + r"(?:(?:\+|00)?1[ .-]?)?(?:\([0-9]{3}\) ?[0-9]{3}[-. ]|[0-9]{3}([-.])[0-9]{3}\1)[0-9]{4}"
+    + _EXTENSION
+    + _END
 )
 _WORDS = re.compile(
     r"(?i)(?:\b(?:tele)?phones?|\btel|\bcall(?:ed|ing)?|\bfax|\bmobile|\bcell|\breach|\bcontact|\bdial|\btext me|\bsms"
@@ -28,8 +31,9 @@ _WORDS = re.compile(
 )
 _DATE_OR_AMOUNT = re.compile(
     r"(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9]|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2}"
-    r"|(?:19|20)[0-9]{2} ?[-/] ?(?:19|20)[0-9]{2}|[0-9]{1,3}(?: [0-9]{3})+|[0-9]+\.[0-9]+"
+    r"|(?:19|20)[0-9]{2} ?[-/] ?(?:19|20)[0-9]{2}|[0-9]{1,3} [0-9]{3}|[0-9]{1,3}(?: [0-9]{3})* 000|[0-9]+\.[0-9]+"
 )
+_THREE_PAIRS = re.compile(r"[0-9]{2}([ .-])[0-9]{2}\1[0-9]{2}")
 _BEFORE, _AFTER = 40, 12
 
 
@@ -42,7 +46,10 @@ def find_phones(text: str) -> Iterator[Span]:
     for found in _CANDIDATE.finditer(text):
         written = found.group()
         n_digits = _count_digits(written)
-        if not 6 <= n_digits <= 15 or _DATE_OR_AMOUNT.fullmatch(written):
+        # Two groups of six digits in all are more often a house and a postcode.
+        if not 6 <= n_digits <= 15 or (n_digits == 6 and not _THREE_PAIRS.fullmatch(written)):
+            continue
+        if _DATE_OR_AMOUNT.fullmatch(written):
             continue
         if near(*found.span()):
             yield found.span()

@@ -19,10 +19,11 @@ _EMAIL = re.compile(
     r"(?<![\w.%+-])[\w.%+-]{1,64}@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}([^\W\d_]{2,24}))(?![\w-])",
 )
 # "icon@2x.png" and "app@1.2.js" are files, git@host: a login that everybody shares.
-_FILE_ENDINGS = frozenset("png jpg jpeg gif svg webp ico css js ts py json html pdf".split())
+_FILE_ENDINGS = frozenset({"png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "json", "html", "pdf"})
 
 _CARD = re.compile(
-    r"(?<![\w.])(?<![0-9]-)(?:[0-9]{12,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})"
+    r"(?<![\w.])(?<![0-9]-)"
+    r"(?:[0-9]{12,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})"
     r"(?!\w|[-.][0-9])"
 )
 _CARD_WORDS = re.compile(r"(?i)card|\bcc\b|credit|debit|visa|maestro|amex|\bpan\b|charge|pay")
@@ -41,6 +42,7 @@ _WITHIN = 40
 
 _IPV4 = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w]|\.[0-9])")
 _IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{6,39}(?![\w:])")
+_ADDRESS_WORDS = re.compile(r"(?i)\bips?\b|address|host|server|network|gateway|\bdns\b|\bping|\bfrom\b|connect")
 _VERSION_WORDS = re.compile(r"(?i)(?:\bv|version|release|section|chapter|§)\.?:?\s*$")
 
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w]|[:-][0-9A-Fa-f])")
@@ -100,12 +102,12 @@ def find_passports(text: str) -> Iterator[Span]:
 
 def find_ip_addresses(text: str) -> Iterator[Span]:
     """Yield addresses of machines; loopback, unspecified and broadcast ones name nobody."""
-    for pattern in (_IPV4, _IPV6):
-        for found in pattern.finditer(text):
-            if _is_telling_address(found[0]) and not _VERSION_WORDS.search(
-                text[max(found.start() - 12, 0) : found.start()]
-            ):
-                yield found.span()
+    for found in _IPV4.finditer(text):
+        if _is_telling_address(found[0]) and not _is_version(text, *found.span()):
+            yield found.span()
+    for found in _IPV6.finditer(text):
+        if found[0].count(":") > 2 and any(map(str.isdigit, found[0])) and _is_telling_address(found[0]):
+            yield found.span()
 
 
 def find_mac_addresses(text: str) -> Iterator[Span]:
@@ -166,10 +168,16 @@ def _end_of(text: str, start: int, limit: int, n_chars: int) -> int | None:
 
 
 def _is_telling_address(written: str) -> bool:
-    if ":" in written and (written.count(":") < 3 or not any(map(str.isdigit, written))):
-        return False
     try:
         address = ipaddress.ip_address(written)
     except ValueError:
         return False
     return not (address.is_loopback or address.is_unspecified or address.is_multicast or written == "255.255.255.255")
+
+
+def _is_version(text: str, start: int, end: int) -> bool:
+    """Say whether four numbers count releases: called so, or all small with no word about networks near by."""
+    if _VERSION_WORDS.search(text[max(start - 12, 0) : start]):
+        return True
+    small = all(int(part) < 32 for part in text[start:end].split("."))
+    return small and not _announced(text, start, end, _ADDRESS_WORDS)

@@ -6,6 +6,8 @@ import re
 import string
 import unicodedata
 
+from evaluators.text.table import CharTable
+
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ARTICLE_WORDS = frozenset({"a", "an", "the"})
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -37,11 +39,12 @@ def normalise_answer(text: str) -> str:
 
 
 def _strip_punctuation(text: str) -> str:
-    kept = "".join(char for char in _DECIMAL_POINT.sub(_POINT, text) if not _is_punctuation(char))
-    return kept.replace(_POINT, ".")
+    return _DECIMAL_POINT.sub(_POINT, text).translate(_WITHOUT_PUNCTUATION).replace(_POINT, ".")
 
 
-def _is_punctuation(char: str) -> bool:
-    if char in _KEPT:
-        return False
-    return char in _DROPPED or unicodedata.category(char).startswith("P")
+def _without_punctuation(char: str) -> str:
+    is_mark = char in _DROPPED or unicodedata.category(char).startswith("P")
+    return "" if is_mark and char not in _KEPT else char
+
+
+_WITHOUT_PUNCTUATION = CharTable(_without_punctuation)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from evaluators.text.table import CharTable
+
 # Scripts written without spaces: each character counts as a word, or a whole sentence would be one token.
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-
-
-class _WordTable(dict[int, str]):
-    """A `str.translate` table that decides about a character when it first meets it."""
-
-    def __missing__(self, codepoint: int) -> str:
-        made = self[codepoint] = _spaced(chr(codepoint))
-        return made
 
 
 def _spaced(char: str) -> str:
@@ -25,7 +19,7 @@ def _spaced(char: str) -> str:
     return f" {char} " if unicodedata.name(char, "").startswith(_UNSPACED) else char
 
 
-_TABLE = _WordTable()
+_TABLE = CharTable(_spaced)
 
 
 class UnicodeTokenizer:
