@@ -21,6 +21,7 @@ from evalsvc.stats.resampling import (
     binomial_quantiles,
     enumeration_quantiles,
     grid_quantiles,
+    is_clumped,
     lattice_of,
     lattice_quantiles,
 )
@@ -208,23 +209,28 @@ def _dispatch(row: FloatArray, low: float, high: float, level: float) -> tuple[s
     unit = (np.sort(row) - low) / (high - low)
     if row.size <= ENUMERATED:
         return "exact-enumeration", enumeration_quantiles(unit, probabilities).tolist()
-    cells = _lattice(unit)
-    if cells is not None:
-        return "exact-lattice", lattice_quantiles(unit, cells, probabilities).tolist()
-    return _continuous(unit, level, probabilities)
+    on_lattice = _lattice(unit, probabilities)
+    return _continuous(unit, level, probabilities) if on_lattice is None else ("exact-lattice", on_lattice.tolist())
 
 
-def _lattice(unit: FloatArray) -> int | None:
+def _lattice(unit: FloatArray, probabilities: FloatArray) -> FloatArray | None:
     new = unit[1:] != unit[:-1]
     if np.count_nonzero(new) >= LATTICE_VALUES:
         return None
-    return lattice_of(np.concatenate((unit[:1], unit[1:][new])))
+    cells = lattice_of(np.concatenate((unit[:1], unit[1:][new])))
+    return None if cells is None else lattice_quantiles(unit, cells, probabilities)
 
 
 def _continuous(unit: FloatArray, level: float, probabilities: FloatArray) -> tuple[str, list[float]]:
-    # When a few scores carry the variance, the resampled mean is a handful of bumps, which a saddlepoint cannot follow.
-    if unit.size >= SADDLEPOINT_SCORES and effective_size(unit) >= SADDLEPOINT_EFFECTIVE:
+    if _is_smooth(unit):
         ends = saddlepoint_quantiles(unit, z_of(level))
         if ends is not None:
             return "saddlepoint", list(ends)
     return "fft", grid_quantiles(unit, probabilities).tolist()
+
+
+def _is_smooth(unit: FloatArray) -> bool:
+    """Say whether the resampled mean is close enough to a smooth distribution for a saddlepoint."""
+    # When a few scores carry the variance, the resampled mean is a handful of bumps.
+    many = unit.size >= SADDLEPOINT_SCORES and effective_size(unit) >= SADDLEPOINT_EFFECTIVE
+    return many and not is_clumped(unit)

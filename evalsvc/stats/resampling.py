@@ -23,6 +23,11 @@ TIE = 1e-12
 SMALLEST_TAIL = 1e-9
 GRID_CELLS = 511
 LATTICE_CELLS = 512
+# Longer transforms than these cost more than they tell; a lattice is worth more, being exact.
+LONGEST_GRID = 1 << 13
+LONGEST_LATTICE = 1 << 14
+# Steps of the mean that are smoothed down to this share no longer move an end by 0.01 standard errors.
+VISIBLE_STEPS = 0.02
 
 
 @lru_cache(maxsize=64)
@@ -122,8 +127,10 @@ def _common_divisor(a: float, b: float) -> float:
     return b
 
 
-def lattice_quantiles(unit: FloatArray, cells: int, probabilities: FloatArray) -> FloatArray:
+def lattice_quantiles(unit: FloatArray, cells: int, probabilities: FloatArray) -> FloatArray | None:
     """Return quantiles of the resampled mean of scores that lie on a lattice of so many cells.
+
+    None when the sum wanders over more cells than a quick transform holds: hundreds of cells and hundreds of scores.
 
     Examples
     --------
@@ -132,38 +139,71 @@ def lattice_quantiles(unit: FloatArray, cells: int, probabilities: FloatArray) -
     """
     position = np.rint(unit * cells).astype(np.intp)
     pmf = np.bincount(position, minlength=cells + 1) / unit.size
-    return _sum_quantiles(pmf, unit.size, probabilities, aliasing=TIE) / (unit.size * cells)
+    window = _window(pmf, unit.size, aliasing=TIE)
+    if window[1] - window[0] >= LONGEST_LATTICE:
+        return None
+    return _sum_quantiles(pmf, unit.size, probabilities, window) / (unit.size * cells)
 
 
 def grid_quantiles(unit: FloatArray, probabilities: FloatArray) -> FloatArray:
     """Return quantiles of the resampled mean after the scores are put on a grid of 512 levels.
 
     A score between two levels is split linearly over both, which keeps the mean exact and moves an end by about 0.002
-    standard errors.
+    standard errors. The grid is halved, down to 128 levels, where its sum would wander over too many cells.
 
     Examples
     --------
     >>> grid_quantiles(np.array([0.0, 0.5, 1.0]), np.array([0.5])).round(2)
     array([0.5])
     """
-    position = unit * GRID_CELLS
-    below = position.astype(np.intp)
-    upward = position - below
-    mass = np.bincount(below, 1.0 - upward, GRID_CELLS + 2) + np.bincount(below + 1, upward, GRID_CELLS + 2)
     # Aliasing of a thousandth of the smallest tail is invisible beside the grid.
     aliasing = 1e-3 * min(probabilities.min(), 1.0 - probabilities.max())
-    pmf = mass[: GRID_CELLS + 1] / unit.size
-    return _sum_quantiles(pmf, unit.size, probabilities, aliasing) / (unit.size * GRID_CELLS)
+    for cells in (GRID_CELLS, GRID_CELLS // 2, GRID_CELLS // 4):
+        pmf = _on_grid(unit, cells)
+        window = _window(pmf, unit.size, aliasing)
+        if window[1] - window[0] < LONGEST_GRID:
+            break
+    return _sum_quantiles(pmf, unit.size, probabilities, window) / (unit.size * cells)
 
 
-def _sum_quantiles(pmf: FloatArray, n: int, probabilities: FloatArray, aliasing: float) -> FloatArray:
+def _on_grid(unit: FloatArray, cells: int) -> FloatArray:
+    """Return the scores' distribution on the cuts of [0, 1] into so many cells."""
+    position = unit * cells
+    below = position.astype(np.intp)
+    upward = position - below
+    mass = np.bincount(below, 1.0 - upward, cells + 2) + np.bincount(below + 1, upward, cells + 2)
+    pmf: FloatArray = mass[: cells + 1] / unit.size
+    return pmf
+
+
+def is_clumped(unit: FloatArray) -> bool:
+    """Say whether the resampled mean keeps to steps that a smooth approximation would miss.
+
+    Scores near a few values, like a classifier's that is nearly always sure, behave as if they were on a lattice: their
+    characteristic function returns to almost 1 at the frequency of its steps. Its n-th power is what remains of the
+    steps in the mean.
+
+    Examples
+    --------
+    >>> is_clumped(np.linspace(0.0, 1.0, 50) ** 2), is_clumped(np.repeat([0.0, 0.001, 0.999, 1.0], 25))
+    (False, True)
+    """
+    spectrum = np.fft.rfft(_on_grid(unit, GRID_CELLS), 4 * (GRID_CELLS + 1))
+    size = spectrum.real**2 + spectrum.imag**2
+    # The first fall from 1 is every distribution's; only a return counts, and may peak between two samples.
+    returned = size[int(np.argmax(size[1:] > size[:-1])) :].max()
+    return bool(returned > 0.85 * VISIBLE_STEPS ** (2.0 / unit.size))
+
+
+def _sum_quantiles(pmf: FloatArray, n: int, probabilities: FloatArray, window: tuple[int, int]) -> FloatArray:
     """Return quantiles of the sum of n draws from pmf, in cells."""
-    first, last = _window(pmf, n, aliasing)
+    first, last = window
     length = _fast_length(max(last - first + 1, pmf.size))
-    spectrum = _power(np.fft.rfft(pmf, length), n)
-    circular = np.fft.irfft(spectrum, length)
-    density = np.maximum(np.roll(circular, -(first % length)), 0.0)
-    found = _first_reaching(np.cumsum(density), probabilities, first)
+    circular = np.fft.irfft(_power(np.fft.rfft(pmf, length), n), length)
+    turn = first % length
+    density = np.concatenate((circular[turn:], circular[:turn]))
+    cdf = np.cumsum(np.maximum(density, 0.0, out=density))
+    found = _first_reaching(cdf, probabilities, first)
     top = float(n * (pmf.size - 1))
     found[probabilities < SMALLEST_TAIL] = 0.0
     found[1.0 - probabilities < SMALLEST_TAIL] = top

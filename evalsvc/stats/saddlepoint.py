@@ -48,17 +48,28 @@ def saddlepoint_quantiles(unit: FloatArray, z: float) -> tuple[float, float, flo
     >>> round(lower, 3), round(median, 3), round(upper, 3)
     (0.46, 0.5, 0.54)
     """
-    mean = float(unit.mean())
-    centred = unit - mean
+    mean, centred = _centred(unit)
     spread = math.sqrt(float(centred @ centred) / unit.size)
-    y = centred / spread
-    powers = np.stack([np.ones_like(y), y, y * y, y * y * y], axis=1)
-    skew = float(powers[:, 3].mean())
-    ends = _central_ends(y, z) if z < CENTRAL else _solve(y, powers, np.array([-z, z]), skew)
-    if ends is None:
+    powers = _powers(centred / spread)
+    skew = float(powers[3].sum()) / unit.size
+    ends = _central_ends(powers, z) if z < CENTRAL else (_solve(-z, powers, skew), _solve(z, powers, skew))
+    if ends[0] is None or ends[1] is None:
         return None
-    lower, upper = (mean + spread * float(end) for end in ends)
-    return lower, mean - spread * skew / (6.0 * unit.size), upper
+    return mean + spread * ends[0], mean - spread * skew / (6.0 * unit.size), mean + spread * ends[1]
+
+
+def _centred(unit: FloatArray) -> tuple[float, FloatArray]:
+    mean = float(unit.sum()) / unit.size
+    return mean, unit - mean
+
+
+def _powers(y: FloatArray) -> FloatArray:
+    """Return the rows 1, y, y² and y³."""
+    rows = np.ones((4, y.size))
+    rows[1] = y
+    np.multiply(y, y, out=rows[2])
+    np.multiply(rows[2], y, out=rows[3])
+    return rows
 
 
 def effective_size(unit: FloatArray) -> float:
@@ -71,55 +82,56 @@ def effective_size(unit: FloatArray) -> float:
     >>> round(effective_size(np.array([0.0] * 99 + [1.0])), 2)
     1.02
     """
-    squares = (unit - unit.mean()) ** 2
+    squares = _centred(unit)[1] ** 2
     return float(squares.sum()) ** 2 / float(squares @ squares)
 
 
-def _central_ends(y: FloatArray, z: float) -> FloatArray:
+def _central_ends(powers: FloatArray, z: float) -> tuple[float, float]:
     """Return the Cornish-Fisher quantiles of the mean of y near its centre."""
-    n = y.size
-    skew, excess = float((y**3).mean()), float((y**4).mean()) - 3.0
-    w = np.array([-z, z])
-    bent = w + (w**2 - 1.0) * skew / (6.0 * math.sqrt(n))
-    bent += (w**3 - 3.0 * w) * excess / (24.0 * n) - (2.0 * w**3 - 5.0 * w) * skew**2 / (36.0 * n)
-    centred: FloatArray = bent / math.sqrt(n)
-    return centred
+    n = powers.shape[1]
+    skew, excess = float(powers[3].sum()) / n, float(powers[2] @ powers[2]) / n - 3.0
+
+    def quantile(w: float) -> float:
+        bent = w + (w**2 - 1.0) * skew / (6.0 * math.sqrt(n))
+        bent += (w**3 - 3.0 * w) * excess / (24.0 * n) - (2.0 * w**3 - 5.0 * w) * skew**2 / (36.0 * n)
+        return bent / math.sqrt(n)
+
+    return quantile(-z), quantile(z)
 
 
-def _solve(y: FloatArray, powers: FloatArray, wanted: FloatArray, skew: float) -> FloatArray | None:
-    """Return K'(t) at the two solutions t, by Newton's method from a second-order guess."""
-    n = y.size
+def _solve(wanted: float, powers: FloatArray, skew: float) -> float | None:
+    """Return K'(t) at the t that stands for the wanted deviate, by Newton's method from a second-order guess."""
+    n = powers.shape[1]
     guess = wanted / math.sqrt(n)
-    t = guess * (1.0 - np.clip(skew * guess / 2.0, -0.5, 0.5))
+    t = guess * (1.0 - min(max(skew * (guess / 3.0 + 1.0 / (6.0 * n * guess)), -0.5), 0.5))
     for _ in range(STEPS):
-        with np.errstate(all="ignore"):
-            value, slope = _deviate(t, y, powers)
+        try:
+            value, slope = _deviate(t, powers)
             step = (wanted - value) / slope
-        if not np.isfinite(step).all():
+        except (ValueError, ZeroDivisionError, OverflowError):
             return None
         # The sign of t is known; a step across zero would leave the branch.
-        t = np.where((t + step) * wanted > 0.0, t + step, t / 2.0)
-        if float(np.abs(step).max()) * math.sqrt(n) < 1e-6:
-            # One Newton step after the last evaluation: its error is the square of the step's.
-            return _tilted_mean(t, y, powers)
+        t = t + step if (t + step) * wanted > 0.0 else t / 2.0
+        if abs(step) * math.sqrt(n) < 1e-4:
+            # Newton squares the error: what is left after this step is below 1e-8 standard errors.
+            return _tilted_mean(t, powers)
     return None
 
 
-def _tilted_mean(t: FloatArray, y: FloatArray, powers: FloatArray) -> FloatArray:
-    moments = np.exp(np.multiply.outer(t, y)) @ powers[:, :2]
-    mean: FloatArray = moments[:, 1] / moments[:, 0]
-    return mean
+def _tilted_mean(t: float, powers: FloatArray) -> float:
+    m0, m1 = (powers[:2] @ np.exp(t * powers[1])).tolist()
+    return float(m1) / float(m0)
 
 
-def _deviate(t: FloatArray, y: FloatArray, powers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the normal deviate that t stands for, and its slope in t."""
-    n = y.size
-    m0, m1, m2, m3 = (np.exp(np.multiply.outer(t, y)) @ powers).T / n
-    k1 = m1 / m0
-    k2 = m2 / m0 - k1 * k1
-    k3 = m3 / m0 - 3.0 * k1 * m2 / m0 + 2.0 * k1**3
-    r = np.copysign(np.sqrt(2.0 * n * (t * k1 - np.log(m0))), t)
-    log_ratio = np.log(t * np.sqrt(n * k2) / r)
+def _deviate(t: float, powers: FloatArray) -> tuple[float, float]:
+    """Return the normal deviate that t stands for, and its slope in t; ValueError where doubles do not reach."""
+    n = powers.shape[1]
+    m0, m1, m2, m3 = (powers @ np.exp(t * powers[1])).tolist()
+    k1, raw2 = m1 / m0, m2 / m0
+    k2 = raw2 - k1 * k1
+    k3 = m3 / m0 - 3.0 * k1 * raw2 + 2.0 * k1**3
+    r = math.copysign(math.sqrt(2.0 * n * (t * k1 - math.log(m0 / n))), t)
+    log_ratio = math.log(t * math.sqrt(n * k2) / r)
     r_slope = n * t * k2 / r
     slope = r_slope + (1.0 / t + k3 / (2.0 * k2) - r_slope / r) / r - log_ratio * r_slope / (r * r)
     return r + log_ratio / r, slope
