@@ -1,0 +1,113 @@
+"""The words every family speaks."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from evaluators.base import (
+    CannotScore,
+    EvaluatorSpec,
+    Family,
+    Field,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    effective_settings,
+)
+from evaluators.registry import get_family
+
+SPEC = EvaluatorSpec(id="x-2026-11-01", name="X", description="An example.", settings={"mode": "strict"})
+
+
+@pytest.mark.parametrize(
+    ("name", "sample"),
+    [
+        (Field.INPUT, Sample(input="")),
+        (Field.OUTPUT, Sample(output="")),
+        (Field.CONTEXT, Sample(contexts=())),
+        (Field.GOLD, Sample(gold="")),
+        (Field.SYSTEM_PROMPT, Sample(system_prompt="")),
+    ],
+)
+def test_an_empty_field_counts_as_sent(name: Field, sample: Sample) -> None:
+    assert sample.has(name)
+    assert [other for other in Field if sample.has(other)] == [name]
+
+
+def test_a_missing_field_is_none() -> None:
+    assert Sample().value_of(Field.GOLD) is None
+
+
+def test_it_counts_the_characters_that_a_family_may_read() -> None:
+    assert Sample(input="ab", output="c", contexts=("de", "f"), gold="g", system_prompt="not counted").n_chars == 7
+
+
+def test_it_counts_astral_characters_once() -> None:
+    assert Sample(output="😀😀").n_chars == 2
+
+
+def test_an_empty_sample_has_no_characters() -> None:
+    assert Sample().n_chars == 0
+
+
+def test_fields_have_the_names_that_the_api_answers_with() -> None:
+    assert [str(name) for name in Field] == [
+        "evaluated_model_input",
+        "evaluated_model_output",
+        "evaluated_model_retrieved_context",
+        "evaluated_model_gold_answer",
+        "evaluated_model_system_prompt",
+    ]
+
+
+def test_missing_fields_are_listed_in_the_family_s_order() -> None:
+    family = get_family("exact-match")
+    assert family.missing_fields(Sample()) == [Field.OUTPUT, Field.GOLD]
+    assert family.missing_fields(Sample(output="x")) == [Field.GOLD]
+    assert family.missing_fields(Sample(output="", gold="")) == []
+
+
+def test_the_evaluator_s_settings_lie_under_the_profile_s() -> None:
+    assert effective_settings(SPEC, {"pass_threshold": 0.7}) == {"mode": "strict", "pass_threshold": 0.7}
+
+
+def test_effective_settings_leave_their_sources_alone() -> None:
+    profile: dict[str, float] = {"pass_threshold": 0.7}
+    merged = effective_settings(SPEC, profile)
+    merged["mode"] = "other"
+    assert SPEC.settings == {"mode": "strict"}
+    assert profile == {"pass_threshold": 0.7}
+
+
+def test_effective_settings_of_a_plain_evaluator_are_the_profile_s() -> None:
+    plain = EvaluatorSpec(id="y-2026-11-01", name="Y", description="Another example.")
+    assert effective_settings(plain, {"a": 1}) == {"a": 1}
+    assert effective_settings(plain, {}) == {}
+
+
+@pytest.mark.parametrize("value", [Sample(), Score(1.0, True), SPEC, ManagedProfile("n", "d")])
+def test_values_are_frozen(value: object) -> None:
+    name = dataclasses.fields(value)[0].name  # type: ignore[arg-type]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(value, name, "changed")
+
+
+def test_cannot_score_carries_a_code_and_a_sentence() -> None:
+    error = CannotScore("unsupported_language", "The output is in Greek.")
+    assert (error.code, error.detail, str(error)) == (
+        "unsupported_language",
+        "The output is in Greek.",
+        "The output is in Greek.",
+    )
+
+
+def test_a_family_without_a_score_cannot_be_made() -> None:
+    with pytest.raises(TypeError):
+        Family()  # type: ignore[abstract]
+
+
+def test_lanes_are_the_names_of_queues() -> None:
+    assert [str(lane) for lane in Lane] == ["inline", "cpu", "judge"]
