@@ -88,12 +88,12 @@ def effective_size(unit: FloatArray) -> float:
 
 def _central_ends(powers: FloatArray, z: float) -> tuple[float, float]:
     """Return the Cornish-Fisher quantiles of the mean of y near its centre."""
-    n = powers.shape[1]
+    n = powers.size // len(powers)
     skew, excess = float(powers[3].sum()) / n, float(powers[2] @ powers[2]) / n - 3.0
 
     def quantile(w: float) -> float:
-        bent = w + (w**2 - 1.0) * skew / (6.0 * math.sqrt(n))
-        bent += (w**3 - 3.0 * w) * excess / (24.0 * n) - (2.0 * w**3 - 5.0 * w) * skew**2 / (36.0 * n)
+        bent = w + (w * w - 1.0) * skew / (6.0 * math.sqrt(n))
+        bent += w * (w * w - 3.0) * excess / (24.0 * n) - w * (2.0 * w * w - 5.0) * skew * skew / (36.0 * n)
         return bent / math.sqrt(n)
 
     return quantile(-z), quantile(z)
@@ -101,7 +101,7 @@ def _central_ends(powers: FloatArray, z: float) -> tuple[float, float]:
 
 def _solve(wanted: float, powers: FloatArray, skew: float) -> float | None:
     """Return K'(t) at the t that stands for the wanted deviate, by Newton's method from a second-order guess."""
-    n = powers.shape[1]
+    n = powers.size // len(powers)
     guess = wanted / math.sqrt(n)
     t = guess * (1.0 - min(max(skew * (guess / 3.0 + 1.0 / (6.0 * n * guess)), -0.5), 0.5))
     for _ in range(STEPS):
@@ -125,7 +125,7 @@ def _tilted_mean(t: float, powers: FloatArray) -> float:
 
 def _deviate(t: float, powers: FloatArray) -> tuple[float, float]:
     """Return the normal deviate that t stands for, and its slope in t; ValueError where doubles do not reach."""
-    n = powers.shape[1]
+    n = powers.size // len(powers)
     m0, m1, m2, m3 = (powers @ np.exp(t * powers[1])).tolist()
     k1, raw2 = m1 / m0, m2 / m0
     k2 = raw2 - k1 * k1
