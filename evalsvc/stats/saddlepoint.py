@@ -52,7 +52,9 @@ def saddlepoint_quantiles(unit: FloatArray, z: float) -> tuple[float, float, flo
     spread = math.sqrt(float(centred @ centred) / unit.size)
     powers = _powers(centred / spread)
     skew = float(powers[3].sum()) / unit.size
-    ends = _central_ends(powers, z) if z < CENTRAL else (_solve(-z, powers, skew), _solve(z, powers, skew))
+    # A trial step may overflow; it is then halved.
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = _central_ends(powers, z) if z < CENTRAL else (_solve(-z, powers, skew), _solve(z, powers, skew))
     if ends[0] is None or ends[1] is None:
         return None
     return mean + spread * ends[0], mean - spread * skew / (6.0 * unit.size), mean + spread * ends[1]
