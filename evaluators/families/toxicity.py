@@ -23,7 +23,7 @@ from evaluators.base import (
 from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
 
 DEFAULT_THRESHOLD = 0.5
-WINDOW_CHARS = 400
+WINDOW_CHARS = 280
 MAX_WINDOWS = 2_500
 MAX_WORD = 40
 MIN_LATIN_SHARE = 0.5

@@ -68,7 +68,7 @@ def is_luhn(digits: str) -> bool:
 
 def is_card(digits: str) -> bool:
     """Check length, issuer range and check digit of a payment card, without separators."""
-    return len(digits) in _card_lengths(digits) and len(set(digits)) > 2 and is_luhn(digits)
+    return len(digits) in _card_lengths(digits) and len(set(digits)) > 1 and is_luhn(digits)
 
 
 def _card_lengths(digits: str) -> tuple[int, ...]:

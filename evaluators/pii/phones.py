@@ -29,9 +29,11 @@ _WORDS = re.compile(
     r"(?i)(?:\b(?:tele)?phones?|\btel|\bcall(?:ed|ing)?|\bfax|\bmobile|\bcell|\breach|\bcontact|\bdial|\btext me|\bsms"
     r"|\bwhatsapp|\banswering|\bhotline|\boffice|\bland\s?line|\bvoicemail|\bpager)\b"
 )
-_DATE_OR_AMOUNT = re.compile(
+_OTHER_NUMBER = re.compile(
     r"(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9]|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2}"
     r"|(?:19|20)[0-9]{2} ?[-/] ?(?:19|20)[0-9]{2}|[0-9]{1,3} [0-9]{3}|[0-9]{1,3}(?: [0-9]{3})* 000|[0-9]+\.[0-9]+"
+    # The shape of a social security number, whether one was issued or not.
+    r"|[0-9]{3}-[0-9]{2}-[0-9]{4}"
 )
 _THREE_PAIRS = re.compile(r"[0-9]{2}([ .-])[0-9]{2}\1[0-9]{2}")
 _BEFORE, _AFTER = 40, 12
@@ -49,7 +51,7 @@ def find_phones(text: str) -> Iterator[Span]:
         # Two groups of six digits in all are more often a house and a postcode.
         if not 6 <= n_digits <= 15 or (n_digits == 6 and not _THREE_PAIRS.fullmatch(written)):
             continue
-        if _DATE_OR_AMOUNT.fullmatch(written):
+        if _OTHER_NUMBER.fullmatch(written):
             continue
         if near(*found.span()):
             yield found.span()

@@ -7,7 +7,9 @@ import unicodedata
 from evaluators.text.table import CharTable
 
 # Scripts written without spaces: each character counts as a word, or a whole sentence would be one token.
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA")
+# The same, but vowels and tones are marks that stay with the character before them.
+_UNSPACED_WITH_MARKS = ("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 
 
 def _spaced(char: str) -> str:
@@ -16,7 +18,10 @@ def _spaced(char: str) -> str:
         return char
     if category[0] not in "LN":
         return " "
-    return f" {char} " if unicodedata.name(char, "").startswith(_UNSPACED) else char
+    name = unicodedata.name(char, "")
+    if name.startswith(_UNSPACED):
+        return f" {char} "
+    return f" {char}" if name.startswith(_UNSPACED_WITH_MARKS) else char
 
 
 _TABLE = CharTable(_spaced)

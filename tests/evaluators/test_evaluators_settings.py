@@ -90,7 +90,11 @@ def test_it_points_at_what_is_wrong(bad: dict[str, object], where: str) -> None:
 
 
 def test_it_lists_every_problem_at_once() -> None:
-    assert sorted(pointers({"pass_threshold": 2, "metric": "x", "other": 1})) == ["/metric", "/other", "/pass_threshold"]
+    assert sorted(pointers({"pass_threshold": 2, "metric": "x", "other": 1})) == [
+        "/metric",
+        "/other",
+        "/pass_threshold",
+    ]
 
 
 def test_it_names_the_settings_there_are() -> None:
