@@ -24,10 +24,10 @@ SMALLEST_TAIL = 1e-9
 GRID_CELLS = 511
 LATTICE_CELLS = 512
 # Longer transforms than these cost more than they tell; a lattice is worth more, being exact.
-LONGEST_GRID = 1 << 13
+LONGEST_GRID = 20 * 1024
 LONGEST_LATTICE = 1 << 14
 # Steps of the mean that are smoothed down to this share no longer move an end by 0.01 standard errors.
-VISIBLE_STEPS = 0.02
+VISIBLE_STEPS = 0.05
 
 
 @lru_cache(maxsize=64)

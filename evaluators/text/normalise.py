@@ -33,7 +33,9 @@ def normalise_answer(text: str) -> str:
     would leave nothing is skipped, so the answers "A" and "?" are still told apart from silence.
     """
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_LOOK_ALIKES)
-    folded = unicodedata.normalize("NFKC", folded)
+    # Folding case can undo the normal form, though it rarely does.
+    if not unicodedata.is_normalized("NFKC", folded):
+        folded = unicodedata.normalize("NFKC", folded)
     words = _strip_punctuation(folded).split() or folded.split()
     return " ".join([word for word in words if word not in _ARTICLE_WORDS] or words)
 

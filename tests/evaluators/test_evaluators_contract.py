@@ -1,5 +1,8 @@
 """What every family promises, whatever it looks for."""
 
+# Look-alike characters are what is tested here.
+# ruff: noqa: RUF001
+
 from __future__ import annotations
 
 import ast
@@ -15,7 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaluators
-from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, effective_settings
+from evaluators.base import (
+    CannotScore,
+    EvaluatorSpec,
+    Family,
+    Field,
+    Lane,
+    Sample,
+    Score,
+    effective_settings,
+)
 from evaluators.registry import all_evaluators, families
 from evaluators.settings import KEYWORDS
 

@@ -228,5 +228,5 @@ def test_the_other_rouges_are_scored_without_rouge_l(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("one", "other"), [("word ", "other words "), ("a", "b"), (".,!", ",.?"), ("&amp;", "-\n")])
 def test_the_longest_request_is_scored(metric: str, one: str, other: str) -> None:
-    output, gold = (one * 240_000)[:240_000], (other * 240_000)[:240_000]
+    output, gold = (one * 120_000)[:120_000], (other * 120_000)[:120_000]
     assert 0.0 <= score(metric, output, gold).value <= 1.0

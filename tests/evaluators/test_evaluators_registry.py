@@ -8,7 +8,13 @@ import textwrap
 
 import pytest
 
-from evaluators.registry import UnknownFamily, all_evaluators, families, find_evaluator, get_family
+from evaluators.registry import (
+    UnknownFamily,
+    all_evaluators,
+    families,
+    find_evaluator,
+    get_family,
+)
 
 
 def test_families_come_in_the_order_of_the_api() -> None:

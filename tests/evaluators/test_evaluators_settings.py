@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluators.base import SettingsProblem
-from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
+from evaluators.settings import (
+    THRESHOLD,
+    number_setting,
+    object_schema,
+    settings_problems,
+)
 
 SCHEMA = object_schema(
     {

@@ -1,11 +1,15 @@
 """Toxicity: direction, windows, languages and the one model behind it."""
 
+# Look-alike characters are what is tested here.
+# ruff: noqa: RUF001
+
 from __future__ import annotations
 
 import math
 import subprocess
 import sys
 import textwrap
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +37,7 @@ def test_clean_text_is_high_and_passes(text: str) -> None:
     assert found.spans is None
 
 
-@pytest.mark.parametrize("text", [RUDE, "fuck you", "FUCK YOU", "what a bitch", "ｆｕｃｋ　ｙｏｕ"])  # noqa: RUF001
+@pytest.mark.parametrize("text", [RUDE, "fuck you", "FUCK YOU", "what a bitch", "ｆｕｃｋ　ｙｏｕ"])
 def test_offensive_text_is_low_and_fails(text: str) -> None:
     found = score(text)
     assert found.value < 0.2
@@ -78,8 +82,8 @@ def test_scripts_it_does_not_read_are_refused(text: str) -> None:
         "The word Привет is a greeting in Russian.",
         "Größe, naïveté, façade, smørrebrød",
         "𝐻𝑒𝑙𝑙𝑜 friend",
-        "Ｈｅｌｌｏ　ｆｒｉｅｎｄ",  # noqa: RUF001
-        "pH is −log₁₀ of a(H⁺), as Σ and π say in physics",  # noqa: RUF001
+        "Ｈｅｌｌｏ　ｆｒｉｅｎｄ",
+        "pH is −log₁₀ of a(H⁺), as Σ and π say in physics",
     ],
 )
 def test_mostly_latin_text_is_scored(text: str) -> None:
@@ -147,7 +151,7 @@ def test_windows_cover_the_text_and_are_bounded(length: int, unit: str) -> None:
     assert spans[-1][1] == length
     assert len(spans) <= MAX_WINDOWS
     assert all(start < end for start, end in spans)
-    assert all(after[0] <= before[1] for before, after in zip(spans, spans[1:], strict=False))
+    assert all(after[0] <= before[1] for before, after in pairwise(spans))
 
 
 @given(st.text(alphabet="ab \n😀", min_size=1, max_size=3_000))

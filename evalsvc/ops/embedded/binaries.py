@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from evalsvc.ops.embedded.home import running_as_root
 
@@ -30,33 +31,45 @@ def package_folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def usable_copy(source: Path, probes: list[str], *, home: Path, distribution: str, user: str | None) -> Path:
-    """`source` itself when `user` can read and run it there; else a copy below `home`."""
-    if _usable(source, probes, user):
-        return source
-    copy = home / "bin" / f"{distribution}-{version(distribution)}"
+def usable_copy(package: Path, part: str, programs: list[str], *, home: Path, user: str | None) -> Path:
+    """Folder `part` of a package when `user` can run its `programs` there; else of a copy below `home`."""
+    if _usable(package / part, programs, user):
+        return package / part
+    copy = home / "bin" / f"{package.name}-{version(package.name)}"
     if not copy.exists():
-        _copy_tree(source, copy)
-    if not _usable(copy, probes, user):
+        _copy(package, part, copy)
+    if not _usable(copy / package.name / part, programs, user):
         raise PermissionError(
-            f"User {user or os.getlogin()} cannot run programs in {copy}. "
+            f"User {user or os.geteuid()} cannot run programs in {copy}. "
             "Set EVALSVC_HOME to a folder that this user can enter, on a file system without noexec."
         )
-    return copy
+    return copy / package.name / part
 
 
-def _usable(folder: Path, probes: list[str], user: str | None) -> bool:
-    test = " && ".join(f'test -r "$0/{probe}"' for probe in probes) + f' && test -x "$0/{probes[0]}"'
-    identity = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
-    done = subprocess.run(["/bin/sh", "-c", test, str(folder)], check=False, cwd="/", **identity)  # type: ignore[call-overload]
-    return bool(done.returncode == 0)
+def _usable(folder: Path, programs: list[str], user: str | None) -> bool:
+    identity = as_user(user)
+    try:
+        for program in programs:
+            argv = [str(folder / program), "--version"]
+            subprocess.run(argv, check=True, cwd="/", env={}, capture_output=True, **identity)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
 
 
-def _copy_tree(source: Path, target: Path) -> None:
+def as_user(user: str | None) -> dict[str, Any]:
+    """What `subprocess.run` needs to become that user, and no member of our groups."""
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
+
+
+def _copy(package: Path, part: str, target: Path) -> None:
     target.parent.mkdir(mode=0o755, exist_ok=True)
     target.parent.chmod(0o755)
     draft = Path(tempfile.mkdtemp(dir=target.parent))
-    shutil.copytree(source, draft, symlinks=True, dirs_exist_ok=True)
+    # In the same places relative to each other: the programs look for their libraries beside the package.
+    for source in (package / part, package / ".dylibs", package.with_name(f"{package.name}.libs")):
+        if source.exists():
+            shutil.copytree(source, draft / source.relative_to(package.parent), symlinks=True)
     for path in [draft, *draft.rglob("*")]:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

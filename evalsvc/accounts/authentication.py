@@ -1,0 +1,116 @@
+"""From the request's key to its account, with no database call while nothing has changed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.conf import settings
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from evalsvc.accounts.gate import Admission, admit
+from evalsvc.accounts.keys import KeyText, parse_key, same_secret
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.selectors import KeyRow, find_key
+from evalsvc.rest.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: one key of one account. It stands where DRF expects a user."""
+
+    key: KeyRow
+    account: Account
+    admission: Admission
+    is_authenticated: bool = True
+
+    @property
+    def actor(self) -> str:
+        """Return the caller's name in the audit trail."""
+        return f"key:{self.key.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """A key row as read under an epoch."""
+
+    row: KeyRow
+    epoch: str
+    until: float
+
+
+_cache: dict[str, Cached] = {}
+MAX_CACHED = 10_000
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`X-API-KEY: ek_…` or `Authorization: Bearer ek_…`."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, KeyRow]:
+        """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike."""
+        text = key_of(request)
+        if text is None:
+            raise unauthenticated("The request carries no API key.")
+        caller = identify(text)
+        if caller is None:
+            raise unauthenticated("The API key is unknown, expired or revoked.")
+        return caller, caller.key
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of the 401."""
+        return 'Bearer realm="evalsvc"'
+
+
+def unauthenticated(detail: str) -> Problem:
+    """Make the 401."""
+    return Problem(detail, code="unauthenticated", headers={"WWW-Authenticate": 'Bearer realm="evalsvc"'})
+
+
+def key_of(request: Request) -> KeyText | None:
+    """Read the key from either header."""
+    if text := request.META.get("HTTP_X_API_KEY"):
+        return parse_key(text)
+    scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return parse_key(text) if scheme.lower() == "bearer" else None
+
+
+def identify(text: KeyText) -> Caller | None:
+    """Check a key against the cache, count the request, and read the row again if the account's epoch has moved."""
+    cached = _cache.get(text.public)
+    if cached is None:
+        return _identify_anew(text)
+    if not _opens(cached.row, text):
+        return None
+    admission = admit(cached.row.account_id)
+    if admission.epoch != cached.epoch or time.monotonic() > cached.until:
+        return _identify_anew(text, admission)
+    return _caller(cached.row, admission)
+
+
+def _identify_anew(text: KeyText, admission: Admission | None = None) -> Caller | None:
+    """Read the row; remember it under the epoch that was read *before* it, so that no change can slip between."""
+    _cache.pop(text.public, None)
+    row = find_key(text.public)
+    if row is None or not _opens(row, text):
+        return None
+    if admission is None:
+        admission = admit(row.account_id)
+        row = find_key(text.public)
+        if row is None or not _opens(row, text):
+            return None
+    if admission.epoch is not None:
+        if len(_cache) >= MAX_CACHED:
+            _cache.clear()
+        _cache[text.public] = Cached(row, admission.epoch, time.monotonic() + settings.API_KEY_CACHE_SECONDS)
+    return _caller(row, admission)
+
+
+def _opens(row: KeyRow, text: KeyText) -> bool:
+    expired = row.expires_at is not None and row.expires_at <= datetime.now(UTC)
+    return same_secret(text.secret, row.secret_hash) and row.revoked_at is None and not expired
+
+
+def _caller(row: KeyRow, admission: Admission) -> Caller:
+    return Caller(row, Account(id=row.account_id, name=row.account_name), admission)

@@ -1,0 +1,90 @@
+"""The door of /v1 in one Redis round trip: the counters of the rate limit and the account's epoch.
+
+An account's epoch changes when anything that processes cache about it changes (its keys, its profiles). Every request
+reads it together with the counters, so a revoked key stops working on the next request of every process.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+
+import redis
+from django.conf import settings
+from prometheus_client import Counter
+from redis.commands.core import Script
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+OPEN_DOORS = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
+
+# One script, so that two requests cannot both take the last place. A window is a clock minute or a calendar month, as
+# clients of this API compute their pauses from it. The epoch is a time, so that a lost key never brings an old one back.
+SCRIPT = """
+local minute = redis.call('INCR', KEYS[1])
+if minute == 1 then redis.call('EXPIRE', KEYS[1], 120) end
+local month = redis.call('INCR', KEYS[2])
+if month == 1 then redis.call('EXPIRE', KEYS[2], 2764800) end
+local epoch = redis.call('GET', KEYS[3])
+if not epoch then
+  local now = redis.call('TIME')
+  epoch = now[1] .. string.format('%06d', now[2])
+  redis.call('SET', KEYS[3], epoch)
+end
+return {minute, month, epoch}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the gate saw: requests counted in this minute and month (this one included), and the account's epoch."""
+
+    n_minute: int
+    n_month: int
+    epoch: str | None
+    second: int
+
+
+@cache
+def connection() -> redis.Redis:
+    """Return this process' Redis client (thread-safe, pooled)."""
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0)
+
+
+@cache
+def _script() -> Script:
+    return connection().register_script(SCRIPT)
+
+
+def admit(account_id: int) -> Admission:
+    """Count a request. When Redis is down the door stays open, uncounted and uncached: verdicts outrank limits."""
+    now = time.gmtime()
+    tag = f"{{{account_id}}}"
+    minute = f"{now.tm_yday}{now.tm_hour:02}{now.tm_min:02}"
+    keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{now.tm_year}{now.tm_mon:02}", f"epoch:{tag}"]
+    try:
+        n_minute, n_month, epoch = _script()(keys=keys)
+    except RedisError:
+        OPEN_DOORS.inc()
+        log.warning("rate limit skipped: Redis does not answer")
+        return Admission(0, 0, None, now.tm_sec)
+    return Admission(n_minute, n_month, epoch.decode(), now.tm_sec)
+
+
+_bump_lock = threading.Lock()
+
+
+def bump_epoch(account_id: int) -> None:
+    """Make every process forget what it cached about the account.
+
+    A failure is logged, not raised: the change itself is committed, and caches end by themselves after
+    EVALSVC_API_KEY_CACHE_SECONDS.
+    """
+    try:
+        with _bump_lock:
+            connection().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
+    except RedisError:
+        log.error("epoch of account %s not bumped: Redis does not answer", account_id)

@@ -1,0 +1,136 @@
+"""Tables: User, Account, Member, ApiKey, AuditEntry."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower, Now
+
+from evalsvc.tenancy.scope import NextId
+
+
+class UserManager(BaseUserManager["User"]):
+    """Users are made by e-mail address."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
+        """Make a person who may sign in to the pages of the accounts they are a member of."""
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> User:
+        """Make an operator."""
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        """Find by e-mail address, whatever its case."""
+        return self.get(email=(username or "").lower())
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person. What they may see follows from their memberships; an operator (superuser) sees all."""
+
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=100, blank=True)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField(default=False, help_text="May sign in to the admin pages.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(Lower("email"), name="uq_user_email_lower"),)
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Account(models.Model):
+    """A tenant."""
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    name = models.CharField(max_length=100, unique=True)
+    rpm_limit = models.PositiveIntegerField(null=True, blank=True, help_text="Requests a minute; empty: the default.")
+    monthly_limit = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Requests a month; empty: the default."
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Member(models.Model):
+    """A person in an account, with a role."""
+
+    class Role(models.TextChoices):
+        ADMIN = "admin", "Admin: everything, keys and members included"
+        EDITOR = "editor", "Editor: evaluators and profiles"
+        READER = "reader", "Reader: looks on"
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.READER)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["account", "user"], name="uq_member_once_per_account"),)
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.account}"
+
+
+class ApiKey(models.Model):
+    """A secret that speaks for an account: `ek_<public>.<secret>`; only an HMAC of the secret is stored."""
+
+    class Scope(models.TextChoices):
+        READ = "read", "Read"
+        WRITE = "write", "Read and write"
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    name = models.CharField(max_length=100)
+    public = models.CharField(max_length=24, unique=True, editable=False)
+    secret_hash = models.BinaryField(max_length=32, editable=False)
+    scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = (models.Index(fields=["account", "-id"], name="ix_api_key_account"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} (ek_{self.public}.…)"
+
+    def is_live(self, now: datetime) -> bool:
+        """Say whether the key opens the door at that moment."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+class AuditEntry(models.Model):
+    """Who did what to which object of an account, and when. Never changed, never deleted."""
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    actor = models.CharField(max_length=120, help_text="`key:<id>`, `user:<id>` or `system`.")
+    action = models.CharField(max_length=60)
+    target = models.CharField(max_length=200)
+    detail = models.JSONField(default=dict)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = (models.Index(fields=["account", "-id"], name="ix_audit_account"),)
+        constraints = (models.CheckConstraint(condition=~Q(action=""), name="ck_audit_names_its_action"),)
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.target}"

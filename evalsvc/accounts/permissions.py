@@ -1,0 +1,25 @@
+"""What a key may do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from evalsvc.accounts.models import ApiKey
+from evalsvc.rest.problems import Problem
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+
+class KeyScopePermission(BasePermission):
+    """A read key may call safe methods, and POSTs of views that say they only read (`reads = True`)."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """Return True, or raise `read_only_key`."""
+        only_reads = request.method in SAFE_METHODS or getattr(view, "reads", False)
+        if not only_reads and request.user.key.scope != ApiKey.Scope.WRITE:
+            raise Problem(code="read_only_key")
+        return True

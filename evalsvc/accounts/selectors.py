@@ -1,0 +1,75 @@
+"""Reads of accounts, members and keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connections
+from django.db.models import QuerySet
+
+from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
+from evalsvc.tenancy.scope import APP, account_scope
+from evalsvc.rest.problems import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """What authentication needs of a key, read before any account is known."""
+
+    id: int
+    account_id: int
+    account_name: str
+    secret_hash: bytes
+    scope: str
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    rpm_limit: int | None
+    monthly_limit: int | None
+
+
+def find_key(public: str) -> KeyRow | None:
+    """Look a key up by its public half, through the one function that may look across accounts."""
+    with connections[APP].cursor() as cursor:
+        cursor.execute("SELECT * FROM find_api_key(%s)", [public])
+        row = cursor.fetchone()
+    return KeyRow(*row[:3], bytes(row[3]), *row[4:]) if row else None
+
+
+def list_memberships(*, user: User) -> list[tuple[int, str, str]]:
+    """Return (account id, account name, role) of a person, oldest account first."""
+    with connections[APP].cursor() as cursor:
+        cursor.execute("SELECT * FROM memberships_of(%s)", [user.pk])
+        return cursor.fetchall()
+
+
+def list_keys(*, account: Account) -> QuerySet[ApiKey]:
+    """Return the account's keys, newest first."""
+    return ApiKey.objects.filter(account=account).order_by("-id")
+
+
+def get_key(*, account: Account, id: int) -> ApiKey:
+    """Return one key of the account; NotFound for missing and foreign."""
+    key = ApiKey.objects.filter(account=account, id=id).first()
+    if key is None:
+        raise NotFound
+    return key
+
+
+def list_audit(*, account: Account) -> QuerySet[AuditEntry]:
+    """Return the account's audit trail, newest first."""
+    return AuditEntry.objects.filter(account=account).order_by("-id")
+
+
+def get_account(*, id: int) -> Account:
+    """Return an account by id, inside its own scope."""
+    with account_scope(id):
+        account = Account.objects.filter(id=id).first()
+    if account is None:
+        raise NotFound
+    return account
+
+
+def list_members(*, account: Account) -> QuerySet[Member]:
+    """Return who belongs to the account."""
+    return Member.objects.filter(account=account).select_related("user").order_by("id")

@@ -1,0 +1,78 @@
+"""Verbs on accounts and keys. Every write of these tables is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import transaction
+
+from evalsvc.accounts.gate import bump_epoch
+from evalsvc.accounts.keys import KeyText, hash_secret, new_key_text
+from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
+from evalsvc.tenancy.scope import account_scope, current_role
+from evalsvc.rest.problems import FieldError, Invalid
+
+
+def create_account(*, name: str, actor: str = "system") -> Account:
+    """Make a tenant. Run it as the system role: an application role sees no account but its own."""
+    with transaction.atomic(using=current_role()):
+        account = Account.objects.create(name=name)
+        account.refresh_from_db()
+        record_audit(account=account, actor=actor, action="account.created", target=name)
+    return account
+
+
+def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:
+    """Let a person into an account, or change the role they have in it."""
+    with account_scope(account.pk):
+        member, _ = Member.objects.update_or_create(account=account, user=user, defaults={"role": role})
+        record_audit(account=account, actor=actor, action="member.added", target=user.email, role=role.value)
+    return member
+
+
+def issue_key(
+    *,
+    account: Account,
+    name: str,
+    scope: ApiKey.Scope = ApiKey.Scope.WRITE,
+    expires_at: datetime | None = None,
+    actor: str = "system",
+    text: KeyText | None = None,
+) -> tuple[ApiKey, KeyText]:
+    """Make a key and return it with its text, which cannot be read again."""
+    text = text or new_key_text()
+    with account_scope(account.pk):
+        key = ApiKey.objects.create(
+            account=account,
+            name=name,
+            public=text.public,
+            secret_hash=hash_secret(text.secret),
+            scope=scope,
+            expires_at=expires_at,
+        )
+        key.refresh_from_db()
+        record_audit(account=account, actor=actor, action="key.issued", target=f"ek_{text.public}", scope=str(scope))
+    return key, text
+
+
+def revoke_key(*, account: Account, key: ApiKey, now: datetime, actor: str = "system") -> ApiKey:
+    """End a key. The next request with it is refused in every process."""
+    with account_scope(account.pk):
+        if ApiKey.objects.filter(account=account, pk=key.pk, revoked_at=None).update(revoked_at=now) != 1:
+            raise Invalid(FieldError("/id", "This key has been revoked already."))
+        record_audit(account=account, actor=actor, action="key.revoked", target=f"ek_{key.public}")
+        forget_caches(account.pk)
+    key.revoked_at = now
+    return key
+
+
+def forget_caches(account_id: int) -> None:
+    """Bump the account's epoch once the surrounding transaction has committed."""
+    transaction.on_commit(lambda: bump_epoch(account_id), using=current_role())
+
+
+def record_audit(*, account: Account, actor: str, action: str, target: str, **detail: str | int | bool | None) -> None:
+    """Write who did what; call it inside the transaction that does it."""
+    safe: Mapping[str, object] = {name: value for name, value in detail.items() if value is not None}
+    AuditEntry.objects.create(account=account, actor=actor[:120], action=action, target=target[:200], detail=safe)

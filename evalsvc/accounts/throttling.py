@@ -1,0 +1,71 @@
+"""Rate limits per account: a clock minute and a calendar month, counted by the gate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.http import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from evalsvc.accounts.authentication import Caller
+from evalsvc.rest.problems import Problem
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+
+class AccountThrottle(BaseThrottle):
+    """Refuse what is above the account's limit; the counting was done when the key was checked."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Return True, or raise 429 with the headers that clients pace themselves by."""
+        caller = request.user
+        if not isinstance(caller, Caller):
+            return True
+        headers = rate_limit_headers(caller)
+        if (
+            int(headers["x-ratelimit-rpm-remaining-requests"]) < 0
+            or int(headers["x-ratelimit-monthly-remaining-requests"]) < 0
+        ):
+            raise Problem(
+                code="too_many_requests", headers=clamped(headers) | {"Retry-After": str(seconds_left(caller))}
+            )
+        return True
+
+
+def limits(caller: Caller) -> tuple[int, int]:
+    """Return the account's limits a minute and a month."""
+    return caller.key.rpm_limit or settings.RPM_LIMIT, caller.key.monthly_limit or settings.MONTHLY_LIMIT
+
+
+def seconds_left(caller: Caller) -> int:
+    """Return the seconds until the next clock minute."""
+    return max(1, 60 - caller.admission.second)
+
+
+def rate_limit_headers(caller: Caller) -> dict[str, str]:
+    """Return the IETF pair and the names that clients of Patronus read; remaining may be negative here."""
+    rpm, monthly = limits(caller)
+    left_minute, left_month = rpm - caller.admission.n_minute, monthly - caller.admission.n_month
+    return {
+        "RateLimit-Policy": f'"minute";q={rpm};w=60, "month";q={monthly};w=2592000',
+        "RateLimit": f'"minute";r={max(0, left_minute)};t={seconds_left(caller)}',
+        "x-ratelimit-rpm-limit-requests": str(rpm),
+        "x-ratelimit-rpm-remaining-requests": str(left_minute),
+        "x-ratelimit-monthly-limit-requests": str(monthly),
+        "x-ratelimit-monthly-remaining-requests": str(left_month),
+    }
+
+
+def clamped(headers: dict[str, str]) -> dict[str, str]:
+    """Write negative remainders as 0."""
+    return {name: "0" if value.startswith("-") else value for name, value in headers.items()}
+
+
+def add_rate_limit_headers(response: HttpResponseBase, caller: object) -> None:
+    """Tell an admitted caller what is left."""
+    if isinstance(caller, Caller):
+        for name, value in clamped(rate_limit_headers(caller)).items():
+            response.headers.setdefault(name, value)

@@ -1,0 +1,109 @@
+"""The base of every ordinary view: one caller, one account, one transaction, at most one effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from evalsvc.accounts.authentication import Caller
+from evalsvc.accounts.models import Account
+from evalsvc.tenancy.scope import account_scope
+from evalsvc.accounts.throttling import add_rate_limit_headers
+from evalsvc.rest.idempotency import Claim, Replay, claim_key, finish_claim, fingerprint_of, key_of, release_claim
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.parsing import read_body
+
+
+class Answered(Exception):
+    """Raised before the handler runs, when the answer is known already."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        self.response = response
+
+
+class AccountView(APIView):
+    """Run the handler in the caller's account scope, honour Idempotency-Key, and say what the rate limit has left."""
+
+    scoped = True
+    """False for views that wait: they open their own short transactions."""
+    claim: Claim | None = None
+    _scope: AbstractContextManager[None] | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """Return who calls."""
+        user = self.request.user
+        assert isinstance(user, Caller)  # noqa: S101  the permission class has refused everyone else
+        return user
+
+    @property
+    def account(self) -> Account:
+        """Return the caller's account."""
+        return self.caller.account
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST" and (key := key_of(request)):
+            read_body(request)
+            outcome = claim_key(account_id=self.account.pk, key=key, fingerprint=fingerprint_of(request._request))
+            if isinstance(outcome, Replay):
+                raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))
+            self.claim = outcome
+        if self.scoped:
+            self._scope = account_scope(self.account.pk)
+            self._scope.__enter__()
+
+    def replay_accepted(self, resource_id: int | None) -> HttpResponse:
+        """Answer a repeated request whose first run was accepted and is not finished."""
+        raise NotImplementedError
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Roll the account's transaction back, give the key back, and answer with a problem."""
+        self._leave(exc)
+        if isinstance(exc, Answered):
+            return exc.response  # type: ignore[return-value]
+        if self.claim is not None:
+            release_claim(self.claim)
+            self.claim = None
+        return super().handle_exception(exc)
+
+    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any) -> Response:
+        """Render, store the answer under the claim, and commit, so that an answer that was sent is an answer kept."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if isinstance(final, Response):
+            final.render()
+        if self._scope is not None:
+            try:
+                self._finish(final)
+            except Exception as exc:
+                final = super().finalize_response(request, self.handle_exception(exc), *args, **kwargs)
+        add_rate_limit_headers(final, request.user if request._user is not None else None)  # type: ignore[has-type]
+        return final
+
+    def _finish(self, response: HttpResponse) -> None:
+        if self.claim is not None and response.status_code < 400:
+            finish_claim(self.claim, response)
+            self.claim = None
+        self._leave(None)
+
+    def _leave(self, exc: Exception | None) -> None:
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.__exit__(type(exc) if exc else None, exc, exc.__traceback__ if exc else None)
+
+
+def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
+    """Return the validated fields of one of our own bodies or queries; unknown fields are refused by name."""
+    unknown = [name for name in serializer.initial_data if name not in serializer.fields]
+    if unknown:
+        raise Invalid(*(FieldError(f"/{name}", f"`{name}` is not a field of this request.") for name in unknown))
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data  # type: ignore[no-any-return]

@@ -1,0 +1,89 @@
+"""Managed evaluators and profiles: declared by the families in code, written as rows for joins, search and the admin."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+
+from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
+from evalsvc.tenancy.scope import OWNER
+from evaluators.base import Family, ManagedProfile, Settings
+from evaluators.registry import all_evaluators, families
+
+PREFIX = "patronus:"
+OLD_PREFIX = "system:"
+# Ids must be the same in every process and after every restart, so they are derived from the names.
+NAMESPACE = uuid.UUID("6a1c1f0e-4a52-5d0c-9b7e-0d5cf0a0e001")
+RELEASED_AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedRow:
+    """A managed profile with the id and full name it has on the wire."""
+
+    id: uuid.UUID
+    family: Family
+    profile: ManagedProfile
+
+    @property
+    def name(self) -> str:
+        """Return the full name."""
+        return PREFIX + self.profile.name
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings of its only revision."""
+        return self.profile.settings
+
+
+@cache
+def managed_profiles() -> dict[str, ManagedRow]:
+    """Return every managed profile by its bare name."""
+    return {
+        profile.name: ManagedRow(uuid.uuid5(NAMESPACE, f"{family.name}/{profile.name}"), family, profile)
+        for family in families()
+        for profile in family.managed_profiles
+    }
+
+
+def managed_names() -> set[str]:
+    """Return the bare names that an account's own profiles may not take."""
+    return set(managed_profiles())
+
+
+def sync_managed() -> None:
+    """Write the managed rows as the owner; what results point to is never rewritten."""
+    for family, spec in all_evaluators():
+        Evaluator.objects.using(OWNER).update_or_create(
+            account=None,
+            evaluator_id=spec.id,
+            defaults={
+                "id": uuid.uuid5(NAMESPACE, f"evaluator/{spec.id}"),
+                "base": spec.id,
+                "family": family.name,
+                "name": spec.name,
+                "description": spec.description,
+                "aliases": list(spec.aliases),
+                "default_profile": default_profile_name(family, spec.default_profile),
+            },
+        )
+    for row in managed_profiles().values():
+        profile, _ = Profile.objects.using(OWNER).get_or_create(
+            id=row.id, defaults={"account": None, "family": row.family.name, "name": row.name, "n_revisions": 1}
+        )
+        ProfileRevision.objects.using(OWNER).get_or_create(
+            profile=profile,
+            number=1,
+            defaults={"account": None, "settings": dict(row.settings), "description": row.profile.description},
+        )
+
+
+def default_profile_name(family: Family, declared: str | None) -> str | None:
+    """Return the full name of the profile that is meant when none is named: the declared one, else the family's only one."""
+    if declared is not None:
+        return PREFIX + declared
+    if len(family.managed_profiles) == 1:
+        return PREFIX + family.managed_profiles[0].name
+    return None

@@ -1,0 +1,159 @@
+"""From the names in a request to what runs. On the hot path, so an account's own rows are cached under its epoch."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from dataclasses import dataclass, field
+
+from django.conf import settings as django_settings
+
+from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_profiles
+from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
+from evaluators.registry import find_evaluator, get_family
+
+_with_revision = re.compile(r"(?P<name>.+):(?P<number>[0-9]{1,9})")
+
+
+class Unresolved(Exception):
+    """One evaluator of a request cannot run; the others are not affected."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileState:
+    """A profile revision as evaluation needs it."""
+
+    id: uuid.UUID
+    name: str
+    family: str
+    revision: int
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What one entry of `evaluators` runs."""
+
+    evaluator_id: str
+    family: Family
+    spec: EvaluatorSpec
+    profile: ProfileState
+
+    @property
+    def settings(self) -> Settings:
+        """Return the profile's settings over what the evaluator itself fixes."""
+        return effective_settings(self.spec, self.profile.settings)
+
+
+@dataclass(slots=True)
+class OwnCatalog:
+    """An account's own evaluators and profiles, as read under an epoch."""
+
+    epoch: str | None
+    until: float
+    evaluators: dict[str, Evaluator] = field(default_factory=dict)
+    profiles: dict[str, ProfileState] = field(default_factory=dict)
+    disabled: set[str] = field(default_factory=set)
+
+
+_own: dict[int, OwnCatalog] = {}
+MAX_CACHED_ACCOUNTS = 1000
+
+
+def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
+    """Find the evaluator by id or alias and the profile by any of its spellings; raise Unresolved with the reason."""
+    own = own_catalog(account_id, epoch)
+    evaluator_id, family, spec, default = _find_evaluator(own, evaluator)
+    if evaluator_id in own.disabled:
+        raise Unresolved("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
+    name = profile or default
+    if name is None:
+        known = ", ".join(PREFIX + p.name for p in family.managed_profiles)
+        raise Unresolved(
+            "profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; for example: {known}."
+        )
+    state = find_profile(account_id, own, name)
+    if state is None or state.family != family.name:
+        raise Unresolved("unknown_profile", f"Family {family.name!r} has no profile {name!r}.")
+    return Resolved(evaluator_id, family, spec, state)
+
+
+def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSpec, str | None]:
+    row = own.evaluators.get(ref)
+    found = find_evaluator(row.base if row else ref)
+    if found is None:
+        raise Unresolved("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.")
+    family, spec = found
+    row = row or own.evaluators.get(spec.id)
+    default = (row.default_profile if row else None) or default_profile_name(family, spec.default_profile)
+    return (row.evaluator_id if row else spec.id), family, spec, default
+
+
+def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | None:
+    """Find `name`, `name:revision`, `patronus:name`, `patronus:name:revision` or `system:name`."""
+    match = _with_revision.fullmatch(ref)
+    name, number = (match["name"], int(match["number"])) if match else (ref, None)
+    if ":" in name:
+        prefix, _, bare = name.partition(":")
+        return _managed(bare, number) if f"{prefix}:" in (PREFIX, OLD_PREFIX) else None
+    state = own.profiles.get(name)
+    if state is None:
+        return _managed(name, number)
+    if number is None or number == state.revision:
+        return state
+    return _earlier(account_id, state, number)
+
+
+def _managed(bare: str, number: int | None) -> ProfileState | None:
+    row = managed_profiles().get(bare)
+    if row is None or number not in (None, 1):
+        return None
+    return ProfileState(row.id, row.name, row.family.name, 1, row.settings)
+
+
+def _earlier(account_id: int, state: ProfileState, number: int) -> ProfileState | None:
+    with account_scope(account_id):
+        row = ProfileRevision.objects.filter(account_id=account_id, profile_id=state.id, number=number).first()
+    return ProfileState(state.id, state.name, state.family, number, row.settings) if row else None
+
+
+def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
+    """Return the account's own rows, read again when its epoch has moved or the cache is old."""
+    cached = _own.get(account_id)
+    if cached and epoch is not None and cached.epoch == epoch and time.monotonic() < cached.until:
+        return cached
+    own = _read_own(account_id, epoch)
+    if len(_own) >= MAX_CACHED_ACCOUNTS:
+        _own.clear()
+    _own[account_id] = own
+    return own
+
+
+def _read_own(account_id: int, epoch: str | None) -> OwnCatalog:
+    own = OwnCatalog(epoch, time.monotonic() + django_settings.API_KEY_CACHE_SECONDS)
+    with account_scope(account_id):
+        for row in Evaluator.objects.filter(account_id=account_id).order_by("created_at"):
+            if not row.is_enabled:
+                own.disabled.add(row.evaluator_id)
+            for name in (row.evaluator_id, *row.aliases):
+                own.evaluators.setdefault(name, row)
+        revisions = ProfileRevision.objects.filter(account_id=account_id, profile__archived_at=None)
+        for revision in revisions.order_by("profile_id", "number").select_related("profile"):
+            profile: Profile = revision.profile
+            own.profiles[profile.name] = ProfileState(
+                profile.id, profile.name, profile.family, revision.number, revision.settings
+            )
+    return own
+
+
+def family_of(name: str) -> Family:
+    """Return the family of a stored row."""
+    return get_family(name)

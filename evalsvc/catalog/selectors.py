@@ -1,0 +1,70 @@
+"""Reads of evaluators and profiles: an account's own and the managed ones."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.managed import OLD_PREFIX, PREFIX
+from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
+from evalsvc.rest.problems import NotFound
+
+
+def visible(account: Account) -> Q:
+    """Return the filter for the account's rows and the managed ones."""
+    return Q(account=account) | Q(account=None)
+
+
+def list_evaluators(*, account: Account, by_alias_or_id: str | None = None) -> list[Evaluator]:
+    """Return what the account can run; one name narrows to the evaluator that answers to it, or to nothing."""
+    rows = Evaluator.objects.filter(visible(account))
+    if by_alias_or_id:
+        rows = rows.filter(
+            Q(evaluator_id=by_alias_or_id) | Q(aliases__contains=[by_alias_or_id]) | Q(family=by_alias_or_id)
+        )
+    # The account's own evaluator hides a managed one of the same name, as it does when it is run.
+    found = list(rows.order_by(F("account").asc(nulls_last=True), "family", "evaluator_id"))
+    if by_alias_or_id and len(found) > 1:
+        exact = [row for row in found if by_alias_or_id in (row.evaluator_id, *row.aliases)]
+        found = (exact or found)[:1]
+    return found
+
+
+def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[ProfileRevision]:
+    """Return profile revisions, newest first, by the filters of GET /v1/evaluator-criteria."""
+    rows = ProfileRevision.objects.filter(visible(account)).select_related("profile")
+    rows = (
+        rows.filter(profile__archived_at=None)
+        if filters.get("enabled", True)
+        else rows.exclude(profile__archived_at=None)
+    )
+    if name := filters.get("name"):
+        rows = rows.filter(profile__name__in=[spelled(name), PREFIX + name] if ":" not in name else [spelled(name)])
+    if family := filters.get("evaluator_family"):
+        rows = rows.filter(profile__family=family)
+    if public_id := filters.get("public_id"):
+        rows = rows.filter(profile_id=public_id)
+    if (revision := filters.get("revision")) is not None:
+        rows = rows.filter(number=revision)
+    if (managed := filters.get("is_patronus_managed")) is not None:
+        rows = rows.filter(account__isnull=managed)
+    if filters.get("get_last_revision"):
+        rows = rows.filter(number=F("profile__n_revisions"))
+    return rows.order_by(F("account").asc(nulls_last=True), "profile__created_at", "profile_id", "-number")
+
+
+def spelled(name: str) -> str:
+    """Return a managed name in the spelling that is stored."""
+    return PREFIX + name.removeprefix(OLD_PREFIX) if name.startswith(OLD_PREFIX) else name
+
+
+def get_profile(*, account: Account, id: uuid.UUID) -> Profile:
+    """Return one of the account's own profiles; NotFound for missing, foreign and managed."""
+    profile = Profile.objects.filter(account=account, id=id).first()
+    if profile is None:
+        raise NotFound
+    return profile

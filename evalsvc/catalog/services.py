@@ -1,0 +1,141 @@
+"""Verbs on profiles and on an account's own evaluators."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.catalog.managed import managed_names
+from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Settings
+from evaluators.registry import UnknownFamily, find_evaluator, get_family
+
+
+def create_profile(
+    *, account: Account, family: str, name: str, settings: Settings, description: str = "", actor: str
+) -> ProfileRevision:
+    """Make a profile with its first revision. Names are unique in the account, whatever the family."""
+    check_profile_name(name)
+    check_settings(family, settings)
+    try:
+        with account_scope(account.pk), transaction.atomic():
+            profile = Profile.objects.create(account=account, family=family, name=name)
+            revision = _add_revision(profile, settings, description)
+            record_audit(account=account, actor=actor, action="profile.created", target=name, family=family)
+            forget_caches(account.pk)
+    except IntegrityError:
+        raise Invalid(FieldError("/name", f"A profile named {name!r} exists already."), code="already_exists") from None
+    return revision
+
+
+def revise_profile(
+    *, account: Account, profile: Profile, settings: Settings, description: str | None = None, actor: str
+) -> ProfileRevision:
+    """Freeze new settings as the profile's next revision.
+
+    Earlier results keep pointing at the revision that made them, so their history stays comparable.
+    """
+    check_settings(profile.family, settings)
+    with account_scope(account.pk):
+        locked = Profile.objects.select_for_update().get(account=account, pk=profile.pk)
+        if locked.archived_at is not None:
+            raise Invalid(FieldError("/public_id", "This profile is archived and takes no more revisions."))
+        if description is None:
+            description = locked.revisions.order_by("-number").values_list("description", flat=True)[0]
+        revision = _add_revision(locked, settings, description)
+        record_audit(
+            account=account, actor=actor, action="profile.revised", target=locked.name, revision=revision.number
+        )
+        forget_caches(account.pk)
+    return revision
+
+
+def archive_profile(*, account: Account, profile: Profile, now: datetime, actor: str) -> list[ProfileRevision]:
+    """Take a profile out of use; its revisions and the scores that point to them stay. Archiving twice changes nothing."""
+    with account_scope(account.pk):
+        if Profile.objects.filter(account=account, pk=profile.pk, archived_at=None).update(archived_at=now):
+            record_audit(account=account, actor=actor, action="profile.archived", target=profile.name)
+            forget_caches(account.pk)
+        return list(
+            ProfileRevision.objects.filter(account=account, profile=profile)
+            .select_related("profile")
+            .order_by("-number")
+        )
+
+
+def _add_revision(profile: Profile, settings: Settings, description: str) -> ProfileRevision:
+    profile.n_revisions += 1
+    profile.save(update_fields=["n_revisions"])
+    revision = ProfileRevision.objects.create(
+        account_id=profile.account_id,
+        profile=profile,
+        number=profile.n_revisions,
+        settings=dict(settings),
+        description=description,
+    )
+    revision.refresh_from_db(fields=["created_at"])
+    return revision
+
+
+def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
+    """Make or change one of the account's own evaluators: a family's evaluator under the account's name and defaults."""
+    errors = evaluator_errors(account, evaluator)
+    if errors:
+        raise Invalid(*errors)
+    found = find_evaluator(evaluator.base)
+    assert found is not None  # noqa: S101  evaluator_errors has refused an unknown base
+    evaluator.account, evaluator.family = account, found[0].name
+    with account_scope(account.pk):
+        created = evaluator._state.adding
+        evaluator.save()
+        action = "evaluator.created" if created else "evaluator.changed"
+        record_audit(account=account, actor=actor, action=action, target=evaluator.evaluator_id)
+        forget_caches(account.pk)
+    return evaluator
+
+
+def evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
+    """Say what keeps an own evaluator from being saved."""
+    errors = []
+    found = find_evaluator(evaluator.base)
+    if found is None or found[1].id != evaluator.base:
+        errors.append(FieldError("/base", f"No managed evaluator has the id {evaluator.base!r}."))
+    for name in (evaluator.evaluator_id, *evaluator.aliases):
+        # Switching a managed evaluator off is a row of the same id, so that one collision is meant.
+        if find_evaluator(name) is not None and name != evaluator.base:
+            errors.append(FieldError("/evaluator_id", f"{name!r} is the name of a managed evaluator."))
+    with account_scope(account.pk):
+        others = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).exclude(pk=evaluator.pk)
+        if others.exists():
+            errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} exists already."))
+    return errors
+
+
+def check_profile_name(name: str) -> None:
+    """Refuse a name that the wire could not tell from a managed one or from a revision."""
+    try:
+        valid_name(name)
+    except ValidationError as exc:
+        raise Invalid(FieldError("/name", exc.messages[0])) from None
+    if name in managed_names():
+        raise Invalid(FieldError("/name", f"{name!r} is the name of a managed profile."), code="already_exists")
+
+
+def check_settings(family_name: str, settings: Any) -> None:
+    """Refuse settings that the family cannot run, by pointer."""
+    try:
+        family = get_family(family_name)
+    except UnknownFamily:
+        raise Invalid(FieldError("/evaluator_family", f"No evaluator family is named {family_name!r}.")) from None
+    if not family.accepts_own_profiles:
+        raise Invalid(FieldError("/evaluator_family", f"Family {family_name!r} takes no profiles of your own."))
+    problems = family.check_settings(settings)
+    if problems:
+        raise Invalid(*(FieldError(f"/config{problem.pointer}", f"{problem.detail}.") for problem in problems))

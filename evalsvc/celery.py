@@ -1,0 +1,45 @@
+"""The Celery application: `celery -A evalsvc.celery worker -Q cpu`."""
+
+import os
+
+from celery import Celery
+from kombu import Exchange, Queue
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
+
+QUEUES = ("cpu", "judge", "experiments", "system")
+
+app = Celery("evalsvc")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.update(
+    # Without its own exchange and key each queue would be bound to the default one and get every message.
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
+    task_default_queue="system",
+    task_ignore_result=True,
+    task_serializer="json",
+    accept_content=["json"],
+    # Both are needed: without reject_on_worker_lost a killed pool child acknowledges the message it did not finish.
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    # Evaluations are re-enqueued by the sweep within seconds; the broker's own redelivery is the last resort, and a
+    # short timeout would start a healthy slow task a second time.
+    broker_transport_options={"visibility_timeout": 600, "socket_keepalive": True},
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    task_time_limit=300,
+    timezone="UTC",
+    beat_schedule={
+        "sweep": {
+            "task": "evalsvc.evaluations.sweep",
+            "schedule": 5.0,
+            # A sweep that waited longer than its period has been overtaken by the next one.
+            "options": {"queue": "system", "expires": 5},
+        },
+        "prune": {"task": "evalsvc.evaluations.prune", "schedule": 60.0, "options": {"queue": "system", "expires": 60}},
+    },
+)
+app.autodiscover_tasks(["evalsvc.evaluations"])

@@ -1,0 +1,69 @@
+"""Read settings from the environment, with one sentence for the operator when a value is missing or wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"0", "false", "no", "off", ""}
+
+
+def env_str(name: str, default: str | None = None) -> str:
+    """Return the variable, or the content of the file that `<name>_FILE` names, or the default; stop when all are missing."""
+    if name in os.environ:
+        return os.environ[name]
+    if path := os.environ.get(f"{name}_FILE"):
+        return Path(path).read_text(encoding="utf-8").strip()
+    if default is None:
+        raise ImproperlyConfigured(
+            f"{name} is not set. Set it, or {name}_FILE, or start with `make up`, which makes it."
+        )
+    return default
+
+
+def env_int(name: str, default: int) -> int:
+    """Return the variable as a whole number."""
+    text = env_str(name, str(default))
+    try:
+        return int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.") from None
+
+
+def env_bool(name: str, default: bool) -> bool:
+    """Return the variable as a switch: 1/0, true/false, yes/no, on/off."""
+    text = env_str(name, "1" if default else "0").strip().lower()
+    if text not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {text!r}.")
+    return text in TRUE
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    """Return a comma-separated variable as a list without blanks."""
+    return [part.strip() for part in env_str(name, default).split(",") if part.strip()]
+
+
+def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:
+    """Turn a libpq URL into Django's ENGINE/NAME/USER/… keys; `?host=/socket/dir` and other parameters are kept.
+
+    Raises ImproperlyConfigured when the scheme is not PostgreSQL: it is the only dialect the service speaks.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgresql", "postgres"}:
+        raise ImproperlyConfigured(f"{name} must start with postgresql://, not {parts.scheme or 'nothing'}://.")
+    options = dict(parse_qsl(parts.query))
+    host = options.pop("host", parts.hostname or "")
+    port = options.pop("port", str(parts.port or ""))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")) or "evalsvc",
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": port,
+        "OPTIONS": options,
+    }

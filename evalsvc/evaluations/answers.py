@@ -1,0 +1,142 @@
+"""The answer of /v1/evaluate: every key is present, null included, since some clients have no defaults."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from evalsvc.evaluations.scoring import Verdict
+from evaluators.base import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFacts:
+    """What the results of one request share."""
+
+    sample: Sample
+    strategy: str
+    id: int | None = None
+    created_at: datetime | None = None
+    project_id: uuid.UUID | None = None
+    app: str | None = None
+    experiment_id: int | None = None
+    extras: dict[str, Any] | None = None
+    tags: dict[str, str] | None = None
+    dataset_id: str | None = None
+    dataset_sample_id: str | None = None
+    log_id: str | None = None
+
+
+@dataclass(slots=True)
+class EntryFacts:
+    """One evaluator of a request: what it ran, what came of it, and the interval of the history before it."""
+
+    evaluator_id: str
+    profile_name: str
+    verdict: Verdict
+    explain_strategy: str
+    family: str | None = None
+    profile_id: uuid.UUID | None = None
+    profile_revision: int | None = None
+    evaluation_id: int | None = None
+    captured: bool = False
+    interval: dict[str, Any] | None = field(default=None)
+
+
+def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> dict[str, Any]:
+    """Return the body of POST /v1/evaluate and GET /v1/evaluate/{id}."""
+    return {"id": digits(request.id), "results": [result_of(request, entry) for entry in entries]}
+
+
+def result_of(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
+    """Return one entry of `results`."""
+    verdict = entry.verdict
+    return {
+        "evaluator_id": entry.evaluator_id,
+        "criteria": entry.profile_name,
+        "profile_name": entry.profile_name,
+        "criterion_id": digits(entry.profile_id),
+        "status": verdict.status,
+        "error_code": verdict.error_code,
+        "error_message": verdict.error_message,
+        "evaluation_id": digits(entry.evaluation_id),
+        "evaluation_result": evaluation_result(request, entry) if verdict.status == "success" else None,
+    }
+
+
+def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
+    """Return the verdict in the superset of the keys that clients of this wire know."""
+    verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
+    sample = request.sample
+    return {
+        "id": digits(entry.evaluation_id) if captured else None,
+        "project_id": digits(request.project_id) if captured else None,
+        "app": request.app if captured else None,
+        "experiment_id": digits(request.experiment_id) if captured else None,
+        "created_at": request.created_at if captured else None,
+        "evaluator_id": entry.evaluator_id,
+        "evaluator_family": entry.family,
+        "criteria": entry.profile_name,
+        "profile_name": entry.profile_name,
+        "criteria_revision": entry.profile_revision,
+        "evaluator_profile_public_id": digits(entry.profile_id),
+        "evaluated_model_system_prompt": sample.system_prompt,
+        "evaluated_model_retrieved_context": sample.contexts,
+        "evaluated_model_input": sample.input,
+        "evaluated_model_output": sample.output,
+        "evaluated_model_gold_answer": sample.gold,
+        "evaluated_model_attachments": extras.get("attachments"),
+        "evaluated_model_id": extras.get("id"),
+        "evaluated_model_name": extras.get("name"),
+        "evaluated_model_provider": extras.get("provider"),
+        "evaluated_model_params": extras.get("params"),
+        "evaluated_model_selected_model": extras.get("selected_model"),
+        "pass": verdict.passed,
+        "score_raw": verdict.score,
+        "score_normalized": verdict.score,
+        "text_output": verdict.text_output,
+        "additional_info": {
+            "positions": verdict.spans,
+            "extra": verdict.extra or None,
+            "confidence_interval": entry.interval,
+        },
+        "evaluation_metadata": None,
+        "explanation": verdict.explanation,
+        "explain": entry.explain_strategy != "never",
+        "explain_strategy": entry.explain_strategy,
+        "evaluation_duration": iso_duration(verdict.duration_us),
+        "explanation_duration": None,
+        "dataset_id": request.dataset_id,
+        "dataset_sample_id": as_number(request.dataset_sample_id),
+        "tags": request.tags or {},
+        "log_id": request.log_id,
+        "external": False,
+        "favorite": None,
+        "evaluation_feedback": None,
+        "evaluation_run_id": None,
+        "evaluation_type": "patronus_evaluation",
+        "metric_name": None,
+        "metric_description": None,
+        "annotation_criteria_id": None,
+        "usage_tokens": None,
+    }
+
+
+def digits(value: int | uuid.UUID | None) -> str | None:
+    """Write an id as a string: JavaScript cannot hold a 64-bit number."""
+    return None if value is None else str(value)
+
+
+def as_number(text: str | None) -> int | str | None:
+    """Write a sample id as a number where it is one, as this shape has it."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 16 else text
+
+
+def iso_duration(microseconds: int | None) -> str | None:
+    """Write a duration as ISO 8601, for example PT0.216S."""
+    if microseconds is None:
+        return None
+    text = f"{microseconds / 1e6:.6f}".rstrip("0").rstrip(".")
+    return f"PT{text}S"

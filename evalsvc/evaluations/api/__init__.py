@@ -1,0 +1,1 @@
+"""The HTTP edge of evaluations: evaluate (the hot path), search, history."""

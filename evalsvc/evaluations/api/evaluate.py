@@ -1,0 +1,173 @@
+"""POST /v1/evaluate and GET /v1/evaluate/{id}: the hot path, decoded by msgspec and written by orjson."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from evalsvc.accounts.views import AccountView
+from evalsvc.evaluations import openapi, services
+from evalsvc.evaluations.answers import evaluate_answer
+from evalsvc.evaluations.call import EvaluateCall, fingerprint, read_call
+from evalsvc.evaluations.queueing import enqueue_lane
+from evalsvc.evaluations.replies import reply_box
+from evalsvc.evaluations.selectors import Stored, facts_of_stored, find_retried, get_stored
+from evalsvc.evaluations.services import Accepted, Entry
+from evalsvc.evaluations.upkeep import LaneRef
+from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted
+from evalsvc.rest.parsing import read_body
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Lane
+
+_wait = re.compile(r"(?:^|,)\s*wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?=,|;|$)", re.IGNORECASE)
+_async = re.compile(r"(?:^|,)\s*respond-async\s*(?=,|;|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefer:
+    """The caller's `Prefer` header (RFC 7240): how long to wait, and whether to answer 202 instead of waiting longer."""
+
+    seconds: float
+    respond_async: bool
+    applied: str
+
+
+def read_prefer(header: str) -> Prefer:
+    """Read the header; what it does not say is the default, what it asks beyond the limit is the limit."""
+    wait, respond_async = _wait.search(header), bool(_async.search(header))
+    default = 0 if respond_async else settings.WAIT_SECONDS
+    seconds = min(int(wait[1]), settings.MAX_WAIT_SECONDS) if wait else default
+    applied = [name for name, given in (("respond-async", respond_async), (f"wait={seconds}", bool(wait))) if given]
+    return Prefer(seconds, respond_async, ", ".join(applied))
+
+
+class EvaluateView(AccountView):
+    """Evaluate what an LLM application said."""
+
+    scoped = False
+
+    @extend_schema(**openapi.EVALUATE)
+    def post(self, request: Request) -> HttpResponse:
+        """Run evaluators on one sample; each answers with its own status, and an interval if asked.
+
+        Waits for workers as `Prefer: wait=N` says (25 s by default); what is unfinished then answers `pending` and is
+        fetched at GET /v1/evaluate/{id}. `Prefer: respond-async` answers 202 at once.
+        """
+        body = read_body(request)
+        prefer = read_prefer(request.META.get("HTTP_PREFER", ""))
+        call = read_call(body)
+        digest = fingerprint(self.account.pk, body)
+        entries = services.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
+        if (earlier := self._earlier(request, digest, entries)) is not None:
+            return self._finish_claim(self._stored_answer(earlier, prefer.seconds))
+        response, accepted = self._accept(call, entries, digest, prefer)
+        if response is None:
+            response = self._finish_claim(self._work(accepted, prefer))
+        return response
+
+    def _earlier(self, request: Request, digest: int, entries: list[Entry]) -> int | None:
+        """Find the request that this one repeats; inline calls are looked up only when the client says it retries."""
+        is_retry = request.META.get("HTTP_X_STAINLESS_RETRY_COUNT", "0") != "0"
+        if not is_retry and all(entry.verdict.status != "pending" or entry.lane == Lane.INLINE for entry in entries):
+            return None
+        return find_retried(account_id=self.account.pk, fingerprint=digest, is_retry=is_retry, now=timezone.now())
+
+    def _accept(
+        self, call: EvaluateCall, entries: list[Entry], digest: int, prefer: Prefer
+    ) -> tuple[HttpResponse | None, Accepted]:
+        """Do the inline work and make the rest durable; return the answer too when nothing is left to do."""
+        with account_scope(self.account.pk) if self.claim else nullcontext():
+            accepted = services.accept(
+                account_id=self.account.pk,
+                call=call,
+                entries=entries,
+                fingerprint=digest,
+                keep_always=prefer.respond_async,
+            )
+            if not accepted.pending_lanes and not prefer.respond_async:
+                return self._finish_claim(self._answer(accepted, prefer)), accepted
+            if self.claim:
+                assert accepted.request_id is not None  # noqa: S101  pending work always has a row
+                mark_accepted(self.claim, accepted.request_id)
+        return None, accepted
+
+    def _work(self, accepted: Accepted, prefer: Prefer) -> HttpResponse:
+        """Enqueue the pending lanes, wait as long as the caller prefers, and answer."""
+        assert accepted.request_id is not None  # noqa: S101  pending work always has a row
+        box = reply_box()
+        with box.waiting_for(accepted.request_id) as waiter:
+            for lane in accepted.pending_lanes:
+                enqueue_lane(LaneRef(self.account.pk, accepted.request_id, lane, 0), reply_to=box.address)
+            services.await_verdicts(accepted, waiter, prefer.seconds)
+        if accepted.pending_lanes and not prefer.respond_async:
+            services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
+        return self._answer(accepted, prefer)
+
+    def _answer(self, accepted: Accepted, prefer: Prefer) -> HttpResponse:
+        """Write the answer: 200, or 202 with the address of the rest when the caller would rather not wait."""
+        response = json_response(evaluate_answer(*services.facts_of(accepted)))
+        if accepted.pending_lanes or (prefer.respond_async and prefer.seconds == 0):
+            response["Location"] = f"/v1/evaluate/{accepted.request_id}"
+            response.status_code = 202 if prefer.respond_async else 200
+        if prefer.applied:
+            response["Preference-Applied"] = prefer.applied
+        return response
+
+    def _finish_claim(self, response: HttpResponse) -> HttpResponse:
+        """Keep the answer under the Idempotency-Key, if there is one."""
+        if self.claim is not None:
+            with account_scope(self.account.pk):
+                finish_claim(self.claim, response)
+            self.claim = None
+        return response
+
+    def _stored_answer(self, request_id: int, seconds: float = 0) -> HttpResponse:
+        """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
+        stored = services.await_stored(account_id=self.account.pk, request_id=request_id, seconds=seconds)
+        return stored_response(stored)
+
+    def replay_accepted(self, resource_id: int | None) -> HttpResponse:
+        """Answer a repeated Idempotency-Key whose first run was accepted and has no kept answer."""
+        response = self._stored_answer(resource_id or 0)
+        response[REPLAYED_HEADER] = "true"
+        return response
+
+
+class StoredEvaluateView(AccountView):
+    """What became of an evaluate request."""
+
+    scoped = False
+
+    @extend_schema(**openapi.STORED_EVALUATE)
+    def get(self, request: Request, id: int) -> HttpResponse:
+        """Return the results so far of a request that was answered with `pending` or 202, or that captured something.
+
+        With capture `none` they are gone an hour after the last verdict.
+        """
+        return stored_response(get_stored(account_id=self.account.pk, request_id=id))
+
+
+def stored_response(stored: Stored) -> HttpResponse:
+    """Write a stored request's answer, and remember its delivery for a caller that was told to come back."""
+    request = stored.request
+    if stored.is_finished and request.told_pending_at and not request.delivered_at:
+        services.mark_delivered(account_id=request.account_id, request_id=request.id)
+    response = json_response(evaluate_answer(*facts_of_stored(stored)))
+    if not stored.is_finished:
+        response["Location"] = f"/v1/evaluate/{request.id}"
+        response["Retry-After"] = "1"
+    return response
+
+
+def json_response(body: dict[str, Any]) -> HttpResponse:
+    """Write a body as JSON."""
+    return HttpResponse(orjson.dumps(body), content_type="application/json")

@@ -1,0 +1,266 @@
+"""POST /v1/evaluate as it comes in: three dialects of field names become one EvaluateCall."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from evalsvc.rest.parsing import decode
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.strategies import STRATEGIES
+from evaluators.base import Sample
+
+MAX_CHARS = 480_000
+MAX_CONTEXTS = 50
+MAX_EVALUATORS = 50
+MAX_ID = 255
+EXPLAIN = ("never", "on-fail", "on-success", "always")
+
+Explain = Literal["never", "on-fail", "on-success", "always"]
+Capture = Literal["all", "always", "fails-only", "none"]
+Identifier = str | int | None
+
+
+class EvaluatorRef(msgspec.Struct):
+    """One entry of `evaluators`."""
+
+    evaluator: str | None = None
+    evaluator_id: str | None = None
+    criteria: str | None = None
+    profile_name: str | None = None
+    explain_strategy: Explain | None = None
+    profile_inline: dict[str, Any] | None = None
+
+
+class Body(msgspec.Struct):
+    """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
+
+    evaluators: list[EvaluatorRef]
+    task_input: str | None = None
+    evaluated_model_input: str | None = None
+    input: str | None = None
+    task_output: str | None = None
+    evaluated_model_output: str | None = None
+    output: str | None = None
+    task_context: list[str] | str | None = None
+    evaluated_model_retrieved_context: list[str] | str | None = None
+    gold_answer: str | None = None
+    evaluated_model_gold_answer: str | None = None
+    label: str | None = None
+    system_prompt: str | None = None
+    evaluated_model_system_prompt: str | None = None
+    evaluated_model_attachments: list[dict[str, Any]] | None = None
+    evaluated_model_id: Identifier = None
+    evaluated_model_name: str | None = None
+    evaluated_model_provider: str | None = None
+    evaluated_model_params: dict[str, Any] | None = None
+    evaluated_model_selected_model: str | None = None
+    explain: bool | Explain | None = None
+    capture: Capture | None = None
+    confidence_interval_strategy: str | None = None
+    app: str | None = None
+    experiment_id: Identifier = None
+    project_id: str | None = None
+    project_name: str | None = None
+    dataset_id: Identifier = None
+    dataset_sample_id: Identifier = None
+    log_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    tags: dict[str, str] | None = None
+
+
+_decoder = msgspec.json.Decoder(Body)
+ECHOED = ("attachments", "id", "name", "provider", "params", "selected_model")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One evaluator as the caller named it."""
+
+    evaluator: str
+    profile: str | None
+    explain: str
+    inline_profile: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateCall:
+    """A checked request: what to judge, by what, and what to keep."""
+
+    wanted: tuple[Wanted, ...]
+    sample: Sample
+    capture: str
+    strategy: str
+    app: str | None
+    experiment_id: int | None
+    project_id: uuid.UUID | None
+    project_name: str | None
+    extras: dict[str, Any] | None
+    tags: dict[str, str] | None
+    dataset_id: str | None
+    dataset_sample_id: str | None
+    log_id: str | None
+    trace_id: str | None
+    span_id: str | None
+
+
+def read_call(body: bytes) -> EvaluateCall:
+    """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
+    raw = decode(body, _decoder)
+    sample = Sample(
+        input=first(raw.task_input, raw.evaluated_model_input, raw.input),
+        output=first(raw.task_output, raw.evaluated_model_output, raw.output),
+        contexts=contexts_of(first(raw.task_context, raw.evaluated_model_retrieved_context)),
+        gold=first(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
+        system_prompt=first(raw.system_prompt, raw.evaluated_model_system_prompt),
+    )
+    errors = [*evaluator_errors(raw), *sample_errors(raw, sample), *place_errors(raw), *text_errors(raw)]
+    if errors:
+        raise Invalid(*errors)
+    return EvaluateCall(
+        wanted=tuple(_wanted(ref, raw.explain) for ref in raw.evaluators),
+        sample=sample,
+        capture=capture_of(raw),
+        strategy=raw.confidence_interval_strategy or "none",
+        app=raw.app,
+        experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
+        project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
+        project_name=raw.project_name,
+        extras=extras_of(raw),
+        tags=raw.tags,
+        dataset_id=text_of(raw.dataset_id),
+        dataset_sample_id=text_of(raw.dataset_sample_id),
+        log_id=raw.log_id,
+        trace_id=raw.trace_id,
+        span_id=raw.span_id,
+    )
+
+
+def first(*spellings: Any) -> Any:
+    """Return the first spelling that was sent, newest dialect first."""
+    return next((value for value in spellings if value is not None), None)
+
+
+def contexts_of(value: list[str] | str | None) -> tuple[str, ...] | None:
+    """Read one string as a list of one."""
+    if value is None:
+        return None
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def text_of(value: Identifier) -> str | None:
+    """Read an id that older clients send as a number."""
+    return None if value is None else str(value)
+
+
+def capture_of(raw: Body) -> str:
+    """Return what to keep: as asked, else all when the caller says where it belongs, else nothing."""
+    if raw.capture is not None:
+        return "all" if raw.capture == "always" else raw.capture
+    return "all" if raw.app is not None or raw.experiment_id is not None else "none"
+
+
+def extras_of(raw: Body) -> dict[str, Any] | None:
+    """Collect what is echoed under `evaluated_model_*` and read by no evaluator."""
+    extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
+    kept = {name: value for name, value in extras.items() if value is not None}
+    return kept or None
+
+
+def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:
+    asked = ref.explain_strategy or explain
+    if isinstance(asked, bool) or asked is None:
+        asked = "never" if asked is False else "always"
+    return Wanted(
+        evaluator=first(ref.evaluator, ref.evaluator_id),
+        profile=first(ref.criteria, ref.profile_name),
+        explain=asked,
+        inline_profile=ref.profile_inline is not None,
+    )
+
+
+def evaluator_errors(raw: Body) -> list[FieldError]:
+    """Check the list of evaluators and the strategy."""
+    errors = []
+    if not 1 <= len(raw.evaluators) <= MAX_EVALUATORS:
+        errors.append(FieldError("/evaluators", f"Name 1 to {MAX_EVALUATORS} evaluators."))
+    for i, ref in enumerate(raw.evaluators):
+        if not first(ref.evaluator, ref.evaluator_id):
+            errors.append(FieldError(f"/evaluators/{i}/evaluator", "Name an evaluator by its id or alias."))
+        if first(ref.criteria, ref.profile_name) == "":
+            errors.append(FieldError(f"/evaluators/{i}/criteria", "A profile's name has at least one character."))
+        for name in ("evaluator", "evaluator_id", "criteria", "profile_name"):
+            if len(getattr(ref, name) or "") > MAX_ID:
+                errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {MAX_ID} characters."))
+    if raw.confidence_interval_strategy not in (None, *STRATEGIES):
+        known = ", ".join(STRATEGIES)
+        errors.append(FieldError("/confidence_interval_strategy", f"Not a strategy; known are: {known}."))
+    return errors
+
+
+def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
+    """Check what is to be judged."""
+    errors = []
+    if sample.input is None and sample.output is None:
+        errors.append(FieldError("/evaluated_model_output", "Send an input, an output or both."))
+    if sample.contexts is not None and len(sample.contexts) > MAX_CONTEXTS:
+        name = "task_context" if raw.task_context is not None else "evaluated_model_retrieved_context"
+        errors.append(FieldError(f"/{name}", f"At most {MAX_CONTEXTS} contexts; {len(sample.contexts)} were sent."))
+    n_chars = sample.n_chars + len(sample.system_prompt or "")
+    if n_chars > MAX_CHARS:
+        errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
+    return errors
+
+
+def place_errors(raw: Body) -> list[FieldError]:
+    """Check where the request says it belongs."""
+    errors = []
+    if raw.app is not None and raw.experiment_id is not None:
+        errors.append(FieldError("/app", "Send either `app` or `experiment_id`: an experiment has no app."))
+    if raw.app is not None and not 2 <= len(raw.app) <= 50:
+        errors.append(FieldError("/app", "2 to 50 characters."))
+    if raw.project_name is not None and not 1 <= len(raw.project_name) <= 50:
+        errors.append(FieldError("/project_name", "1 to 50 characters."))
+    if raw.experiment_id is not None and not is_bigint(str(raw.experiment_id)):
+        errors.append(FieldError("/experiment_id", "An experiment's id is a string of digits."))
+    if raw.project_id and not is_uuid(raw.project_id):
+        errors.append(FieldError("/project_id", "A project's id is a UUID."))
+    return errors
+
+
+def text_errors(raw: Body) -> list[FieldError]:
+    """Check the lengths of ids and tags."""
+    names = ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id")
+    errors = [
+        FieldError(f"/{name}", f"At most {MAX_ID} characters.")
+        for name in names
+        if len(text_of(getattr(raw, name)) or "") > MAX_ID
+    ]
+    if raw.tags is not None and len(raw.tags) > 100:
+        errors.append(FieldError("/tags", "At most 100 tags."))
+    return errors
+
+
+def is_bigint(text: str) -> bool:
+    """Say whether the text is the id of a row."""
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 2**63
+
+
+def is_uuid(text: str) -> bool:
+    """Say whether the text is a UUID."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def fingerprint(account_id: int, body: bytes) -> int:
+    """Return 63 bits that are the same for the same body of the same account."""
+    digest = hashlib.blake2b(body, digest_size=8, key=str(account_id).encode()).digest()
+    return int.from_bytes(digest) >> 1

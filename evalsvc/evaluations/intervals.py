@@ -1,0 +1,53 @@
+"""From a stored history to the interval that an answer carries."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from typing import Any
+
+from evalsvc.evaluations.store import scores_of
+from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
+from evaluators.base import Family
+
+LEVEL = 0.95
+
+
+def interval_of(strategy: str, family: Family, history: bytes | None, *, level: float = LEVEL) -> dict[str, Any] | None:
+    """Return the interval over a history under the names of the wire, or null numbers and the reason.
+
+    `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
+    always gives the same interval.
+    """
+    if strategy == "none":
+        return None
+    scores = scores_of(history)
+    seed = zlib.crc32(history or b"")
+    try:
+        found = interval_for(strategy, scores, level, value_range=family.value_range, binary=family.binary, seed=seed)
+    except StrategyNotApplicable as exc:
+        return _without_numbers(strategy, level, len(scores), str(exc))
+    answer = {"strategy": strategy, "alpha": level, **{name: getattr(found, name) for name in FIELDS}}
+    answer["advice"] = dataclasses.asdict(found.advice) if found.advice else None
+    answer["reason"] = "At least 2 captured scores are needed." if found.n < 2 else None
+    return answer
+
+
+FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
+
+
+def _without_numbers(strategy: str, level: float, n: int, reason: str) -> dict[str, Any]:
+    return {
+        "strategy": strategy,
+        "alpha": level,
+        "lower": None,
+        "median": None,
+        "upper": None,
+        "n": n,
+        "method": None,
+        "degenerate": False,
+        "warnings": [],
+        "autocorrelation_width_factor": None,
+        "advice": None,
+        "reason": reason,
+    }

@@ -1,0 +1,157 @@
+"""Tables: EvaluationRequest, Evaluation, HistoryScore."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.tenancy.scope import NextId
+
+
+class EvaluationRequest(models.Model):
+    """One call of POST /v1/evaluate whose work or results are kept: the inputs, once, for all its evaluations."""
+
+    class Capture(models.TextChoices):
+        ALL = "all", "Everything"
+        FAILS_ONLY = "fails-only", "Fails only (not part of the history)"
+        NONE = "none", "Nothing (purged an hour after completion)"
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    # No foreign-key triggers on the three hot tables: row-level security decides the account, `verify` counts orphans.
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    capture = models.CharField(max_length=10, choices=Capture.choices)
+    strategy = models.CharField(max_length=30, default="none")
+    fingerprint = models.BigIntegerField(help_text="Digest of account and body, by which a client's retry is known.")
+    project_id = models.UUIDField(null=True)
+    app = models.CharField(max_length=50, null=True)
+    experiment_id = models.BigIntegerField(null=True)
+    input = models.TextField(null=True)
+    output = models.TextField(null=True)
+    contexts = ArrayField(models.TextField(), null=True)
+    gold = models.TextField(null=True)
+    system_prompt = models.TextField(null=True)
+    extras = models.JSONField(null=True, help_text="Fields of the request that are echoed and not read.")
+    tags = models.JSONField(null=True)
+    dataset_id = models.CharField(max_length=255, null=True)
+    dataset_sample_id = models.CharField(max_length=255, null=True)
+    log_id = models.CharField(max_length=255, null=True)
+    trace_id = models.CharField(max_length=255, null=True)
+    span_id = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    completed_at = models.DateTimeField(null=True)
+    told_pending_at = models.DateTimeField(null=True, help_text="The caller was told to come back.")
+    delivered_at = models.DateTimeField(null=True, help_text="The caller came back and got every verdict.")
+    purged = models.BooleanField(default=False, db_default=False, help_text="What capture did not keep is deleted.")
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["fingerprint"], name="ix_request_fingerprint"),
+            models.Index(
+                fields=["completed_at"], name="ix_request_to_purge", condition=~Q(capture="all") & Q(purged=False)
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Evaluation(models.Model):
+    """One evaluator's answer within a request: a score in its family's range, or an error, never both."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Pending"
+        SUCCESS = "success", "Success"
+        ERROR = "error", "Error (a retry may help)"
+        VALIDATION_ERROR = "validation_error", "Cannot run (a retry would not help)"
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    request = models.ForeignKey(
+        EvaluationRequest, on_delete=models.CASCADE, related_name="evaluations", db_constraint=False, db_index=False
+    )
+    position = models.PositiveSmallIntegerField()
+    evaluator_id = models.CharField(max_length=100)
+    runs = models.CharField(max_length=100, null=True, help_text="The managed evaluator that does the work.")
+    family = models.CharField(max_length=60, null=True)
+    profile_id = models.UUIDField(null=True)
+    profile_name = models.CharField(max_length=120, null=True)
+    profile_revision = models.PositiveIntegerField(null=True)
+    explain_strategy = models.CharField(max_length=10, default="always")
+    lane = models.CharField(max_length=10, null=True)
+    status = models.CharField(max_length=20, choices=Status.choices)
+    error_code = models.CharField(max_length=40, null=True)
+    error_message = models.TextField(null=True)
+    score = models.FloatField(null=True)
+    passed = models.BooleanField(null=True)
+    text_output = models.TextField(null=True)
+    explanation = models.TextField(null=True)
+    spans = models.JSONField(null=True)
+    extra = models.JSONField(null=True)
+    duration_us = models.BigIntegerField(null=True)
+    captured = models.BooleanField(null=True, help_text="Kept for search and retention; null until it is known.")
+    in_history = models.BooleanField(default=False)
+    n_attempts = models.PositiveSmallIntegerField(default=0)
+    n_sweeps = models.PositiveSmallIntegerField(default=0)
+    lease_expires_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    completed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["request", "position"], name="uq_evaluation_position"),
+            models.CheckConstraint(
+                condition=Q(status="success", score__isnull=False, passed__isnull=False, error_code=None)
+                | (~Q(status="success") & Q(score=None, passed=None, in_history=False)),
+                name="ck_evaluation_score_or_error",
+            ),
+            # NaN sorts above infinity in PostgreSQL, so the upper bound refuses both.
+            models.CheckConstraint(
+                condition=Q(score=None) | (Q(score__gt=float("-inf")) & Q(score__lt=float("inf"))),
+                name="ck_evaluation_score_finite",
+            ),
+        )
+        indexes = (
+            models.Index(fields=["account", "-id"], name="ix_evaluation_account", condition=Q(captured=True)),
+            models.Index(fields=["lease_expires_at"], name="ix_evaluation_pending", condition=Q(status="pending")),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.evaluator_id} {self.status} ({self.id})"
+
+
+class HistoryScore(models.Model):
+    """One captured score. The only table that intervals read: narrow, append-only, newest first by index."""
+
+    class Source(models.TextChoices):
+        EVALUATION = "evaluation", "Evaluation"
+        EXPERIMENT = "experiment", "Experiment"
+        IMPORT = "import", "Import"
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    evaluator_id = models.CharField(max_length=100)
+    profile_name = models.CharField(max_length=120)
+    score = models.FloatField()
+    passed = models.BooleanField(null=True)
+    source = models.CharField(max_length=10, choices=Source.choices)
+    source_id = models.BigIntegerField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["source", "source_id"], name="uq_history_once_per_source"),
+            models.CheckConstraint(
+                condition=Q(score__gt=float("-inf")) & Q(score__lt=float("inf")), name="ck_history_score_finite"
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=["account", "evaluator_id", "profile_name", "-id"], include=["score"], name="ix_history_latest"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.evaluator_id} {self.score}"

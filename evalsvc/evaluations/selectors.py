@@ -1,0 +1,166 @@
+"""Reads of evaluations and of the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import family_of
+from evalsvc.evaluations import store
+from evalsvc.evaluations.answers import EntryFacts, RequestFacts
+from evalsvc.evaluations.intervals import interval_of
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
+from evalsvc.evaluations.scoring import Verdict
+from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Sample
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+RETRY_WINDOW_SECONDS = 600
+VERDICT_COLUMNS = (
+    "position", "status", "error_code", "error_message", "score", "passed", "text_output", "explanation", "spans",
+    "extra", "duration_us",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored request with its evaluations in order."""
+
+    request: EvaluationRequest
+    evaluations: list[Evaluation]
+
+    @property
+    def is_finished(self) -> bool:
+        """Say whether every evaluation has its verdict."""
+        return all(evaluation.status != Evaluation.Status.PENDING for evaluation in self.evaluations)
+
+
+def finished_verdicts(*, account_id: int, request_id: int) -> list[dict[str, Any]]:
+    """Return the verdicts that a request has so far, as a worker's reply would carry them."""
+    with account_scope(account_id):
+        rows = Evaluation.objects.filter(account_id=account_id, request_id=request_id)
+        return list(rows.exclude(status=Evaluation.Status.PENDING).values(*VERDICT_COLUMNS))
+
+
+def get_stored(*, account_id: int, request_id: int) -> Stored:
+    """Return a stored request; NotFound for missing, foreign and purged."""
+    with account_scope(account_id):
+        request = EvaluationRequest.objects.filter(account_id=account_id, id=request_id).first()
+        if request is None:
+            raise NotFound
+        rows = Evaluation.objects.filter(account_id=account_id, request_id=request_id).order_by("position")
+        return Stored(request, list(rows))
+
+
+def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
+    """Return what the answer is written from; intervals are of the history as it was before the request."""
+    request = stored.request
+    entries = [entry_of(evaluation) for evaluation in stored.evaluations]
+    pairs = [
+        (row.evaluator_id, row.profile_name) if row.family and row.profile_name and request.strategy != "none" else None
+        for row in stored.evaluations
+    ]
+    histories = store.read_histories(request.account_id, pairs, before=request.id)
+    for entry, history in zip(entries, histories, strict=True):
+        if entry.family is not None:
+            entry.interval = interval_of(request.strategy, family_of(entry.family), history)
+    return request_facts(request), entries
+
+
+def request_facts(request: EvaluationRequest) -> RequestFacts:
+    """Return the request's part of an answer."""
+    return RequestFacts(
+        sample=sample_of(request),
+        strategy=request.strategy,
+        id=request.id,
+        created_at=request.created_at,
+        project_id=request.project_id,
+        app=request.app,
+        experiment_id=request.experiment_id,
+        extras=request.extras,
+        tags=request.tags,
+        dataset_id=request.dataset_id,
+        dataset_sample_id=request.dataset_sample_id,
+        log_id=request.log_id,
+    )
+
+
+def sample_of(request: EvaluationRequest) -> Sample:
+    """Return the stored inputs."""
+    contexts = tuple(request.contexts) if request.contexts is not None else None
+    return Sample(request.input, request.output, contexts, request.gold, request.system_prompt)
+
+
+def entry_of(row: Evaluation) -> EntryFacts:
+    """Return one stored evaluation's part of an answer."""
+    names = (name for name in VERDICT_COLUMNS if name != "position")
+    return EntryFacts(
+        evaluator_id=row.evaluator_id,
+        profile_name=row.profile_name or "",
+        verdict=Verdict(**{name: getattr(row, name) for name in names}),
+        explain_strategy=row.explain_strategy,
+        family=row.family,
+        profile_id=row.profile_id,
+        profile_revision=row.profile_revision,
+        evaluation_id=row.id,
+        captured=bool(row.captured),
+    )
+
+
+def find_retried(*, account_id: int, fingerprint: int, is_retry: bool, now: datetime) -> int | None:
+    """Return the earlier request that this one repeats, if any of the last ten minutes does.
+
+    A call repeats an earlier one with the same body when the client says that it retries, or when the earlier caller
+    was told `pending` and has not come back. Two equal calls without either are two evaluations.
+    """
+    rows = EvaluationRequest.objects.filter(
+        account_id=account_id, fingerprint=fingerprint, id__gte=id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
+    )
+    if not is_retry:
+        rows = rows.filter(told_pending_at__isnull=False, delivered_at=None)
+    with account_scope(account_id):
+        return rows.order_by("-id").values_list("id", flat=True).first()
+
+
+def id_at(moment: datetime, *, back_seconds: int = 0) -> int:
+    """Return the lowest id that the database could have given at a moment."""
+    milliseconds = int((moment - EPOCH).total_seconds() * 1000) - back_seconds * 1000
+    return max(0, milliseconds) << 22
+
+
+def get_evaluation(*, account: Account, id: int) -> Evaluation:
+    """Return one captured evaluation with its request; NotFound for missing, foreign and uncaptured."""
+    rows = Evaluation.objects.filter(account=account, id=id, captured=True).select_related("request")
+    row = rows.first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def list_evaluations(*, account: Account) -> QuerySet[Evaluation]:
+    """Return captured evaluations with their requests, newest first."""
+    return Evaluation.objects.filter(account=account, captured=True).select_related("request").order_by("-id")
+
+
+def list_history(*, account: Account, evaluator_id: str, profile_name: str) -> QuerySet[HistoryScore]:
+    """Return the scores of one history, newest first."""
+    rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
+    return rows.order_by("-id")
+
+
+def history_summary(*, account: Account, evaluator_id: str, profile_name: str) -> dict[str, float | int | None]:
+    """Return n, mean and pass rate of the newest 1000 scores, and how many there are in all."""
+    rows = list_history(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
+    newest = list(rows.values_list("score", "passed")[: store.HISTORY_LENGTH])
+    judged = [passed for _, passed in newest if passed is not None]
+    return {
+        "n": len(newest),
+        "n_total": rows.count() if len(newest) == store.HISTORY_LENGTH else len(newest),
+        "mean": sum(score for score, _ in newest) / len(newest) if newest else None,
+        "pass_rate": sum(judged) / len(judged) if judged else None,
+    }

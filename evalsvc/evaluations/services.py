@@ -1,0 +1,293 @@
+"""Verbs on evaluations: accept a call, work off a lane, wait, sweep, prune. Nothing here enqueues: the edges do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models.functions import Now
+
+from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.evaluations import store
+from evalsvc.evaluations.answers import EntryFacts, RequestFacts
+from evalsvc.evaluations.call import EvaluateCall, Wanted
+from evalsvc.evaluations.intervals import interval_of
+from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.evaluations.replies import Waiter
+from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample
+from evalsvc.evaluations.selectors import Stored, finished_verdicts, get_stored
+from evalsvc.projects.services import Place, place_request
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Lane, Sample
+
+POLL_SECONDS = 2.0
+STORED_POLL_SECONDS = 0.25
+VERDICT_FIELDS = tuple(field.name for field in fields(Verdict))
+
+
+@dataclass(slots=True)
+class Entry:
+    """One evaluator of a call on its way: what it resolved to, where it runs, what came of it."""
+
+    position: int
+    wanted: Wanted
+    resolved: Resolved | None
+    verdict: Verdict
+    lane: str | None = None
+    evaluation_id: int | None = None
+    interval: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Accepted:
+    """A call whose inline work is done and whose other work is safe in the database."""
+
+    account_id: int
+    call: EvaluateCall
+    place: Place
+    entries: list[Entry]
+    request_id: int | None = None
+    created_at: datetime | None = None
+
+    @property
+    def pending_lanes(self) -> list[str]:
+        """Return the lanes that still have work."""
+        return sorted({entry.lane for entry in self.entries if entry.lane and entry.verdict.status == "pending"})
+
+
+def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
+    """Resolve each evaluator and decide where it runs; what cannot run has its verdict already."""
+    return [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
+
+
+def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: Wanted) -> Entry:
+    if wanted.inline_profile:
+        message = "Criteria written into the request need a judge, and none is set up."
+        return Entry(position, wanted, None, refused("not_configured", message))
+    try:
+        resolved = resolve(account_id=account_id, epoch=epoch, evaluator=wanted.evaluator, profile=wanted.profile)
+    except Unresolved as exc:
+        return Entry(position, wanted, None, refused(exc.code, exc.message))
+    if missing := resolved.family.missing_fields(sample):
+        names = ", ".join(f"`{name}`" for name in missing)
+        verdict = refused("missing_input", f"Evaluator {resolved.evaluator_id!r} needs {names}.")
+        return Entry(position, wanted, resolved, verdict)
+    return Entry(position, wanted, resolved, PENDING, lane_of(resolved, sample))
+
+
+def lane_of(resolved: Resolved, sample: Sample) -> str:
+    """Return where to run it. Long texts leave the web process, whose threads share one interpreter."""
+    lane = resolved.family.lane
+    if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):
+        return Lane.CPU.value
+    return lane.value
+
+
+def accept(
+    *, account_id: int, call: EvaluateCall, entries: list[Entry], fingerprint: int, keep_always: bool = False
+) -> Accepted:
+    """Run what is inline, write what must be kept, and read the histories: one round trip when nothing is new.
+
+    `keep_always` gives every evaluation a row and an id, for callers that will come back for it.
+    """
+    for entry in entries:
+        if entry.lane == Lane.INLINE:
+            assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
+            run = entry.resolved
+            entry.verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+    accepted = Accepted(account_id, call, place_of(account_id, call), entries)
+    kept = entries if keep_always or accepted.pending_lanes else [entry for entry in entries if is_kept(call, entry)]
+    histories = _store(accepted, kept, fingerprint)
+    for entry, history in zip(entries, histories, strict=True):
+        if entry.resolved is not None:
+            entry.interval = interval_of(call.strategy, entry.resolved.family, history)
+    return accepted
+
+
+def place_of(account_id: int, call: EvaluateCall) -> Place:
+    """Find where a captured call belongs; a call that captures nothing leaves no app or project behind."""
+    if call.capture == "none":
+        return Place()
+    return place_request(
+        account_id=account_id,
+        app=call.app,
+        experiment_id=call.experiment_id,
+        project_id=call.project_id,
+        project_name=call.project_name,
+    )
+
+
+def is_kept(call: EvaluateCall, entry: Entry) -> bool:
+    """Say whether capture keeps this finished evaluation."""
+    if call.capture == "fails-only":
+        return entry.verdict.passed is False
+    return call.capture == "all" and entry.resolved is not None
+
+
+def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int) -> list[bytes | None]:
+    call = accepted.call
+    pairs = [
+        (entry.resolved.evaluator_id, entry.resolved.profile.name)
+        if entry.resolved and call.strategy != "none"
+        else None
+        for entry in accepted.entries
+    ]
+    if not kept:
+        return store.read_histories(accepted.account_id, pairs)
+    captured = store.capture(
+        accepted.account_id,
+        request_row(call, accepted.place, fingerprint),
+        [evaluation_row(call, entry) for entry in kept],
+        pairs,
+        lease_seconds=settings.LEASE_SECONDS,
+    )
+    accepted.request_id, accepted.created_at = captured.request_id, captured.created_at
+    for entry, evaluation_id in zip(kept, captured.evaluation_ids, strict=True):
+        entry.evaluation_id = evaluation_id
+    return captured.histories
+
+
+def request_row(call: EvaluateCall, place: Place, fingerprint: int) -> dict[str, Any]:
+    """Return the columns of the EvaluationRequest."""
+    sample = call.sample
+    return {
+        "capture": call.capture,
+        "strategy": call.strategy,
+        "fingerprint": fingerprint,
+        "project_id": place.project_id,
+        "app": place.app,
+        "experiment_id": place.experiment_id,
+        "input": sample.input,
+        "output": sample.output,
+        "contexts": sample.contexts,
+        "gold": sample.gold,
+        "system_prompt": sample.system_prompt,
+        "extras": call.extras,
+        "tags": call.tags,
+        "dataset_id": call.dataset_id,
+        "dataset_sample_id": call.dataset_sample_id,
+        "log_id": call.log_id,
+        "trace_id": call.trace_id,
+        "span_id": call.span_id,
+    }
+
+
+def evaluation_row(call: EvaluateCall, entry: Entry) -> dict[str, Any]:
+    """Return the columns of one Evaluation."""
+    finished = entry.verdict.status != "pending"
+    row = {
+        "position": entry.position,
+        "evaluator_id": entry.wanted.evaluator,
+        "profile_name": entry.wanted.profile,
+        "explain_strategy": entry.wanted.explain,
+        "lane": entry.lane,
+        "captured": is_kept(call, entry) if finished else None,
+        "in_history": call.capture == "all" and entry.verdict.status == "success",
+        **verdict_columns(entry.verdict),
+    }
+    if (run := entry.resolved) is not None:
+        row |= {
+            "evaluator_id": run.evaluator_id,
+            "runs": run.spec.id,
+            "family": run.family.name,
+            "profile_id": run.profile.id,
+            "profile_name": run.profile.name,
+            "profile_revision": run.profile.revision,
+        }
+    return row
+
+
+def verdict_columns(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict under its column names."""
+    return {name: getattr(verdict, name) for name in VERDICT_FIELDS}
+
+
+def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
+    """Fill in verdicts as workers deliver them, at most so long. The database connection is given back first.
+
+    Every two seconds the database is asked as well: a reply may be lost with a restarted Redis, a verdict may not.
+    """
+    assert accepted.request_id is not None  # noqa: S101  pending work always has a row
+    deadline = time.monotonic() + seconds
+    connection.close()
+    while accepted.pending_lanes and (left := deadline - time.monotonic()) > 0:
+        verdicts = waiter.take(min(left, POLL_SECONDS))
+        if not verdicts:
+            verdicts = finished_verdicts(account_id=accepted.account_id, request_id=accepted.request_id)
+            connection.close()
+        for verdict in verdicts:
+            fill_in(accepted, verdict)
+
+
+def await_stored(*, account_id: int, request_id: int, seconds: float) -> Stored:
+    """Return a stored request once every verdict is there, or as it is when the time is up."""
+    deadline = time.monotonic() + seconds
+    while True:
+        stored = get_stored(account_id=account_id, request_id=request_id)
+        if stored.is_finished or time.monotonic() + STORED_POLL_SECONDS > deadline:
+            return stored
+        connection.close()
+        time.sleep(STORED_POLL_SECONDS)
+
+
+def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:
+    """Put one delivered verdict in its place."""
+    entry = next(entry for entry in accepted.entries if entry.position == row["position"])
+    entry.verdict = Verdict(**{name: row[name] for name in VERDICT_FIELDS})
+
+
+def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
+    """Return what the answer is written from."""
+    call, place = accepted.call, accepted.place
+    request = RequestFacts(
+        sample=call.sample,
+        strategy=call.strategy,
+        id=accepted.request_id,
+        created_at=accepted.created_at,
+        project_id=place.project_id,
+        app=place.app,
+        experiment_id=place.experiment_id,
+        extras=call.extras,
+        tags=call.tags,
+        dataset_id=call.dataset_id,
+        dataset_sample_id=call.dataset_sample_id,
+        log_id=call.log_id,
+    )
+    return request, [_entry_facts(call, entry) for entry in accepted.entries]
+
+
+def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
+    run = entry.resolved
+    facts = EntryFacts(
+        evaluator_id=run.evaluator_id if run else entry.wanted.evaluator,
+        profile_name=run.profile.name if run else entry.wanted.profile or "",
+        verdict=entry.verdict,
+        explain_strategy=entry.wanted.explain,
+        evaluation_id=entry.evaluation_id,
+        captured=is_kept(call, entry),
+        interval=entry.interval,
+    )
+    if run is not None:
+        facts.family, facts.profile_id, facts.profile_revision = run.family.name, run.profile.id, run.profile.revision
+    return facts
+
+
+def mark_told_pending(*, account_id: int, request_id: int) -> None:
+    """Remember that the caller was told to come back: the same call again is then the same evaluation."""
+    _stamp(account_id, request_id, "told_pending_at")
+
+
+def mark_delivered(*, account_id: int, request_id: int) -> None:
+    """Remember that the caller has every verdict: the same call again is a new evaluation."""
+    _stamp(account_id, request_id, "delivered_at")
+
+
+def _stamp(account_id: int, request_id: int, column: str) -> None:
+    with account_scope(account_id):
+        unstamped = EvaluationRequest.objects.filter(account_id=account_id, id=request_id, **{column: None})
+        unstamped.update(**{column: Now()})

@@ -1,0 +1,121 @@
+-- The write paths of evaluations, each one round trip: set the account, read, write, answer.
+-- SECURITY INVOKER: row-level security applies inside them as everywhere else.
+
+-- The newest 1000 scores of each asked-for history, as PostgreSQL's binary float8[]; null where none is wanted.
+-- `p_before` answers as of an earlier request: ids sort by time.
+CREATE OR REPLACE FUNCTION latest_scores(p_account bigint, p_evaluators text[], p_profiles text[], p_before bigint DEFAULT NULL)
+RETURNS bytea[] LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  histories bytea[] := '{}';
+  one bytea;
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
+    one := NULL;
+    IF p_evaluators[i] IS NOT NULL THEN
+      SELECT array_send(array_agg(newest.score)) INTO one FROM (
+        SELECT h.score FROM evaluations_historyscore h
+        WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
+          AND h.id < coalesce(p_before, 9223372036854775807)
+        ORDER BY h.id DESC LIMIT 1000
+      ) newest;
+    END IF;
+    histories := histories || one;
+  END LOOP;
+  RETURN histories;
+END $$;
+
+-- Keep a request with its evaluations, finished or pending, and answer with the histories as they were before it.
+CREATE OR REPLACE FUNCTION capture_evaluations(
+  p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
+  p_evaluators text[], p_profiles text[],
+  OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[], OUT histories bytea[]
+) LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  request evaluations_evaluationrequest;
+BEGIN
+  histories := latest_scores(p_account, p_evaluators, p_profiles);
+  request := jsonb_populate_record(NULL::evaluations_evaluationrequest, p_request);
+  request.id := next_id();
+  request.account_id := p_account;
+  request.purged := false;
+  request.created_at := clock_timestamp();
+  IF NOT jsonb_path_exists(p_evaluations, '$[*] ? (@.status == "pending")') THEN
+    request.completed_at := request.created_at;
+  END IF;
+  INSERT INTO evaluations_evaluationrequest SELECT request.*;
+  WITH added AS (
+    INSERT INTO evaluations_evaluation AS e (
+      account_id, request_id, position, evaluator_id, runs, family, profile_id, profile_name, profile_revision,
+      explain_strategy, lane, status, error_code, error_message, score, passed, text_output, explanation, spans, extra,
+      duration_us, captured, in_history, n_attempts, n_sweeps, lease_expires_at, created_at, completed_at)
+    SELECT p_account, request.id, r.position, r.evaluator_id, r.runs, r.family, r.profile_id, r.profile_name,
+      r.profile_revision, r.explain_strategy, r.lane, r.status, r.error_code, r.error_message, r.score, r.passed,
+      r.text_output, r.explanation, r.spans, r.extra, r.duration_us, r.captured, r.in_history, 0, 0,
+      CASE WHEN r.status = 'pending' THEN request.created_at + p_lease_seconds * interval '1 second' END,
+      request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END
+    FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) r
+    RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.score, e.passed
+  ), remembered AS (
+    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
+    SELECT p_account, a.evaluator_id, a.profile_name, a.score, a.passed, 'evaluation', a.id, request.created_at
+    FROM added a WHERE a.in_history
+  )
+  SELECT array_agg(a.id ORDER BY a.position) INTO evaluation_ids FROM added a;
+  request_id := request.id;
+  created_at := request.created_at;
+END $$;
+
+-- Take the pending evaluations of one lane of a request. A message that expects fewer attempts than were made is late:
+-- it takes the work only when the lease of whoever has it has ended. Database time: workers' clocks may differ.
+CREATE OR REPLACE FUNCTION lease_evaluations(
+  p_account bigint, p_request bigint, p_lane text, p_expected_attempts int, p_lease_seconds double precision
+) RETURNS SETOF evaluations_evaluation LANGUAGE plpgsql SECURITY INVOKER AS $$
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  RETURN QUERY
+    UPDATE evaluations_evaluation e
+    SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.lane = p_lane AND e.status = 'pending'
+      AND (e.n_attempts <= p_expected_attempts OR e.lease_expires_at < clock_timestamp())
+    RETURNING e.*;
+END $$;
+
+-- Write verdicts of pending evaluations, their history scores, and, after the last one, the request's completion.
+-- What has an answer keeps it: the second of two workers changes nothing. Returns the positions that were written.
+CREATE OR REPLACE FUNCTION finish_evaluations(p_account bigint, p_request bigint, p_verdicts jsonb)
+RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  mode text;
+  finished smallint[];
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  -- Two lanes that end at once must agree on who was last.
+  SELECT q.capture INTO mode FROM evaluations_evaluationrequest q
+  WHERE q.account_id = p_account AND q.id = p_request FOR UPDATE;
+  WITH verdicts AS (
+    SELECT v.*, coalesce(mode = 'all' OR (mode = 'fails-only' AND v.passed = false), false) AS keep,
+           (mode = 'all' AND v.status = 'success') AS remember
+    FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_verdicts) v
+  ), written AS (
+    UPDATE evaluations_evaluation e
+    SET status = v.status, error_code = v.error_code, error_message = v.error_message, score = v.score,
+        passed = v.passed, text_output = v.text_output, explanation = v.explanation, spans = v.spans, extra = v.extra,
+        duration_us = v.duration_us, captured = v.keep, in_history = v.remember, lease_expires_at = NULL,
+        completed_at = clock_timestamp()
+    FROM verdicts v
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.position = v.position AND e.status = 'pending'
+    RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.score, e.passed
+  ), remembered AS (
+    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
+    SELECT p_account, w.evaluator_id, w.profile_name, w.score, w.passed, 'evaluation', w.id, clock_timestamp()
+    FROM written w WHERE w.in_history
+    ON CONFLICT (source, source_id) DO NOTHING
+  )
+  SELECT array_agg(w.position ORDER BY w.position) INTO finished FROM written w;
+  UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
+  WHERE q.account_id = p_account AND q.id = p_request AND q.completed_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM evaluations_evaluation e
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.status = 'pending');
+  RETURN coalesce(finished, '{}');
+END $$;

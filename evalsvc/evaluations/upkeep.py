@@ -1,0 +1,144 @@
+"""Upkeep across accounts, as the system role: re-enqueue what has no answer, purge what was not captured, recount."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import connections
+
+from evalsvc.rest.idempotency import KEPT_HOURS
+from evalsvc.tenancy.scope import SYSTEM
+
+BATCH = 1000
+LONGEST_BACKOFF_SECONDS = 600
+STUCK_AFTER_SECONDS = 900
+
+
+class LaneRef(NamedTuple):
+    """One lane of a request that should be worked off."""
+
+    account_id: int
+    request_id: int
+    lane: str
+    n_attempts: int
+
+
+# The lease doubles with each sweep, so that a long queue is not filled with copies of what is in it already.
+SWEEP = """
+WITH due AS (
+  SELECT id FROM evaluations_evaluation
+  WHERE status = 'pending' AND lease_expires_at < clock_timestamp()
+  ORDER BY lease_expires_at LIMIT %s FOR UPDATE SKIP LOCKED
+)
+UPDATE evaluations_evaluation e
+SET n_sweeps = e.n_sweeps + 1,
+    lease_expires_at = clock_timestamp() + least(%s * 2 ^ least(e.n_sweeps, 10), %s) * interval '1 second'
+FROM due WHERE e.id = due.id
+RETURNING e.account_id, e.request_id, e.lane, e.n_attempts
+"""
+
+PURGE = """
+WITH done AS (
+  SELECT id, account_id FROM evaluations_evaluationrequest
+  WHERE capture <> 'all' AND NOT purged AND completed_at < clock_timestamp() - %s * interval '1 second'
+  ORDER BY completed_at LIMIT %s FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM evaluations_evaluation e USING done
+  WHERE e.request_id = done.id AND e.captured IS DISTINCT FROM true RETURNING e.id
+), emptied AS (
+  DELETE FROM evaluations_evaluationrequest q USING done
+  WHERE q.id = done.id AND NOT EXISTS (
+    SELECT 1 FROM evaluations_evaluation e WHERE e.request_id = q.id AND e.captured IS TRUE) RETURNING q.id
+), settled AS (
+  -- What is left holds captured fails only: nothing more to purge, so it leaves the index of this query.
+  UPDATE evaluations_evaluationrequest q SET purged = true FROM done
+  WHERE q.id = done.id AND q.id NOT IN (SELECT id FROM emptied) RETURNING q.id
+)
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM emptied)
+"""
+
+
+def sweep() -> list[LaneRef]:
+    """Return the lanes whose evaluations have no answer and no living lease, and renew their lease.
+
+    The caller enqueues them. Run it as often as you like, from as many processes as you like.
+    """
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(SWEEP, [BATCH, settings.LEASE_SECONDS, LONGEST_BACKOFF_SECONDS])
+        rows = [LaneRef(*row) for row in cursor.fetchall()]
+    newest = {ref[:3]: ref for ref in sorted(rows, key=lambda ref: ref.n_attempts)}
+    return list(newest.values())
+
+
+def prune() -> dict[str, int]:
+    """Delete what capture did not keep an hour after its completion, and idempotency records after a day."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(PURGE, [settings.RETENTION_UNCAPTURED_SECONDS, BATCH])
+        n_evaluations, n_requests = cursor.fetchone()
+        cursor.execute(
+            "DELETE FROM rest_idempotencyrecord WHERE created_at < clock_timestamp() - %s * interval '1 hour'",
+            [KEPT_HOURS],
+        )
+        return {"evaluations": n_evaluations, "requests": n_requests, "idempotency_records": cursor.rowcount}
+
+
+# Each query names what is wrong and returns the ids; none of them may return a row.
+CHECKS = {
+    "a captured success is missing from the history": """
+        SELECT e.id FROM evaluations_evaluation e
+        LEFT JOIN evaluations_historyscore h ON h.source = 'evaluation' AND h.source_id = e.id
+        WHERE e.in_history AND h.id IS NULL""",
+    "a history score has no captured success behind it": """
+        SELECT h.source_id FROM evaluations_historyscore h LEFT JOIN evaluations_evaluation e ON e.id = h.source_id
+        WHERE h.source = 'evaluation' AND (e.id IS NULL OR NOT e.in_history)""",
+    "a history score differs from its evaluation": """
+        SELECT e.id FROM evaluations_evaluation e
+        JOIN evaluations_historyscore h ON h.source = 'evaluation' AND h.source_id = e.id
+        WHERE (h.account_id, h.evaluator_id, h.profile_name, h.score) IS DISTINCT FROM
+              (e.account_id, e.evaluator_id, e.profile_name::varchar, e.score)""",
+    "a success of a request that captures all is not in the history": """
+        SELECT e.id FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
+        WHERE q.capture = 'all' AND e.status = 'success' AND NOT e.in_history""",
+    "an evaluation in the history was not captured with all": """
+        SELECT e.id FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
+        WHERE e.in_history AND q.capture <> 'all'""",
+    "a request is complete and has a pending evaluation": """
+        SELECT DISTINCT q.id FROM evaluations_evaluationrequest q JOIN evaluations_evaluation e ON e.request_id = q.id
+        WHERE q.completed_at IS NOT NULL AND e.status = 'pending'""",
+    "a request has every verdict and is not complete": """
+        SELECT q.id FROM evaluations_evaluationrequest q WHERE q.completed_at IS NULL AND NOT EXISTS (
+          SELECT 1 FROM evaluations_evaluation e WHERE e.request_id = q.id AND e.status = 'pending')""",
+    "an evaluation belongs to no request of its account": """
+        SELECT e.id FROM evaluations_evaluation e
+        LEFT JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
+        WHERE q.id IS NULL""",
+    "an account is gone and left evaluations behind": """
+        SELECT DISTINCT e.account_id FROM evaluations_evaluation e
+        LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",
+    "an evaluation has been pending for too long": f"""
+        SELECT id FROM evaluations_evaluation
+        WHERE status = 'pending' AND created_at < clock_timestamp() - {STUCK_AFTER_SECONDS} * interval '1 second'""",
+}
+
+
+class Finding(NamedTuple):
+    """Something that `verify` found wrong."""
+
+    what: str
+    n: int
+    examples: list[int]
+
+
+def verify() -> Iterator[tuple[str, Finding | None]]:
+    """Recount everything in one snapshot; yield each check and what it found."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            for what, query in CHECKS.items():
+                cursor.execute(f"SELECT count(*), (array_agg(found.id))[1:5] FROM ({query}) AS found(id)")  # noqa: S608
+                n, examples = cursor.fetchone()
+                yield what, Finding(what, n, examples) if n else None
+        finally:
+            cursor.execute("ROLLBACK")

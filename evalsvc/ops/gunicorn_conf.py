@@ -1,0 +1,34 @@
+"""gunicorn's settings."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+
+def _bind() -> str:
+    host = os.environ.get("EVALSVC_HOST", "127.0.0.1")
+    port = os.environ.get("EVALSVC_PORT", "8000")
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+bind = _bind()
+worker_class = "gthread"
+workers = int(os.environ.get("EVALSVC_WEB_WORKERS", "2"))
+# Most requests wait, for a commit or for a worker; a thread that waits costs next to nothing.
+threads = int(os.environ.get("EVALSVC_WEB_THREADS", "32"))
+preload_app = True  # imported once, shared by all workers
+keepalive = 30  # seconds; longer than a client's pause between two calls
+timeout = 60  # seconds without a sign of life from a worker, not per request
+graceful_timeout = 25  # seconds that requests get to end when the service stops
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a heartbeat file must not wait for a disk
+accesslog = None  # the service writes its own line per request
+errorlog = "-"
+control_socket_disable = True
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Drop the gauges of a worker that is gone from the sum over all processes."""
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        from prometheus_client import multiprocess
+
+        multiprocess.mark_process_dead(worker.pid)

@@ -1,0 +1,157 @@
+"""The database and the broker that the service will use: embedded ones, or those the operator names."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+
+from evalsvc.ops.embedded.postgres import EmbeddedPostgres
+from evalsvc.ops.embedded.roles import DatabaseUrls, database_name, ensure_roles, may_create_roles, remedy
+from evalsvc.ops.embedded.server import EmbeddedServer
+from evalsvc.ops.embedded.throwaway import APPLICATION_SECRETS
+from evalsvc.ops.embedded.valkey import EmbeddedValkey
+from evalsvc.ops.supervisor.child import ChildSpec
+from evalsvc.ops.supervisor.process import Command
+
+# libpq reads these besides the URL; someone's shell must not redirect the service.
+LIBPQ_PREFIX = "PG"
+NOT_FOR_CHILDREN = (
+    "POSTGRES_PASSWORD",
+    "DATABASE_OWNER_PASSWORD",
+    "DATABASE_APP_PASSWORD",
+    "DATABASE_SYSTEM_PASSWORD",
+    "MAKEFLAGS",
+    "MAKELEVEL",
+    "MFLAGS",
+)
+
+
+class BackendUnusable(Exception):
+    """The database or broker named in the environment cannot be used; the message holds the remedy."""
+
+
+@dataclass
+class Backends:
+    """Servers to run ourselves, in order, and where the service finds everything once they run."""
+
+    home: Path
+    secrets: Mapping[str, str]
+    outside: Mapping[str, str]
+    servers: list[EmbeddedServer] = field(default_factory=list)
+    postgres: EmbeddedPostgres | None = None
+    valkey: EmbeddedValkey | None = None
+
+    def __post_init__(self) -> None:
+        remove_old_sockets(self.home)
+        if not self.outside.get("DATABASE_URL"):
+            self.postgres = EmbeddedPostgres(self.home, password=self.secrets["POSTGRES_PASSWORD"])
+            self.servers.append(self.postgres)
+        if not self.outside.get("REDIS_URL"):
+            self.valkey = EmbeddedValkey(self.home)
+            self.servers.append(self.valkey)
+        folders = "".join(f"{server.socket_dir}\n" for server in self.servers)
+        _sockets_file(self.home).write_text(folders)
+
+    def specs(self) -> list[ChildSpec]:
+        return [server_spec(server, stage) for stage, server in enumerate(self.servers)]
+
+    def database_urls(self) -> DatabaseUrls:
+        """Make what is missing in the running database server, and return the URLs of the three roles."""
+        if self.postgres:
+            return ensure_roles(self.postgres.url, self.secrets, reset_passwords=True)
+        return outside_database(self.outside, self.secrets)
+
+    def broker_environment(self) -> dict[str, str]:
+        if self.valkey:
+            own = {"REDIS_URL": self.valkey.redis_url, "CELERY_BROKER_URL": self.valkey.broker_url}
+            return own | _given(self.outside, "CELERY_BROKER_URL")
+        url = self.outside["REDIS_URL"]
+        return {"REDIS_URL": url, "CELERY_BROKER_URL": self.outside.get("CELERY_BROKER_URL") or broker_url(url)}
+
+    def remove_sockets(self) -> None:
+        for server in self.servers:
+            server.remove_socket_dir()
+        _sockets_file(self.home).unlink(missing_ok=True)
+
+
+def server_spec(server: EmbeddedServer, stage: int) -> ChildSpec:
+    def command() -> Command:
+        server.prepare()
+        return server.command()
+
+    return ChildSpec(server.name, command, server.is_ready, stage, server.stop_signal, server.stop_timeout)
+
+
+def outside_database(environment: Mapping[str, str], passwords: Mapping[str, str]) -> DatabaseUrls:
+    """The three URLs on the operator's server: those given, or three roles made with the one URL given."""
+    url = environment["DATABASE_URL"]
+    owner = environment.get("DATABASE_MIGRATION_URL")
+    if owner:
+        return DatabaseUrls(app=url, owner=owner, system=environment.get("DATABASE_SYSTEM_URL") or url)
+    database = database_name(url)
+    try:
+        permitted = may_create_roles(url)
+    except psycopg.OperationalError as error:
+        raise BackendUnusable(f"The database in DATABASE_URL does not answer: {str(error).strip()}") from error
+    if not permitted:
+        raise BackendUnusable(
+            "DATABASE_URL is set, DATABASE_MIGRATION_URL is not, and the role in DATABASE_URL may not create roles and "
+            f"databases.\n{remedy(database)}"
+        )
+    return ensure_roles(url, passwords)
+
+
+def broker_url(redis_url: str) -> str:
+    """Celery's form of a Redis URL: kombu names a unix socket otherwise than redis-py does."""
+    parts = urlsplit(redis_url)
+    if parts.scheme != "unix":
+        return redis_url
+    query = parts.query.replace("db=", "virtual_host=")
+    return urlunsplit(("redis+socket", "", parts.path, query, "")).replace("redis+socket:/", "redis+socket:///", 1)
+
+
+def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    """What the service's own processes see: our environment without what is not theirs, and the services' addresses."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in NOT_FOR_CHILDREN and not name.startswith(LIBPQ_PREFIX)
+    }
+    defaults = {
+        "EVALSVC_REQUIRE_HTTPS": "0",
+        # One thread per process: many processes share few cores, and numpy would start a thread for each.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    fixed = {"EVALSVC_HOME": str(home), "PROMETHEUS_MULTIPROC_DIR": str(home / "run" / "metrics")}
+    return defaults | inherited | fixed | dict(extra)
+
+
+def application_secrets(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: os.environ.get(name) or values[name] for name in APPLICATION_SECRETS}
+
+
+def remove_old_sockets(home: Path) -> None:
+    """Remove the socket folders of a run that was killed. Only while the home's lock is held."""
+    listed = _sockets_file(home)
+    if not listed.exists():
+        return
+    for line in listed.read_text().splitlines():
+        folder = Path(line)
+        if folder.name.startswith("evalsvc-") and folder.is_dir():
+            for path in folder.iterdir():
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+    listed.unlink()
+
+
+def _sockets_file(home: Path) -> Path:
+    return home / "run" / "sockets"
+
+
+def _given(environment: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: environment[name] for name in names if environment.get(name)}

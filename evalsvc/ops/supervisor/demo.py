@@ -1,0 +1,97 @@
+"""The first real evaluation, and what a newcomer needs to make the second one."""
+
+import http.client
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from evalsvc.ops.embedded.home import write_env_file
+from evalsvc.ops.supervisor.supervisor import ServiceFailed
+
+QUESTION = {
+    "evaluators": [{"evaluator": "exact-match"}],
+    "evaluated_model_input": "What is the capital of France?",
+    "evaluated_model_output": "Paris",
+    "evaluated_model_gold_answer": "Paris",
+    "app": "demo",
+    "capture": "all",
+    "confidence_interval_strategy": "full-history",
+}
+# The interval speaks of the scores before the request, and needs two of them.
+MAX_CALLS = 3
+
+
+@dataclass(frozen=True)
+class Verdict:
+    passed: bool
+    score: float
+    interval: Mapping[str, Any] | None
+
+    def __str__(self) -> str:
+        verdict = f"{'pass' if self.passed else 'fail'}, score {self.score:g}"
+        if not self.interval or self.interval.get("lower") is None:
+            return f"{verdict}, no interval yet"
+        lower, upper, level = (self.interval[name] for name in ("lower", "upper", "alpha"))
+        return f"{verdict}; {level:.0%} interval of the history before it: {lower:.3f} to {upper:.3f}"
+
+
+def first_evaluation(url: str, key: str) -> Verdict:
+    """Ask the running service, as any client would, until its answer has an interval."""
+    for _ in range(MAX_CALLS):
+        verdict = _evaluate(url, key)
+        if verdict.interval and verdict.interval.get("lower") is not None:
+            break
+    return verdict
+
+
+def _evaluate(url: str, key: str) -> Verdict:
+    status, text = _post(url, "/v1/evaluate", key, QUESTION)
+    try:
+        result = json.loads(text)["results"][0]["evaluation_result"]
+        info = result.get("additional_info") or {}
+        return Verdict(bool(result["pass"]), float(result["score_raw"]), info.get("confidence_interval"))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ServiceFailed(f"The first evaluation failed: HTTP {status}, {text[:1000]!r}") from error
+
+
+def _post(url: str, path: str, key: str, body: Mapping[str, object]) -> tuple[int, str]:
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+    try:
+        headers = {"X-API-KEY": key, "Content-Type": "application/json"}
+        connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        raise ServiceFailed(f"The first evaluation got no answer from {url}: {error}") from error
+    finally:
+        connection.close()
+
+
+def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path:
+    """Write ``.evalsvc/demo.env`` in the checkout, for `. .evalsvc/demo.env` in a shell."""
+    folder = checkout / ".evalsvc"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    values = {"EVALSVC_URL": url, "EVALSVC_ADMIN_URL": f"{url}/admin/", **account}
+    path = folder / "demo.env"
+    write_env_file(path, {name: shlex.quote(value) for name, value in values.items()})
+    return path
+
+
+def banner(url: str, account: Mapping[str, str], verdict: Verdict) -> str:
+    rows = {
+        "address": url,
+        "documentation": f"{url}/docs/",
+        "admin": f"{url}/admin/",
+        "  sign in as": account["EVALSVC_ADMIN_USER"],
+        "  password": account["EVALSVC_ADMIN_PASSWORD"],
+        "API key": account["EVALSVC_API_KEY"],
+        "first evaluation": str(verdict),
+        "in a shell": ". .evalsvc/demo.env   # EVALSVC_URL, EVALSVC_API_KEY, ...",
+        "stop": "Ctrl-C",
+    }
+    return "\n" + "\n".join(f"  {name + ':':<18} {value}" for name, value in rows.items()) + "\n"

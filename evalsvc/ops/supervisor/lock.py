@@ -1,0 +1,52 @@
+"""One running service per home."""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class AlreadyRunning(Exception):
+    def __init__(self, pid: int | None, url: str | None) -> None:
+        super().__init__(f"The service already runs{f' at {url}' if url else ''} (process {pid or 'unknown'}).")
+        self.pid = pid
+        self.url = url
+
+
+class HomeLock:
+    """The right to run the service of a home; the kernel gives it back when this process ends, however it ends."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def announce(self, url: str) -> None:
+        """Leave the address for whoever tries to start a second one."""
+        text = json.dumps({"pid": os.getpid(), "url": url}).encode()
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, text, 0)
+
+
+@contextlib.contextmanager
+def hold_home(home: Path) -> Iterator[HomeLock]:
+    """Hold the lock for the length of the block; raise AlreadyRunning when another process holds it."""
+    handle = os.open(home / "run" / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _already_running(os.pread(handle, 4096, 0)) from None
+        lock = HomeLock(handle)
+        lock.announce("")
+        yield lock
+    finally:
+        os.close(handle)
+
+
+def _already_running(text: bytes) -> AlreadyRunning:
+    try:
+        holder = json.loads(text)
+    except ValueError:
+        holder = {}
+    return AlreadyRunning(holder.get("pid"), holder.get("url"))

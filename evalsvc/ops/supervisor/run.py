@@ -1,0 +1,134 @@
+"""`make up`: every process of the service on one machine, from an empty folder to the first answer."""
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from evalsvc.ops.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
+from evalsvc.ops.supervisor import demo, roster
+from evalsvc.ops.supervisor.backends import Backends, application_secrets, child_environment
+from evalsvc.ops.supervisor.child import ChildSpec
+from evalsvc.ops.supervisor.lock import HomeLock, hold_home
+from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+
+
+@dataclass(frozen=True)
+class Options:
+    checkout: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    demo: bool = True
+
+
+class Progress:
+    """One line per step, with the seconds it took."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self.write = write
+        self.started = time.monotonic()
+
+    @contextlib.contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.write(f"  {what:<44} {time.monotonic() - began:5.1f} s")
+
+
+def run_service(options: Options, write: Callable[[str], None] = print) -> None:
+    """Start everything, print where it is, and stay until SIGINT or SIGTERM; then stop everything.
+
+    Raises AlreadyRunning, or ServiceFailed and its like with a sentence for the operator.
+    """
+    home = prepare_home(evalsvc_home(options.checkout))
+    values = load_secrets(home)
+    progress = Progress(write)
+    with contextlib.ExitStack() as stack:
+        lock = stack.enter_context(hold_home(home))
+        backends = Backends(home, values, dict(os.environ))
+        stack.callback(backends.remove_sockets)
+        supervisor = stack.enter_context(Supervisor(home / "logs", report=write))
+        write(f"evalsvc starts; its data and logs are in {home}")
+        try:
+            Start(options, home, values, backends, supervisor, progress, lock).run()
+            supervisor.watch()
+        except StopRequested:
+            write("\nStopping ...")
+    write("Stopped. The data is kept; `make up` starts again.")
+
+
+@dataclass
+class Start:
+    """The steps of one start, in order."""
+
+    options: Options
+    home: Path
+    secrets: Mapping[str, str]
+    backends: Backends
+    supervisor: Supervisor
+    progress: Progress
+    lock: HomeLock
+
+    def run(self) -> None:
+        for spec in self.backends.specs():
+            with self.progress.step(f"{spec.name} answers"):
+                self.supervisor.wait_ready(self.supervisor.add(spec))
+        env, owner_env = self._environments()
+        with self.progress.step("database migrated"):
+            self._manage("migrate", owner_env, "--database", "owner", "--no-input")
+        account = self._seed(owner_env) if self.options.demo else None
+        url = self._serve(env)
+        self.lock.announce(url)
+        if account:
+            with self.progress.step("first evaluation"):
+                verdict = demo.first_evaluation(url, account["EVALSVC_API_KEY"])
+            demo.write_demo_env(self.options.checkout, url, account)
+            self.progress.write(demo.banner(url, account, verdict))
+        else:
+            self.progress.write(f"\n{url} is ready. Ctrl-C stops it.")
+        self.progress.write(f"Ready after {time.monotonic() - self.progress.started:.1f} s.")
+
+    def _environments(self) -> tuple[dict[str, str], dict[str, str]]:
+        """What the service's processes see, and what the migration sees: only the latter may change tables."""
+        with self.progress.step("database roles checked"):
+            try:
+                urls = self.backends.database_urls()
+            except psycopg.Error as error:
+                raise ServiceFailed(f"The database refuses the preparation of its roles: {error}") from error
+        extra = application_secrets(self.secrets) | self.backends.broker_environment()
+        all_urls = urls.environment()
+        write_env_file(self.home / "run" / "services.env", extra | all_urls)
+        service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
+        return child_environment(self.home, extra | service_urls), child_environment(self.home, extra | all_urls)
+
+    def _manage(self, name: str, env: Mapping[str, str], *arguments: str) -> str:
+        command = roster.python("manage.py", name, *arguments, checkout=self.options.checkout, env=env)
+        return self.supervisor.run_step(name, command)
+
+    def _seed(self, env: Mapping[str, str]) -> dict[str, str]:
+        with self.progress.step("demo account"):
+            output = self._manage("seed_demo", env, "--json")
+        return {str(name): str(value) for name, value in json.loads(output).items()}
+
+    def _serve(self, env: Mapping[str, str]) -> str:
+        metrics = Path(env["PROMETHEUS_MULTIPROC_DIR"])
+        shutil.rmtree(metrics, ignore_errors=True)  # the counters of processes that are gone
+        metrics.mkdir(mode=0o700, parents=True)
+        checkout, host = self.options.checkout, self.options.host
+        port = roster.free_port(host, self.options.port)
+        if port != self.options.port:
+            self.progress.write(f"  port {self.options.port} is taken, using {port}")
+        with self.progress.step("web answers"):
+            child = self.supervisor.add(roster.web(checkout, env, host, port))
+            others: list[ChildSpec] = [*roster.workers(checkout, env), roster.beat(checkout, env, self.home)]
+            for spec in others:
+                self.supervisor.add(spec)
+            self.supervisor.wait_ready(child, timeout=120)
+        address = roster.reachable(host)
+        return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"

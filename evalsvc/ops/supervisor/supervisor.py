@@ -1,0 +1,181 @@
+"""Start children in order, restart those that crash, stop all of them whatever happens."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from evalsvc.ops.supervisor.child import Child, ChildSpec, describe_exit, kill_group
+from evalsvc.ops.supervisor.process import Command, descendants, kill_all, kill_tree, start
+
+PR_SET_CHILD_SUBREAPER = 36
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TICK = 0.1
+
+
+class StopRequested(Exception):
+    """SIGINT, SIGTERM or SIGHUP has arrived."""
+
+
+class ServiceFailed(Exception):
+    """The service cannot run; the message says which part and why, with its last log lines."""
+
+
+class Supervisor:
+    """Owns the children. Use it as a context manager in the main thread: leaving it stops everything."""
+
+    def __init__(self, logs: Path, *, report: Callable[[str], None] = print) -> None:
+        self.logs = logs
+        self.report = report
+        self.children: list[Child] = []
+        self._step: subprocess.Popen[bytes] | None = None
+        self._signals = 0
+        self._previous: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> "Supervisor":
+        self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        adopt_orphans()
+        for number in STOP_SIGNALS:
+            self._previous[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        # Only counted: an exception raised here could strike between a fork and our noting of the child.
+        self._signals += 1
+
+    def add(self, spec: ChildSpec) -> Child:
+        """Start a child without waiting for it."""
+        child = Child(spec, self.logs / f"{spec.name}.log")
+        self.children.append(child)
+        child.start()
+        return child
+
+    def wait_ready(self, child: Child, timeout: float = 60) -> None:
+        """Watch over all children until this one is ready."""
+        deadline = time.monotonic() + timeout
+        while not child.spec.is_ready():
+            code = child.exit_code()
+            if code is not None:  # no second try: what fails at the start is a setting, and the reader waits
+                raise ServiceFailed(_with_log(f"{child.spec.name} stopped with {describe_exit(code)}", child))
+            self.tick()
+            if time.monotonic() > deadline:
+                raise ServiceFailed(_with_log(f"{child.spec.name} was not ready after {timeout:.0f} s", child))
+
+    def run_step(self, name: str, command: Command, timeout: float = 300) -> str:
+        """Run a command to its end, as part of the start; return what it printed."""
+        with (self.logs / f"{name}.log").open("w+b") as errors:
+            process = self._step = start(command, stdout=subprocess.PIPE, stderr=errors)
+            try:
+                output = self._await(process, name, timeout)
+            except BaseException:
+                kill_tree(process)
+                raise
+            finally:
+                self._step = None
+            errors.seek(0)
+            problem = errors.read().decode(errors="replace")
+        if process.returncode != 0:
+            raise ServiceFailed(
+                f"{name} failed with {describe_exit(process.returncode)}:\n{problem[-4000:]}{output[-2000:]}"
+            )
+        return output
+
+    def _await(self, process: subprocess.Popen[bytes], name: str, timeout: float) -> str:
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.communicate(timeout=TICK)[0].decode(errors="replace")
+            self.check()
+        raise ServiceFailed(f"{name} did not end within {timeout:.0f} s")
+
+    def watch(self) -> None:
+        """Keep the children running until a signal arrives (StopRequested) or one fails for good (ServiceFailed)."""
+        while True:
+            self.tick()
+
+    def tick(self) -> None:
+        time.sleep(TICK)
+        self.check()
+
+    def check(self) -> None:
+        if self._signals:
+            raise StopRequested
+        for child in self.children:
+            code = child.exit_code()
+            if code is not None:
+                self._handle_crash(child, code)
+            elif child.restart_at is not None and time.monotonic() >= child.restart_at:
+                child.start()
+
+    def _handle_crash(self, child: Child, code: int) -> None:
+        if child.process:
+            kill_group(child.process.pid)
+        delay = child.record_crash()
+        self._kill_orphans()
+        what = f"{child.spec.name} stopped with {describe_exit(code)}"
+        if delay is None:
+            raise ServiceFailed(_with_log(f"{what}, for the {len(child.crashes)}th time within a minute", child))
+        self.report(f"{what}; starting it again in {delay:.1f} s (log: {child.log})")
+
+    def stop(self) -> None:
+        """Stop the children stage by stage, in reverse order; a second signal kills what is left at once."""
+        hurry_at = self._signals + 1
+        for stage in sorted({child.spec.stage for child in self.children}, reverse=True):
+            self._stop_stage([child for child in reversed(self.children) if child.spec.stage == stage], hurry_at)
+        self.children.clear()
+        self._kill_orphans()
+        kill_all(descendants(os.getpid()))
+
+    def _stop_stage(self, children: list[Child], hurry_at: int) -> None:
+        running = [child for child in children if child.process]
+        below = [process for child in running if child.process for process in descendants(child.process.pid)]
+        for child in children:
+            child.ask_to_stop()
+        started = time.monotonic()
+        while running and self._signals < hurry_at:
+            late = [child for child in running if time.monotonic() - started > child.spec.stop_timeout]
+            for child in late:
+                self.report(f"{child.spec.name} did not stop within {child.spec.stop_timeout:.0f} s; killing it")
+                child.kill()
+            running = [child for child in running if child.exit_code() is None]
+            time.sleep(TICK / 5)
+        for child in running:
+            child.kill()
+        kill_all(below)
+
+    def _kill_orphans(self) -> None:
+        """End what crashed children left behind: the kernel made those processes ours."""
+        known = {process.pid for process in (*(child.process for child in self.children), self._step) if process}
+        for process in _own_children():
+            if process.pid not in known:
+                kill_all([process, *descendants(process.pid)])
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(process.pid, os.WNOHANG)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of grandchildren whose parent dies, so that they can be found. Linux only."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _own_children() -> Iterator[psutil.Process]:
+    yield from psutil.Process().children()
+
+
+def _with_log(what: str, child: Child) -> str:
+    return f"{what}; the last lines of {child.log}:\n{child.last_lines()}"

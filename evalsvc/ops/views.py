@@ -1,0 +1,81 @@
+"""Addresses for operators: is it alive, is it ready, how is it doing; and the front door for people."""
+
+from __future__ import annotations
+
+import hmac
+import os
+
+from django.conf import settings
+from django.db import connections
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from evalsvc.accounts.gate import connection as redis_connection
+from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
+from evalsvc.tenancy.scope import APP
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Say that the process answers; it asks nothing else, so that a slow database restarts no web process."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """Say whether requests can be served: 200, or 503 with the part that is missing."""
+    parts = {"database": database_answers(), "redis": redis_answers()}
+    ready = all(parts.values())
+    body = {
+        "status": "ready" if ready else "unavailable",
+        **{name: "ok" if up else "down" for name, up in parts.items()},
+    }
+    return JsonResponse(body, status=200 if ready else 503)
+
+
+def database_answers() -> bool:
+    """Ask PostgreSQL for its migrations, which also shows that they have run."""
+    try:
+        with connections[APP].cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM catalog_profile WHERE account_id IS NULL")
+            return bool(cursor.fetchone()[0])
+    except Exception:  # a probe reports every failure as its answer
+        return False
+
+
+def redis_answers() -> bool:
+    """Ask Redis."""
+    try:
+        return bool(redis_connection().ping())
+    except Exception:  # a probe reports every failure as its answer
+        return False
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Write Prometheus metrics of all web processes to whoever has EVALSVC_METRICS_KEY as a bearer token."""
+    offered = request.META.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
+    if not settings.METRICS_KEY or not hmac.compare_digest(offered.encode(), settings.METRICS_KEY.encode()):
+        raise Http404
+    registry = REGISTRY
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+@require_safe
+def error_page(request: HttpRequest) -> HttpResponse:
+    """Show every error code, where the `type` of a problem leads."""
+    return render(
+        request, "errors.html", {"problems": PROBLEMS.values(), "evaluation_errors": EVALUATION_ERRORS.values()}
+    )
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Lead people to the API's documentation."""
+    return redirect("docs")

@@ -1,0 +1,59 @@
+"""Tables: Project, App, Experiment: where an evaluation belongs."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.tenancy.scope import NextId
+
+
+class Project(models.Model):
+    """A group of apps and experiments."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    name = models.CharField(max_length=50)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["account", "name"], name="uq_project_name"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class App(models.Model):
+    """An application whose answers are evaluated."""
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    name = models.CharField(max_length=50)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["account", "name"], name="uq_app_name"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Experiment(models.Model):
+    """A named series of evaluations: its identity, tags and metadata."""
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    name = models.CharField(max_length=100)
+    tags = models.JSONField(default=dict)
+    metadata = models.JSONField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = (models.Index(fields=["account", "-id"], name="ix_experiment_account"),)
+
+    def __str__(self) -> str:
+        return self.name

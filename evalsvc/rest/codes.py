@@ -1,0 +1,133 @@
+"""Every stable error code of the API: its HTTP status, its title, and what the caller can do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row of docs/errors.md."""
+
+    code: str
+    status: int
+    title: str
+    remedy: str
+
+
+PROBLEMS = {
+    row.code: row
+    for row in (
+        Code("malformed_json", 400, "The body is not JSON", "Send one valid UTF-8 JSON object."),
+        Code(
+            "bad_request", 400, "The request cannot be read", "Check the request line, the headers and the host name."
+        ),
+        Code(
+            "unauthenticated",
+            401,
+            "No valid API key",
+            "Send a live key as `X-API-KEY: ek_…` or `Authorization: Bearer ek_…`.",
+        ),
+        Code(
+            "https_required",
+            403,
+            "Plain http is refused",
+            "Use https, or start with EVALSVC_REQUIRE_HTTPS=0 on a private machine.",
+        ),
+        Code("read_only_key", 403, "This key may only read", "Use a key with scope `write`."),
+        Code("forbidden", 403, "Not allowed", "Ask an admin of the account for the role this needs."),
+        Code("not_found", 404, "Nothing here", "Check the id; objects of other accounts do not exist for this key."),
+        Code(
+            "method_not_allowed",
+            405,
+            "This address does not take that method",
+            "See /v1/openapi.json for the methods of each address.",
+        ),
+        Code(
+            "in_progress",
+            409,
+            "The first request with this Idempotency-Key is still running",
+            "Repeat the same request after Retry-After seconds.",
+        ),
+        Code("body_too_large", 413, "The body is too large", "Send less text per request, or split it into several."),
+        Code(
+            "unsupported_media_type", 415, "The body's type is not accepted", "Send `Content-Type: application/json`."
+        ),
+        Code("validation_failed", 422, "Some fields cannot be accepted", "Correct each field that `errors` points to."),
+        Code("already_exists", 422, "This name is taken", "Choose another name, or revise the existing object."),
+        Code(
+            "idempotency_key_reused",
+            422,
+            "This Idempotency-Key belongs to another request",
+            "Use a new key for a new request.",
+        ),
+        Code(
+            "too_many_requests",
+            429,
+            "The account's request limit is reached",
+            "Wait Retry-After seconds, or ask the operator for a higher limit.",
+        ),
+        Code(
+            "internal_error",
+            500,
+            "Something broke on our side",
+            "Retry; if it stays, give the operator the request_id.",
+        ),
+        Code("unavailable", 503, "A part of the service is down", "Retry after a few seconds."),
+    )
+}
+
+# Codes inside a result of /v1/evaluate: the request was fine, this one evaluator was not.
+EVALUATION_ERRORS = {
+    row.code: row
+    for row in (
+        Code(
+            "unknown_evaluator",
+            200,
+            "No evaluator has this id or alias",
+            "GET /v1/evaluators lists what this account can run.",
+        ),
+        Code(
+            "evaluator_disabled",
+            200,
+            "The account has switched this evaluator off",
+            "Switch it on in the admin, or use another.",
+        ),
+        Code(
+            "unknown_profile",
+            200,
+            "No profile has this name for that evaluator's family",
+            "GET /v1/evaluator-criteria lists the profiles.",
+        ),
+        Code("profile_required", 200, "This family has no default profile", "Name one in `criteria`."),
+        Code(
+            "missing_input",
+            200,
+            "A field that the evaluator needs was not sent",
+            "Send the fields that the message names.",
+        ),
+        Code("input_too_long", 200, "The text is longer than this evaluator reads", "Send less text."),
+        Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
+        Code(
+            "not_configured", 200, "The evaluator needs something that is not set up", "Set up what the message names."
+        ),
+        Code(
+            "strategy_not_applicable",
+            200,
+            "The interval strategy does not fit these scores",
+            "Use `full-history`, or a strategy for this kind of score.",
+        ),
+        Code(
+            "evaluator_failed",
+            200,
+            "The evaluator broke on this sample",
+            "Retry; if it stays, give the operator the request_id.",
+        ),
+        Code(
+            "worker_lost",
+            200,
+            "Workers died several times on this sample",
+            "Send less text; give the operator the request_id.",
+        ),
+    )
+}

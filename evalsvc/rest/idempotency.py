@@ -1,0 +1,149 @@
+"""`Idempotency-Key`: a POST that is sent again is answered again, and done once.
+
+The claim is committed first, so that a second request sees the first one running. The answer is written in the
+transaction that does the work: either both are there or neither. A claim whose process died ends with its lease.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+
+from evalsvc.rest.models import IdempotencyRecord
+from evalsvc.rest.metrics import REPLAYS
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+from evalsvc.tenancy.scope import account_scope
+
+HEADER = "Idempotency-Key"
+REPLAYED_HEADER = "Idempotency-Replayed"
+LEASE_SECONDS = 90
+KEPT_HOURS = 24
+KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
+
+CLAIM = """
+INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
+VALUES (%(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}')
+ON CONFLICT (account_id, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
+    resource_id = NULL, status = NULL, body = NULL, headers = '{}', created_at = now()
+WHERE r.created_at < now() - %(kept)s * interval '1 hour'
+   OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < now() AND r.fingerprint = excluded.fingerprint)
+RETURNING claim
+"""
+EXISTING = """
+SELECT fingerprint, status, body, headers, resource_id,
+       greatest(1, ceil(extract(epoch FROM lease_expires_at - now())))::int
+FROM rest_idempotencyrecord WHERE account_id = %s AND key = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to do the work of one key."""
+
+    account_id: int
+    key: str
+    token: uuid.UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An answer given before, or the id of accepted work that has none yet."""
+
+    response: HttpResponse | None
+    resource_id: int | None = None
+
+
+def key_of(request: HttpRequest) -> str | None:
+    """Return the request's key; 422 for one that is empty, too long or not printable ASCII."""
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is None:
+        return None
+    if not 1 <= len(key) <= 255 or not key.isascii() or not key.isprintable():
+        raise Invalid(FieldError("", f"{HEADER} must be 1 to 255 printable ASCII characters."))
+    return key
+
+
+def fingerprint_of(request: HttpRequest) -> bytes:
+    """Return the digest of what must be the same for a request to count as repeated."""
+    head = f"{request.method} {request.get_full_path()}\n".encode()
+    return hashlib.sha256(head + request.body).digest()
+
+
+def claim_key(*, account_id: int, key: str, fingerprint: bytes) -> Claim | Replay:
+    """Claim the key, or return the earlier answer.
+
+    Raises `idempotency_key_reused` for another request under the same key, `in_progress` while the first one runs.
+    """
+    token = uuid.uuid4()
+    values = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
+    with account_scope(account_id), connection.cursor() as cursor:
+        cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": KEPT_HOURS})
+        if cursor.fetchone():
+            return Claim(account_id, key, token)
+        cursor.execute(EXISTING, [account_id, key])
+        row = cursor.fetchone()
+    return _replay(row, fingerprint)
+
+
+def _replay(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
+    if row is None:
+        raise _in_progress(1)
+    stored, status, body, headers, resource_id, seconds = row
+    if bytes(stored) != fingerprint:
+        raise Problem(f"This {HEADER} was used for a request with another body.", code="idempotency_key_reused")
+    if status is not None:
+        return Replay(_replayed(status, bytes(body), headers))
+    if resource_id is not None:
+        return Replay(None, resource_id)
+    raise _in_progress(seconds)
+
+
+def _in_progress(seconds: int) -> Problem:
+    # Clients that retry 409 by themselves obey these two headers.
+    return Problem(code="in_progress", headers={"Retry-After": str(min(seconds, 5)), "x-should-retry": "true"})
+
+
+def _replayed(status: int, body: bytes, headers: Mapping[str, str] | str) -> HttpResponse:
+    REPLAYS.inc()
+    response = HttpResponse(body, status=status)
+    for name, value in (json.loads(headers) if isinstance(headers, str) else headers).items():
+        response[name] = value
+    response[REPLAYED_HEADER] = "true"
+    return response
+
+
+def mark_accepted(claim: Claim, resource_id: int) -> None:
+    """Record, inside the accepting transaction, which work the key stands for."""
+    _update(claim, "resource_id = %s", [resource_id])
+
+
+def finish_claim(claim: Claim, response: HttpResponse) -> None:
+    """Record the answer, inside the transaction that did the work; a lost claim rolls that work back."""
+    headers = {name: response[name] for name in KEPT_HEADERS if name in response}
+    _update(
+        claim, "status = %s, body = %s, headers = %s", [response.status_code, response.content, json.dumps(headers)]
+    )
+
+
+def _update(claim: Claim, assignments: str, values: list[object]) -> None:
+    sql = f"UPDATE rest_idempotencyrecord SET {assignments} WHERE account_id = %s AND key = %s AND claim = %s"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*values, claim.account_id, claim.key, claim.token])
+        if cursor.rowcount != 1:
+            raise _in_progress(1)
+
+
+def release_claim(claim: Claim) -> None:
+    """Give the key back after a refused or broken request, so that a corrected one may use it."""
+    with account_scope(claim.account_id):
+        IdempotencyRecord.objects.filter(
+            account_id=claim.account_id, key=claim.key, claim=claim.token, status=None, resource_id=None
+        ).delete()

@@ -1,0 +1,100 @@
+"""Bodies in: size, UTF-8, depth and forbidden characters are checked before anything reads a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+
+from evalsvc.rest.problems import FieldError, Invalid, Problem, escape
+
+Body = TypeVar("Body")
+MAX_DEPTH = 64
+
+
+class JSONParser(BaseParser):
+    """Parse an `application/json` body (any content type is read as JSON) for the ordinary serializers."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        """Return the decoded object, or raise a Problem."""
+        request = (parser_context or {})["request"]
+        body = read_body(request)
+        data = decode(body, msgspec.json.Decoder())
+        if not isinstance(data, dict):
+            raise Invalid(FieldError("", "The body must be a JSON object."))
+        return data
+
+
+def read_body(request: Request | HttpRequest) -> bytes:
+    """Return the body within the size limit."""
+    http_request: HttpRequest = getattr(request, "_request", request)
+    if int(http_request.META.get("CONTENT_LENGTH") or 0) > settings.MAX_BODY_BYTES:
+        raise Problem(f"The body has more than {settings.MAX_BODY_BYTES} bytes.", code="body_too_large")
+    return http_request.body
+
+
+def decode(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
+    """Decode a body into the decoder's type; a wrong type is 422 with a pointer, broken JSON is 400."""
+    try:
+        value = decoder.decode(body)
+    except msgspec.ValidationError as exc:
+        raise Invalid(located(str(exc))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
+    except RecursionError:
+        raise Problem("The body is nested too deeply.", code="malformed_json") from None
+    if b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        refuse_unstorable(body)
+    return value
+
+
+def refuse_unstorable(body: bytes) -> None:
+    """Refuse NUL characters (PostgreSQL cannot hold them) and nesting beyond MAX_DEPTH, by pointer.
+
+    Called only for bodies that might hold either, since it walks the whole document.
+    """
+    errors = []
+    for pointer, value, depth in walk(msgspec.json.decode(body)):
+        if depth > MAX_DEPTH:
+            raise Invalid(FieldError(pointer, f"Nested deeper than {MAX_DEPTH} levels."))
+        if isinstance(value, str) and "\0" in value:
+            errors.append(FieldError(pointer, "Holds a NUL character, which cannot be stored."))
+    if errors:
+        raise Invalid(*errors[:10])
+
+
+def walk(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, Any, int]]:
+    """Yield every value and every key of a document with its JSON pointer and depth, without recursion."""
+    stack = [(value, pointer, depth)]
+    while stack:
+        value, pointer, depth = stack.pop()
+        yield pointer, value, depth
+        if depth > MAX_DEPTH:
+            continue
+        if isinstance(value, dict):
+            for key, part in value.items():
+                yield f"{pointer}/{escape(key)}", key, depth
+                stack.append((part, f"{pointer}/{escape(key)}", depth + 1))
+        elif isinstance(value, list):
+            stack.extend((part, f"{pointer}/{i}", depth + 1) for i, part in enumerate(value))
+
+
+def located(message: str) -> FieldError:
+    """Turn msgspec's "Expected `str`, got `int` - at `$.evaluators[0].evaluator`" into a pointer and a sentence."""
+    detail, _, path = message.partition(" - at `")
+    path = path.rstrip("`").removeprefix("$").replace("[...]", "").replace("[", ".").replace("]", "")
+    pointer = "/".join(escape(part) for part in path.split("."))
+    return FieldError(pointer, f"{detail}.")
+
+
+def unread(response: HttpResponseBase) -> HttpResponseBase:
+    """Return the response marked to close the connection, for requests whose body was not read."""
+    response["Connection"] = "close"
+    return response

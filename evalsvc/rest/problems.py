@@ -1,0 +1,165 @@
+"""RFC 9457 problems: the one place where an error becomes an answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from psycopg_pool import PoolTimeout
+from redis.exceptions import RedisError
+from rest_framework import exceptions as drf
+
+from evalsvc.rest.codes import PROBLEMS
+from evalsvc.rest.request_id import current_request_id
+
+log = logging.getLogger(__name__)
+CONTENT_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one field, by JSON pointer."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Exception):
+    """An error that has an answer. Raise it anywhere below the HTTP edge; `code` is a row of rest/codes.py."""
+
+    code = "internal_error"
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        code: str | None = None,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.code = code or self.code
+        self.row = PROBLEMS[self.code]
+        self.detail = detail or f"{self.row.title}."
+        self.errors = tuple(errors)
+        self.headers = dict(headers or {})
+        super().__init__(self.detail)
+
+
+class NotFound(Problem):
+    """Missing and foreign alike: the answers are the same to the byte."""
+
+    code = "not_found"
+
+
+class Invalid(Problem):
+    """Fields that cannot be accepted; nothing was stored."""
+
+    code = "validation_failed"
+
+    def __init__(self, *errors: FieldError, code: str | None = None) -> None:
+        super().__init__("; ".join(error.detail for error in errors[:3]), code=code, errors=errors)
+
+
+def problem_response(problem: Problem) -> HttpResponse:
+    """Write a problem as an HTTP answer."""
+    row = problem.row
+    body: dict[str, Any] = {
+        "type": f"/docs/errors#{row.code}",
+        "title": row.title,
+        "status": row.status,
+        "detail": problem.detail,
+        "code": row.code,
+        "errors": [{"pointer": error.pointer, "detail": error.detail} for error in problem.errors],
+        "request_id": current_request_id(),
+        "remedy": row.remedy,
+    }
+    response = HttpResponse(orjson.dumps(body), status=row.status, content_type=CONTENT_TYPE)
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
+
+
+def as_problem(exc: BaseException) -> Problem | None:
+    """Translate what Django, DRF and the databases raise; None when it is a bug of ours."""
+    match exc:
+        case Problem():
+            return exc
+        case drf.NotAuthenticated() | drf.AuthenticationFailed():
+            return Problem(
+                str(exc.detail), code="unauthenticated", headers={"WWW-Authenticate": 'Bearer realm="evalsvc"'}
+            )
+        case drf.ValidationError():
+            return Invalid(*field_errors(exc.detail))
+        case drf.ParseError():
+            return Problem(str(exc.detail), code="malformed_json")
+        case drf.MethodNotAllowed():
+            return Problem(str(exc.detail), code="method_not_allowed")
+        case drf.UnsupportedMediaType():
+            return Problem(str(exc.detail), code="unsupported_media_type")
+        case RequestDataTooBig():
+            return Problem(code="body_too_large")
+        case drf.PermissionDenied() | PermissionDenied():
+            return Problem(code="forbidden")
+        case drf.NotFound() | Http404():
+            return NotFound()
+        case SuspiciousOperation() | UnicodeDecodeError():
+            return Problem(code="bad_request")
+        case OperationalError() | InterfaceError() | PoolTimeout() | RedisError():
+            log.warning("unavailable", exc_info=exc)
+            return Problem(code="unavailable", headers={"Retry-After": "2"})
+    return None
+
+
+def field_errors(detail: Any, pointer: str = "") -> list[FieldError]:
+    """Flatten DRF's nested error detail into pointers and sentences."""
+    if isinstance(detail, Mapping):
+        return [
+            error
+            for name, part in detail.items()
+            for error in field_errors(part, pointer if name == "non_field_errors" else f"{pointer}/{escape(str(name))}")
+        ]
+    if isinstance(detail, list):
+        if all(isinstance(part, str) for part in detail):
+            return [FieldError(pointer, str(part)) for part in detail]
+        return [error for i, part in enumerate(detail) for error in field_errors(part, f"{pointer}/{i}")]
+    return [FieldError(pointer, str(detail))]
+
+
+def escape(name: str) -> str:
+    """Escape a name for use in a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
+    """DRF's hook: a problem for what we know; a logged `internal_error` for what we do not."""
+    problem = as_problem(exc)
+    if problem is None:
+        log.error("unhandled", exc_info=exc)
+        problem = Problem()
+    return problem_response(problem)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler400."""
+    return problem_response(as_problem(exception) or Problem(code="bad_request"))
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler403."""
+    return problem_response(Problem(code="forbidden"))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler404."""
+    return problem_response(NotFound())
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler500."""
+    return problem_response(Problem())

@@ -1,0 +1,37 @@
+"""Answers are orjson bytes, whatever the Accept header says: clients of this API send many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+
+class OrjsonRenderer(BaseRenderer):
+    """JSON by orjson; NaN cannot be written (it becomes null), and no family may produce one."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Return the body; None is an empty body (204)."""
+        return b"" if data is None else orjson.dumps(data, default=str)
+
+
+class AnyAccept(BaseContentNegotiation):
+    """Always the first parser that matches and the first renderer."""
+
+    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
+        """Return the JSON parser."""
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Sequence[Any], format_suffix: str | None = None) -> Any:
+        """Return the JSON renderer."""
+        return renderers[0], renderers[0].media_type

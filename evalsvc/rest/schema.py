@@ -1,0 +1,74 @@
+"""What every operation of the OpenAPI document has in common: the problem answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code", "errors", "request_id", "remedy"],
+    "properties": {
+        "type": {"type": "string", "description": "Where the code is explained."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "description": "Stable; see docs/errors."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail"],
+                "properties": {
+                    "pointer": {"type": "string", "description": "JSON pointer (RFC 6901) into the body or the query."},
+                    "detail": {"type": "string"},
+                },
+            },
+        },
+        "request_id": {"type": "string"},
+        "remedy": {"type": "string"},
+    },
+}
+ANSWERS = {
+    "400": "The body or the request cannot be read.",
+    "401": "No valid API key.",
+    "403": "The key may only read, or https is required.",
+    "404": "Not there, or of another account.",
+    "409": "The first request with this Idempotency-Key is still running.",
+    "413": "The body is too large.",
+    "415": "The body's type is not accepted.",
+    "422": "Some fields cannot be accepted; `errors` points to them.",
+    "429": "The account's request limit is reached.",
+    "503": "A part of the service is down; retry.",
+}
+BODY_ONLY = {"409", "413", "415"}
+
+
+def add_common_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Add the problem answers and the security schemes to every operation."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM
+    components["securitySchemes"] = {
+        "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-KEY"},
+        "Bearer": {"type": "http", "scheme": "bearer"},
+    }
+    result["security"] = [{"ApiKey": []}, {"Bearer": []}]
+    for path, methods in result["paths"].items():
+        for method, operation in methods.items():
+            operation.pop("security", None)
+            for status, description in ANSWERS.items():
+                if applies(status, path, method):
+                    operation["responses"].setdefault(status, problem_answer(description))
+    return result
+
+
+def applies(status: str, path: str, method: str) -> bool:
+    """Say whether an operation can answer with this status."""
+    if status in BODY_ONLY:
+        return method == "post"
+    return status != "404" or "{" in path
+
+
+def problem_answer(description: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a problem answer."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": description, "content": content}

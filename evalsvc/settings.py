@@ -1,0 +1,199 @@
+"""All settings in one file, read top to bottom, safe by default. docs/settings.md documents each variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from evalsvc.env import env_bool, env_int, env_list, env_str, postgres_settings
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+# --- Where do I run? -------------------------------------------------------------------------------------------------
+DEBUG = False
+SECRET_KEY = env_str("SECRET_KEY")
+KEY_PEPPER = env_str("KEY_PEPPER")
+ENCRYPTION_KEYS = env_list("ENCRYPTION_KEYS")
+ALLOWED_HOSTS = env_list("EVALSVC_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+ROOT_URLCONF = env_str("EVALSVC_ROOT_URLCONF", "evalsvc.urls")
+WSGI_APPLICATION = "evalsvc.wsgi.application"
+LOG_LEVEL = env_str("EVALSVC_LOG_LEVEL", "INFO")
+
+# --- Who may call, and how? ------------------------------------------------------------------------------------------
+REQUIRE_HTTPS = env_bool("EVALSVC_REQUIRE_HTTPS", True)
+BEHIND_PROXY = env_bool("EVALSVC_BEHIND_PROXY", False)
+RPM_LIMIT = env_int("EVALSVC_RPM_LIMIT", 60_000)  # requests per account and clock minute
+MONTHLY_LIMIT = env_int("EVALSVC_MONTHLY_LIMIT", 100_000_000)  # requests per account and calendar month
+METRICS_KEY = env_str("EVALSVC_METRICS_KEY", "")  # empty: /metrics answers 404
+MAX_BODY_BYTES = env_int("EVALSVC_MAX_BODY_BYTES", 4 * 1024 * 1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+API_KEY_CACHE_SECONDS = env_int("EVALSVC_API_KEY_CACHE_SECONDS", 30)
+
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SECURE_SSL_REDIRECT = False  # /v1 is refused over plain http instead: a redirect would have leaked the key already
+SECURE_HSTS_SECONDS = env_int("EVALSVC_HSTS_SECONDS", 31_536_000) if REQUIRE_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = REQUIRE_HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_TRUSTED_ORIGINS = env_list("EVALSVC_CSRF_TRUSTED_ORIGINS")
+SILENCED_SYSTEM_CHECKS = ["security.W008"]  # see SECURE_SSL_REDIRECT
+
+# --- How is work done? -----------------------------------------------------------------------------------------------
+INLINE_LANE = env_str("EVALSVC_INLINE_LANE", "inline")  # "worker" sends inline families through Celery too
+INLINE_MAX_CHARS = env_int("EVALSVC_INLINE_MAX_CHARS", 20_000)  # longer samples leave the web process
+WAIT_SECONDS = env_int(
+    "EVALSVC_WAIT_SECONDS", 25
+)  # how long /v1/evaluate waits for workers when the caller does not say
+MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
+LEASE_SECONDS = env_int(
+    "EVALSVC_LEASE_SECONDS", 10
+)  # after this a queued evaluation without an answer is enqueued again
+MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5)
+RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
+
+# --- Where is the data? ----------------------------------------------------------------------------------------------
+# Three roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps.
+DATABASE_URL = env_str("DATABASE_URL", "postgresql:///evalsvc")
+DATABASE_MIGRATION_URL = env_str("DATABASE_MIGRATION_URL", DATABASE_URL)
+DATABASE_SYSTEM_URL = env_str("DATABASE_SYSTEM_URL", DATABASE_URL)
+DATABASE_POOL_SIZE = env_int("EVALSVC_DATABASE_POOL_SIZE", 10)  # connections per process
+# Prepared statements do not survive a transaction pooler older than PgBouncer 1.21.
+PREPARE_THRESHOLD = None if env_bool("EVALSVC_PGBOUNCER", False) else 3
+
+
+def _database(url: str, name: str, *, pool_size: int) -> dict[str, Any]:
+    database = postgres_settings(url, name=name)
+    database["CONN_HEALTH_CHECKS"] = True
+    options = {"prepare_threshold": PREPARE_THRESHOLD, "server_side_binding": True, "application_name": "evalsvc"}
+    if pool_size:
+        options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10, "max_idle": 120}
+    database["OPTIONS"] = {"connect_timeout": "10", **database["OPTIONS"], **options}  # type: ignore[dict-item]
+    database["DISABLE_SERVER_SIDE_CURSORS"] = PREPARE_THRESHOLD is None
+    return database
+
+
+DATABASES = {
+    "default": _database(DATABASE_URL, "DATABASE_URL", pool_size=DATABASE_POOL_SIZE),
+    "owner": _database(DATABASE_MIGRATION_URL, "DATABASE_MIGRATION_URL", pool_size=0),
+    "system": _database(DATABASE_SYSTEM_URL, "DATABASE_SYSTEM_URL", pool_size=4),
+}
+DATABASE_ROUTERS = ["evalsvc.tenancy.scope.RoleRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env_str("REDIS_URL", "redis://localhost:6379/0")
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+# --- Celery ----------------------------------------------------------------------------------------------------------
+CELERY_BROKER_URL = env_str("CELERY_BROKER_URL", REDIS_URL)
+
+# --- What is installed? ----------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "evalsvc.rest",
+    "evalsvc.accounts",
+    "evalsvc.catalog",
+    "evalsvc.projects",
+    "evalsvc.evaluations",
+    "evalsvc.ops",
+]
+AUTH_USER_MODEL = "accounts.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+MIDDLEWARE = [
+    "evalsvc.rest.middleware.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    # Sessions, CSRF and messages serve people's pages; a request to /v1 passes them by.
+    "evalsvc.rest.middleware.StaticFilesMiddleware",
+    "evalsvc.rest.middleware.PageSessionMiddleware",
+    "evalsvc.rest.middleware.PageCommonMiddleware",
+    "evalsvc.rest.middleware.PageCsrfMiddleware",
+    "evalsvc.rest.middleware.PageAuthenticationMiddleware",
+    "evalsvc.rest.middleware.PageMessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "evalsvc.accounts.middleware.MemberScopeMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [CHECKOUT / "evalsvc" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+STATIC_URL = "/static/"
+STATIC_ROOT = env_str("EVALSVC_STATIC_ROOT", "") or None  # only `collectstatic` for a CDN of your own needs it
+STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+LOGIN_URL = "admin:login"
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+# --- How do we speak? ------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["evalsvc.accounts.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["evalsvc.accounts.permissions.KeyScopePermission"],
+    "DEFAULT_THROTTLE_CLASSES": ["evalsvc.accounts.throttling.AccountThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["evalsvc.rest.rendering.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["evalsvc.rest.parsing.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "evalsvc.rest.rendering.AnyAccept",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "evalsvc.rest.problems.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "evalsvc",
+    "VERSION": "0.1.0",
+    "DESCRIPTION": "Evaluate what your LLM application says, and know how sure the verdict is.",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": ["evalsvc.rest.schema.add_common_answers"],
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+}
+UNFOLD = {
+    "SITE_TITLE": "evalsvc",
+    "SITE_HEADER": "evalsvc",
+    "SITE_SUBHEADER": "Evaluations that say how sure they are",
+    "SITE_URL": None,
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request": {"()": "evalsvc.rest.logs.RequestFilter"}},
+    "formatters": {"json": {"()": "evalsvc.rest.logs.JSONFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request"]}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {"django.request": {"level": "ERROR"}, "django.server": {"level": "ERROR"}},
+}

@@ -1,0 +1,57 @@
+"""Row-level security for migrations: one policy for tenants, one for the system role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+
+# After a transaction the setting is an empty string, not absent: nullif turns both into "no account, no rows".
+CURRENT_ACCOUNT = "nullif(current_setting('app.account_id', true), '')::bigint"
+
+
+def role_name(alias: str) -> str:
+    """Return the database role behind a connection alias."""
+    return str(settings.DATABASES[alias]["USER"])
+
+
+def protect(table: str, *, column: str = "account_id", shared_when_null: bool = False) -> Operation:
+    """Return the operation that shows an account its own rows of the table, and the system role all of them.
+
+    `shared_when_null` lets every account read rows without an account (managed ones); only the owner can write those.
+    """
+    own = f"{column} = {CURRENT_ACCOUNT}"
+    readable = f"{own} OR {column} IS NULL" if shared_when_null else own
+
+    def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        quote = editor.quote_name
+        editor.execute(f"ALTER TABLE {quote(table)} ENABLE ROW LEVEL SECURITY")
+        editor.execute(f"CREATE POLICY tenant_reads ON {quote(table)} FOR SELECT USING ({readable})")
+        editor.execute(f"CREATE POLICY tenant_inserts ON {quote(table)} FOR INSERT WITH CHECK ({own})")
+        editor.execute(f"CREATE POLICY tenant_updates ON {quote(table)} FOR UPDATE USING ({own}) WITH CHECK ({own})")
+        editor.execute(f"CREATE POLICY tenant_deletes ON {quote(table)} FOR DELETE USING ({own})")
+        # A role of its own instead of BYPASSRLS, which managed databases do not grant.
+        if role_name("system") and role_name("system") != role_name("default"):
+            system = quote(role_name("system"))
+            editor.execute(f"CREATE POLICY system_all ON {quote(table)} TO {system} USING (true) WITH CHECK (true)")
+
+    def backwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        for policy in ("tenant_reads", "tenant_inserts", "tenant_updates", "tenant_deletes", "system_all"):
+            editor.execute(f"DROP POLICY IF EXISTS {policy} ON {editor.quote_name(table)}")
+        editor.execute(f"ALTER TABLE {editor.quote_name(table)} DISABLE ROW LEVEL SECURITY")
+
+    return migrations.RunPython(forwards, backwards)
+
+
+def revoke(table: str, privileges: str) -> Operation:
+    """Return the operation that takes privileges on a table from the application's role."""
+
+    def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        if role_name("default") and role_name("default") != role_name("owner"):
+            role = editor.quote_name(role_name("default"))
+            editor.execute(f"REVOKE {privileges} ON {editor.quote_name(table)} FROM {role}")
+
+    return migrations.RunPython(forwards, migrations.RunPython.noop)

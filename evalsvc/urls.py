@@ -1,0 +1,50 @@
+"""Every address of the service."""
+
+from django.contrib import admin
+from django.urls import path, register_converter
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+
+from evalsvc.accounts.api import WhoamiView
+from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, FamiliesView, RevisionView
+from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
+from evalsvc.evaluations.api.history import HistoryView
+from evalsvc.evaluations.api.search import EvaluationView, SearchView
+from evalsvc.ops.views import error_page, healthz, home, metrics, readyz
+from evalsvc.rest.converters import IdConverter
+
+register_converter(IdConverter, "id")
+
+handler400 = "evalsvc.rest.problems.bad_request"
+handler403 = "evalsvc.rest.problems.forbidden"
+handler404 = "evalsvc.rest.problems.not_found"
+handler500 = "evalsvc.rest.problems.server_error"
+
+schema_view = SpectacularJSONAPIView.as_view(authentication_classes=[], permission_classes=[], throttle_classes=[])
+docs_view = SpectacularSwaggerView.as_view(
+    url_name="schema",
+    authentication_classes=[],
+    permission_classes=[],
+    throttle_classes=[],
+)
+
+urlpatterns = [
+    path("v1/whoami", WhoamiView.as_view()),
+    path("v1/evaluators", EvaluatorsView.as_view()),
+    path("v1/evaluator-families", FamiliesView.as_view()),
+    path("v1/evaluator-criteria", CriteriaView.as_view()),
+    path("v1/evaluator-criteria/<uuid:public_id>/revision", RevisionView.as_view()),
+    path("v1/evaluator-criteria/<uuid:public_id>/archive", ArchiveView.as_view()),
+    path("v1/evaluate", EvaluateView.as_view()),
+    path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
+    path("v1/evaluations/search", SearchView.as_view()),
+    path("v1/evaluations/<id:id>", EvaluationView.as_view()),
+    path("v1/history", HistoryView.as_view()),
+    path("v1/openapi.json", schema_view, name="schema"),
+    path("docs/", docs_view, name="docs"),
+    path("docs/errors", error_page, name="errors"),
+    path("healthz", healthz),
+    path("readyz", readyz),
+    path("metrics", metrics),
+    path("admin/", admin.site.urls),
+    path("", home),
+]

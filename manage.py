@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+"""The command line of the service: `python manage.py <command> --help`."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Run a management command; `up` first makes sure that the secrets the settings need exist."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
+    if sys.argv[1:2] == ["up"]:
+        from evalsvc.ops.embedded.home import evalsvc_home, load_secrets
+
+        for name, value in load_secrets(evalsvc_home(Path(__file__).resolve().parent)).items():
+            os.environ.setdefault(name, value)
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Alice and Bob share an account (Bob's key only reads); Charlie is the stranger in every test."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Caller:
+    """An API key of an account, and the calls one makes with it; in-process, through every middleware."""
+
+    account: Any
+    key: str
+
+    def call(self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> Any:
+        from django.test import Client
+
+        client = Client(raise_request_exception=False)
+        data = raw if raw is not None else (json.dumps(body) if body is not None else "")
+        meta = {"HTTP_X_API_KEY": self.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
+        return client.generic(method, path, data, content_type="application/json", **meta)
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.call("GET", path, **headers)
+
+    def post(self, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> Any:
+        return self.call("POST", path, body, raw=raw, **headers)
+
+    def patch(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self.call("PATCH", path, body, **headers)
+
+    def evaluate(self, *evaluators: str, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+        """Evaluate with evaluators written `name` or `name/profile`."""
+        wanted = [dict(zip(("evaluator", "criteria"), text.split("/", 1), strict=False)) for text in evaluators]
+        return self.post("/v1/evaluate", {"evaluators": wanted, **fields}, **(headers or {}))
+
+
+def new_account(name: str = "account") -> Any:
+    from evalsvc.accounts.services import create_account
+    from evalsvc.tenancy.scope import SYSTEM, role_scope
+
+    with role_scope(SYSTEM):
+        return create_account(name=f"{name} {uuid.uuid4().hex[:12]}")
+
+
+def new_caller(account: Any = None, *, scope: str = "write", name: str = "account") -> Caller:
+    from evalsvc.accounts.models import ApiKey
+    from evalsvc.accounts.services import issue_key
+
+    account = account or new_account(name)
+    _, text = issue_key(account=account, name="test", scope=ApiKey.Scope(scope))
+    return Caller(account, str(text))
+
+
+@pytest.fixture
+def alice() -> Caller:
+    """Write access to her account."""
+    return new_caller(name="alice")
+
+
+@pytest.fixture
+def bob(alice: Caller) -> Caller:
+    """Read access to Alice's account."""
+    return new_caller(alice.account, scope="read")
+
+
+@pytest.fixture
+def charlie() -> Caller:
+    """A stranger with write access to an account of his own."""
+    return new_caller(name="charlie")
+
+
+@pytest.fixture
+def servers() -> Any:
+    """The throw-away PostgreSQL and Valkey of this run."""
+    from tests import services
+
+    return services.servers
+
+
+def scores_of(caller: Caller, evaluator: str) -> list[tuple[str, float, int]]:
+    """Read an account's history rows as the system role: (profile, score, source id), oldest first."""
+    from evalsvc.evaluations.models import HistoryScore
+
+    rows = HistoryScore.objects.using("system").filter(account_id=caller.account.pk, evaluator_id__startswith=evaluator)
+    return list(rows.order_by("id").values_list("profile_name", "score", "source_id"))
+
+
+def wait_until(question: Callable[[], Any], *, seconds: float = 60, pause: float = 0.05) -> Any:
+    """Ask until the answer is true; fail when it never is."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if answer := question():
+            return answer
+        time.sleep(pause)
+    raise AssertionError(f"still not so after {seconds} s")
+
+
+def start_worker(*queues: str, pool: str = "prefork", concurrency: int = 2) -> subprocess.Popen[bytes]:
+    """Start a real Celery worker in its own process group and wait until it takes work."""
+    log = Path(os.environ["EVALSVC_HOME"]) / f"worker-{uuid.uuid4().hex[:8]}.log"
+    name = f"{'-'.join(queues)}-{uuid.uuid4().hex[:6]}@tests"
+    command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", ",".join(queues), "-P", pool]
+    command += ["-c", str(concurrency), "-n", name, "--without-mingle", "--without-gossip", "-l", "INFO"]
+    with log.open("wb") as out:
+        worker = subprocess.Popen(command, cwd=CHECKOUT, stdout=out, stderr=out, start_new_session=True)
+    wait_until(lambda: b" ready." in log.read_bytes() or worker.poll() is not None)
+    assert worker.poll() is None, log.read_text()
+    return worker
+
+
+def stop_group(process: subprocess.Popen[bytes], sig: int = signal.SIGKILL) -> None:
+    """End a process and everything it started."""
+    try:
+        os.killpg(process.pid, sig)
+    except ProcessLookupError:
+        return
+    process.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[subprocess.Popen[bytes]]:
+    """A real worker for the cpu and system queues."""
+    process = start_worker("cpu", "system")
+    yield process
+    stop_group(process)

@@ -1,0 +1,88 @@
+"""Where the data lives, and the secrets made there."""
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from evalsvc.ops.embedded import home as home_module
+from evalsvc.ops.embedded.home import MAKERS, evalsvc_home, load_secrets, read_env_file, write_env_file
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_environment_names_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EVALSVC_HOME", str(tmp_path / "data"))
+    assert evalsvc_home(tmp_path) == tmp_path / "data"
+
+
+def test_it_lies_in_the_checkout_of_an_ordinary_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("EVALSVC_HOME", raising=False)
+    monkeypatch.setattr(home_module, "running_as_root", lambda: False)
+    assert evalsvc_home(tmp_path) == tmp_path.resolve() / ".evalsvc"
+
+
+def test_root_gets_one_outside_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("EVALSVC_HOME", raising=False)
+    monkeypatch.setattr(home_module, "running_as_root", lambda: True)
+    one, other = evalsvc_home(tmp_path / "a"), evalsvc_home(tmp_path / "b")
+    assert one.parent == other.parent == Path("/var/lib/evalsvc")
+    assert one != other
+    assert evalsvc_home(tmp_path / "a") == one
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EVALSVC_HOME", "")
+    assert evalsvc_home(tmp_path).name != ""
+
+
+def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
+    first = load_secrets(tmp_path / "home")
+    assert set(first) == set(MAKERS)
+    assert all(len(value) >= 32 for value in first.values())
+    assert len(set(first.values())) == len(first)
+    assert load_secrets(tmp_path / "home") == first
+
+
+def test_secrets_are_for_the_owner_only(tmp_path: Path) -> None:
+    previous = os.umask(0)
+    try:
+        load_secrets(tmp_path / "home")
+    finally:
+        os.umask(previous)
+    assert mode(tmp_path / "home" / "secrets.env") == 0o600
+    assert mode(tmp_path / "home") & 0o066 == 0
+    assert {mode(tmp_path / "home" / name) for name in ("logs", "run")} == {0o700}
+
+
+def test_the_encryption_key_is_a_fernet_key(tmp_path: Path) -> None:
+    Fernet(load_secrets(tmp_path)["ENCRYPTION_KEYS"].split(",")[0])
+
+
+def test_processes_that_start_together_get_the_same_secrets(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: load_secrets(tmp_path / "home"), range(16)))
+    assert all(result == results[0] for result in results)
+    assert [path.name for path in (tmp_path / "home").iterdir() if path.is_file()] == ["secrets.env"]
+
+
+def test_a_secret_that_a_later_version_needs_is_added(tmp_path: Path) -> None:
+    before = load_secrets(tmp_path)
+    kept = {name: value for name, value in before.items() if name != "KEY_PEPPER"}
+    write_env_file(tmp_path / "secrets.env", kept | {"ENCRYPTION_KEYS": "new,old"})
+    after = load_secrets(tmp_path)
+    assert after["KEY_PEPPER"]
+    assert after["ENCRYPTION_KEYS"] == "new,old"
+    assert after["SECRET_KEY"] == before["SECRET_KEY"]
+    assert mode(tmp_path / "secrets.env") == 0o600
+
+
+def test_an_env_file_survives_comments_quotes_and_equals_signs(tmp_path: Path) -> None:
+    path = tmp_path / "x.env"
+    path.write_text("# comment\n\nA=1\nB='two words'\nC=a=b==\n")
+    assert read_env_file(path) == {"A": "1", "B": "two words", "C": "a=b=="}

@@ -1,0 +1,51 @@
+"""A pytest plugin that is imported before anything reads the settings: it starts real, throw-away servers.
+
+The suite runs as the unprivileged application role, as the service does; migrations ran as the owner.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+_stack = contextlib.ExitStack()
+atexit.register(_stack.close)
+
+
+def start() -> None:
+    """Start PostgreSQL and Valkey, migrate, and set Django up."""
+    from evalsvc.ops.embedded.throwaway import throwaway
+
+    global servers
+    servers = _stack.enter_context(throwaway())
+    home = _stack.enter_context(tempfile.TemporaryDirectory(prefix="evalsvc-tests-"))
+    os.environ.update(servers.env)
+    os.environ.update(
+        {
+            "DJANGO_SETTINGS_MODULE": "evalsvc.settings",
+            "EVALSVC_HOME": home,
+            "EVALSVC_REQUIRE_HTTPS": "0",
+            "EVALSVC_METRICS_KEY": "metrics-key-of-the-tests",
+            "EVALSVC_ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
+            "EVALSVC_LEASE_SECONDS": "3",
+        }
+    )
+    command = [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0"]
+    subprocess.run(command, cwd=CHECKOUT, check=True)
+    import django
+
+    django.setup()
+
+
+servers = None
+if os.environ.get("EVALSVC_TEST_SERVICES", "1") != "0":
+    start()
