@@ -31,7 +31,8 @@ _WORDS = re.compile(
 )
 _OTHER_NUMBER = re.compile(
     # Dates, with or without an hour; years; amounts; fractions and probabilities.
-    r"(?:(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9]|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2})(?: .*)?"
+    r"(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9](?: .*)?"
+    r"|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2}(?: .*)?"
     r"|(?:19|20)[0-9]{2} ?[-/] ?(?:19|20)[0-9]{2}|[0-9]{1,3} [0-9]{3}|[0-9]{1,3}(?: [0-9]{3})* 000|[0-9]+\.[0-9]+"
     r"|\(?[01]\.[0-9].*"
     # The shape of a social security number, whether one was issued or not.
@@ -40,7 +41,8 @@ _OTHER_NUMBER = re.compile(
 # What is worth asking a numbering plan about when no word announces it. Plans alone are too generous: Germany's takes
 # most runs of digits that start with a zero, such as two postcodes or a row of probabilities.
 _DIALLED = re.compile(
-    r"\+[1-9].*|00[1-9][0-9]{0,2}[ -].*|0[1-9](?:([ .])[0-9]{2})(?:\1[0-9]{2}){3}|\(?0[0-9]{1,4}\)? [0-9]{3,4} [0-9]{3,4}"
+    r"\+[1-9].*|00[1-9][0-9]{0,2}[ -].*"
+    r"|0[1-9](?:([ .])[0-9]{2})(?:\1[0-9]{2}){3}|\(?0[0-9]{1,4}\)? [0-9]{3,4} [0-9]{3,4}"
 )
 _THREE_PAIRS = re.compile(r"[0-9]{2}([ .-])[0-9]{2}\1[0-9]{2}")
 _BEFORE, _AFTER = 40, 12
