@@ -171,6 +171,22 @@ def test_it_errs_by_less_than_a_hundredth_of_a_standard_error(n: int) -> None:
         assert error <= 0.01 * standard_error(scores), name
 
 
+def test_it_stays_accurate_for_awkward_histories() -> None:
+    rng = np.random.default_rng(11)
+    for i in range(90):
+        n = int(rng.integers(20, 200))
+        noise = rng.normal(0.0, 10.0 ** rng.uniform(-4, -0.7), n)
+        scores = (
+            rng.integers(0, 2 + 3 * (i % 2), n) + noise,
+            rng.choice(rng.random(int(rng.integers(3, 9))), n),
+            np.concatenate((np.zeros(n - 14), rng.random(14) ** rng.uniform(0.1, 3.0))),
+        )[i % 3]
+
+        error = np.abs(np.subtract(ends(history_interval(scores)), fine_grid(scores, 2**13 + 1))).max()
+
+        assert error <= 0.01 * standard_error(scores), (i, n)
+
+
 def test_the_truth_it_is_compared_with_has_converged() -> None:
     for name, scores in shapes(100, seed=7).items():
         coarse, fine = fine_grid(scores, 2**14 + 1), fine_grid(scores, 2**15 + 1)
