@@ -78,7 +78,7 @@ def test_the_hot_path_loads_neither_arch_nor_scipy() -> None:
         "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))\n"
     )
 
-    printed = subprocess.run(  # noqa: S603
+    printed = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
 
