@@ -3,16 +3,20 @@
 A separate program and not a ``preexec_fn``: that one may deadlock in a process with threads, and Python warns of it.
 """
 
+import contextlib
 import os
+import pwd
 import signal
 import sys
+
+# At the top: after the change of user the interpreter's own library may be unreadable.
+with contextlib.suppress(ImportError):  # a Python without ctypes: orphans are then ended at the next start
+    import ctypes
 
 PR_SET_PDEATHSIG = 1
 
 
 def become_user(name: str) -> None:
-    import pwd
-
     entry = pwd.getpwnam(name)
     os.setgroups([entry.pw_gid])
     os.setgid(entry.pw_gid)
@@ -20,14 +24,9 @@ def become_user(name: str) -> None:
 
 
 def die_with_parent(parent: int, death_signal: int) -> None:
-    if not sys.platform.startswith("linux"):
+    if not sys.platform.startswith("linux") or "ctypes" not in globals():
         return
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):  # a Python without ctypes: orphans are then found at the next start
-        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
     if os.getppid() != parent:  # the parent died before the request reached the kernel
         sys.exit(128 + signal.SIGKILL)
 
