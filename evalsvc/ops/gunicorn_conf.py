@@ -26,6 +26,13 @@ errorlog = "-"
 control_socket_disable = True
 
 
+def pre_fork(server: Any, worker: Any) -> None:
+    """Import every view once, before the workers part; Django would wait for each worker's first request."""
+    from django.urls import get_resolver
+
+    _ = get_resolver().url_patterns
+
+
 def child_exit(server: Any, worker: Any) -> None:
     """Drop the gauges of a worker that is gone from the sum over all processes."""
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):

@@ -23,6 +23,8 @@ NOT_FOR_CHILDREN = (
     "DATABASE_OWNER_PASSWORD",
     "DATABASE_APP_PASSWORD",
     "DATABASE_SYSTEM_PASSWORD",
+    "DATABASE_MIGRATION_URL",  # given to the migration alone
+    "PROMETHEUS_MULTIPROC_DIR",
     "MAKEFLAGS",
     "MAKELEVEL",
     "MFLAGS",
@@ -127,8 +129,7 @@ def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONUNBUFFERED": "1",
     }
-    fixed = {"EVALSVC_HOME": str(home), "PROMETHEUS_MULTIPROC_DIR": str(home / "run" / "metrics")}
-    return defaults | inherited | fixed | dict(extra)
+    return defaults | inherited | {"EVALSVC_HOME": str(home)} | dict(extra)
 
 
 def application_secrets(values: Mapping[str, str]) -> dict[str, str]:

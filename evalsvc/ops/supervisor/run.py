@@ -80,9 +80,7 @@ class Start:
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
         env, owner_env = self._environments()
-        with self.progress.step("database migrated"):
-            self._manage("migrate", owner_env, "--database", "owner", "--no-input")
-        account = self._seed(owner_env) if self.options.demo else None
+        account = self._prepare(owner_env)
         url = self._serve(env)
         self.lock.announce(url)
         if account:
@@ -105,30 +103,35 @@ class Start:
         all_urls = urls.environment()
         write_env_file(self.home / "run" / "services.env", extra | all_urls)
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
-        return child_environment(self.home, extra | service_urls), child_environment(self.home, extra | all_urls)
+        metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
+        service_env = child_environment(self.home, extra | service_urls | metrics)
+        return service_env, child_environment(self.home, extra | all_urls)
 
-    def _manage(self, name: str, env: Mapping[str, str], *arguments: str) -> str:
-        command = roster.python("manage.py", name, *arguments, checkout=self.options.checkout, env=env)
-        return self.supervisor.run_step(name, command)
-
-    def _seed(self, env: Mapping[str, str]) -> dict[str, str]:
-        with self.progress.step("demo account"):
-            output = self._manage("seed_demo", env, "--json")
+    def _prepare(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Migrate, and make the demo account; in one process, since each start of Django costs a second or two."""
+        flags = ["--prepare"] if self.options.demo else ["--prepare", "--no-demo"]
+        command = roster.python("manage.py", "up", *flags, checkout=self.options.checkout, env=env)
+        with self.progress.step("database migrated" + (", demo account" if self.options.demo else "")):
+            output = self.supervisor.run_step("migrate", command)
         return {str(name): str(value) for name, value in json.loads(output).items()}
 
     def _serve(self, env: Mapping[str, str]) -> str:
-        metrics = Path(env["PROMETHEUS_MULTIPROC_DIR"])
-        shutil.rmtree(metrics, ignore_errors=True)  # the counters of processes that are gone
-        metrics.mkdir(mode=0o700, parents=True)
         checkout, host = self.options.checkout, self.options.host
         port = roster.free_port(host, self.options.port)
         if port != self.options.port:
             self.progress.write(f"  port {self.options.port} is taken, using {port}")
         with self.progress.step("web answers"):
-            child = self.supervisor.add(roster.web(checkout, env, host, port))
-            others: list[ChildSpec] = [*roster.workers(checkout, env), roster.beat(checkout, env, self.home)]
-            for spec in others:
-                self.supervisor.add(spec)
-            self.supervisor.wait_ready(child, timeout=120)
+            self.supervisor.wait_ready(self.supervisor.add(roster.web(checkout, env, host, port)), timeout=120)
+        # After the web, whose start would otherwise compete with theirs for the processor; queued work waits for them.
+        others: list[ChildSpec] = [*roster.workers(checkout, env), roster.beat(checkout, env, self.home)]
+        for spec in others:
+            self.supervisor.add(spec)
         address = roster.reachable(host)
         return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def empty_folder(folder: Path) -> Path:
+    """The metrics of processes that are gone would be counted again."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    return folder

@@ -1,11 +1,12 @@
 """`manage.py up`, which `make up` calls."""
 
 import os
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsvc.ops.embedded.roles import RolesRefused
@@ -33,8 +34,11 @@ class Command(BaseCommand):
         parser.add_argument("--host", default=host, help="address to listen on (EVALSVC_HOST; default 127.0.0.1)")
         parser.add_argument("--port", default=port, type=int, help="first port to try (EVALSVC_PORT; default 8000)")
         parser.add_argument("--no-demo", action="store_true", help="no demo account and no first evaluation")
+        parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["prepare"]:
+            return self._prepare(demo=not options["no_demo"])
         wanted = Options(CHECKOUT, options["host"], options["port"], not options["no_demo"])
         try:
             run_service(wanted, self._write)
@@ -42,6 +46,14 @@ class Command(BaseCommand):
             self._write(str(running))
         except EXPECTED as error:
             raise CommandError(str(error)) from error
+
+    def _prepare(self, *, demo: bool) -> None:
+        """The part of the start that needs Django: run by `up` itself once the database answers; prints JSON."""
+        call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
+        if demo:
+            call_command("seed_demo", json=True, stdout=self.stdout)
+        else:
+            self._write("{}")
 
     def _write(self, line: str) -> None:
         self.stdout.write(line)

@@ -1,0 +1,48 @@
+# `make` lists the targets. Nothing here needs more than make and a Python 3.11, 3.12 or 3.13.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+
+# Any Python can run the bootstrap, which looks for a supported one. The subshell passes by names that a version
+# manager offers but cannot run.
+PYTHON := $(shell for name in "$(EVALSVC_PYTHON)" python3 python3.13 python3.12 python3.11 python; do \
+	[ -n "$$name" ] && "$$name" -c '' >/dev/null 2>&1 && echo "$$name" && break; done)
+ifeq ($(PYTHON),)
+BOOTSTRAP = @echo "No Python found. Install Python 3.11, 3.12 or 3.13 and start again." >&2; exit 1;
+else
+BOOTSTRAP = @"$(PYTHON)" scripts/bootstrap.py
+endif
+export EVALSVC_PYTHON
+
+UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+.PHONY: help up test check audit bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+up: ## install, start everything, print address, key and a first evaluation (ARGS="--port 9000 --no-demo")
+	$(BOOTSTRAP) -- manage.py up $(ARGS)
+
+test: ## run the tests, with their own PostgreSQL and Valkey (ARGS="tests/ops -k roles")
+	$(BOOTSTRAP) --dev -- -m pytest -q -p no:cacheprovider $(ARGS)
+
+check: ## run every gate but the tests
+	$(BOOTSTRAP) --dev
+	@sh scripts/check.sh
+
+audit: ## look up known vulnerabilities of everything in the lock
+	$(BOOTSTRAP) --dev -- -m pip_audit --strict --disable-pip --require-hashes --progress-spinner off -r requirements/runtime.txt
+
+bench: ## measure; prints figures, asserts nothing (ARGS="...")
+	$(BOOTSTRAP) --dev -- -m benchmarks $(ARGS)
+
+lock: ## resolve pyproject.toml anew into requirements/
+	$(BOOTSTRAP) --dev
+	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu pyproject.toml -o requirements/runtime.txt
+	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu --group dev -c requirements/runtime.txt pyproject.toml -o requirements/dev.txt
+
+clean: ## remove the environment and caches; keeps the data (EVALSVC_HOME)
+	@rm -rf .venv build dist staticfiles .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,182 @@
+"""Make `.venv`, install the lock into it, then run a command with its Python. Standard library only.
+
+    python3 scripts/bootstrap.py [--dev] [--] [command ...]
+
+Called by the Makefile with whatever Python is found; it looks for a supported one itself.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+SUPPORTED = [(3, 13), (3, 12), (3, 11)]
+# The versions first that other tools are most likely to have made; a venv that exists decides for itself.
+PROBE = "import sys; print(*sys.version_info[:2]); import ensurepip, venv"
+
+
+class Refused(Exception):
+    """What is wrong, and the remedy, for a person."""
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def version_text(version):
+    return ".".join(str(part) for part in version)
+
+
+def inspect(python):
+    """(version, can it make a venv by itself) of an interpreter; None when it does not run."""
+    done = subprocess.run([python, "-I", "-c", PROBE], capture_output=True, text=True, check=False)
+    if not done.stdout.split():
+        return None
+    major, minor = done.stdout.split()[:2]
+    return (int(major), int(minor)), done.returncode == 0
+
+
+def candidates():
+    named = os.environ.get("EVALSVC_PYTHON")
+    if named:
+        yield named
+        return
+    yield sys.executable
+    for version in SUPPORTED:
+        yield f"python{version_text(version)}"
+    yield "python3"
+
+
+def find_python():
+    """The first interpreter of a supported version; one that can make a venv is preferred."""
+    seen, without_venv = [], None
+    for name in candidates():
+        path = shutil.which(name)
+        found = inspect(path) if path else None
+        if found is None:
+            continue
+        version, complete = found
+        if version not in SUPPORTED:
+            seen.append(f"{path} is {version_text(version)}")
+        elif complete:
+            return path, True
+        else:
+            without_venv = without_venv or path
+    if without_venv:
+        return without_venv, False
+    raise Refused(
+        f"evalsvc needs Python 3.11, 3.12 or 3.13; found: {'; '.join(seen) or 'none'}.\n"
+        "Install one of them (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.13; "
+        "anywhere: pyenv install 3.13), or name one: make up EVALSVC_PYTHON=/path/to/python3.12"
+    )
+
+
+def make_venv(venv):
+    python, complete = find_python()
+    say(f"Making {venv} with {python}")
+    if complete:
+        run([python, "-m", "venv", str(venv)])
+        return
+    if shutil.which("uv"):
+        run(["uv", "venv", "--seed", "--quiet", "--python", python, str(venv)], env={"UV_PYTHON_DOWNLOADS": "never"})
+        return
+    shutil.rmtree(venv, ignore_errors=True)
+    raise Refused(
+        f"{python} cannot make a virtual environment: its module ensurepip is missing.\n"
+        "Install it (Debian, Ubuntu: apt install python3-venv), or install uv, or name another Python: "
+        "make up EVALSVC_PYTHON=/path/to/python3.12"
+    )
+
+
+def run(argv, env=None):
+    done = subprocess.run(argv, env={**os.environ, **(env or {})}, check=False)
+    if done.returncode != 0:
+        raise Refused(f"This failed with exit code {done.returncode}: {' '.join(argv)}")
+
+
+def venv_python(venv):
+    return venv / "bin" / "python"
+
+
+def check_venv(venv):
+    """True when the venv can be used; a broken one, or one of a Python that is gone, is removed."""
+    python = venv_python(venv)
+    found = inspect(str(python)) if python.exists() else None
+    if found and found[0] in SUPPORTED:
+        return True
+    if venv.exists():
+        if not (venv / "pyvenv.cfg").exists():
+            raise Refused(f"{venv} is not a virtual environment. Move it away, then start again.")
+        say(f"{venv} does not work with a supported Python any more; making it anew")
+        shutil.rmtree(venv)
+    return False
+
+
+def fingerprint(lock):
+    return hashlib.sha256(lock.read_bytes()).hexdigest()
+
+
+def install(venv, lock):
+    """Install a hash-checked lock, unless it already has been: the stamp holds the hash of what was installed."""
+    stamp = venv / f".installed-{lock.stem}"
+    if stamp.exists() and stamp.read_text() == fingerprint(lock):
+        return
+    began = time.monotonic()
+    say(f"Installing {lock.relative_to(CHECKOUT)} (only the first time, and when it changes) ...")
+    installer(venv, lock)
+    stamp.write_text(fingerprint(lock))
+    say(f"Installed in {time.monotonic() - began:.0f} s")
+
+
+def installer(venv, lock):
+    python = str(venv_python(venv))
+    # uv does in seconds what takes pip a minute; it is in the lock too, but not yet installed on a fresh machine.
+    uv = shutil.which("uv", path=str(venv / "bin")) or shutil.which("uv")
+    if uv:
+        argv = [uv, "pip", "install", "--python", python, "--require-hashes", "--compile-bytecode", "--quiet"]
+        done = subprocess.run([*argv, "-r", str(lock)], env=without_venv(), check=False)
+        if done.returncode == 0:
+            return
+        say("uv could not install it; trying pip")
+    run([python, "-m", "pip", "--version"])
+    quiet = ["--disable-pip-version-check", "--no-input", "--quiet"]
+    # Wheels only: building from source would run code that the hash does not speak of, and need a compiler.
+    run([python, "-m", "pip", "install", *quiet, "--require-hashes", "--only-binary", ":all:", "-r", str(lock)])
+
+
+def without_venv():
+    return {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONHOME")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dev", action="store_true", help="install the development lock too")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="arguments for the venv's Python")
+    arguments = parser.parse_args()
+    # Another checkout may share an environment that exists: tests start copies of this one.
+    venv = Path(os.environ.get("EVALSVC_VENV") or CHECKOUT / ".venv").absolute()
+    shared = venv != CHECKOUT / ".venv"
+    if not check_venv(venv):
+        make_venv(venv)
+    if not shared:
+        install(venv, CHECKOUT / "requirements" / "runtime.txt")
+        if arguments.dev:
+            install(venv, CHECKOUT / "requirements" / "dev.txt")
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if command:
+        os.chdir(CHECKOUT)
+        os.execv(venv_python(venv), [str(venv_python(venv)), *command])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Refused as refused:
+        sys.exit(f"\n{refused}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,145 @@
+"""`python -m scripts.licences`: every package of the runtime lock carries a licence that we may ship with.
+
+Reads the lock and the metadata of what is installed; names each package that does not pass.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+LOCK = Path(__file__).resolve().parent.parent / "requirements" / "runtime.txt"
+ALLOWED = {
+    "MIT",
+    "MIT-0",
+    "0BSD",
+    "BSD",
+    "BSD-2-CLAUSE",
+    "BSD-3-CLAUSE",
+    "APACHE-2.0",
+    "ISC",
+    "PSF-2.0",
+    "MPL-2.0",
+    "POSTGRESQL",
+    "UNLICENSE",
+    "CC0-1.0",
+    "HPND",
+    "ZLIB",
+}
+# What people write where an SPDX identifier belongs.
+SPELLINGS = {
+    "MIT LICENSE": "MIT",
+    "NEW BSD": "BSD",
+    "BSD LICENSE": "BSD",
+    "2-CLAUSE BSD": "BSD-2-CLAUSE",
+    "3-CLAUSE BSD": "BSD-3-CLAUSE",
+    "BSD 3-CLAUSE": "BSD-3-CLAUSE",
+    "APACHE LICENSE, VERSION 2.0": "APACHE-2.0",
+    "APACHE SOFTWARE LICENSE": "APACHE-2.0",
+    "PSFL": "PSF-2.0",
+    "PYTHON SOFTWARE FOUNDATION LICENSE": "PSF-2.0",
+    "MOZILLA PUBLIC LICENSE 2.0 (MPL 2.0)": "MPL-2.0",
+    "ISC LICENSE (ISCL)": "ISC",
+}
+# Package -> what it carries beyond the list above, and why that is fine.
+EXCEPTIONS = {
+    "psycopg": ("LGPL-3.0-ONLY", "imported, never changed or linked into our code"),
+    "psycopg-binary": ("LGPL-3.0-ONLY", "imported, never changed or linked into our code"),
+    "psycopg-pool": ("LGPL-3.0-ONLY", "imported, never changed or linked into our code"),
+    "arch": ("NCSA", "the terms of MIT and 3-clause BSD in one text"),
+    "regex": ("CNRI-PYTHON", "the licence of Python 1.6's `re`, as permissive as Python's own"),
+}
+
+
+def locked() -> Iterator[str]:
+    """Yield the name of every package of the lock that this Python and system installs."""
+    text = LOCK.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in text.splitlines():
+        line = line.split(" --hash", 1)[0].strip()
+        if not line or line.startswith(("#", "-")):
+            continue
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate():
+            yield requirement.name
+
+
+def statement_of(package: str) -> str:
+    """Return what a package says of its licence: the SPDX expression, else its classifiers, else its free text."""
+    about = metadata.metadata(package)
+    if expression := about.get("License-Expression"):
+        return str(expression)
+    classifiers = [str(line) for line in about.get_all("Classifier") or []]
+    names = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License :: OSI Approved :: ")]
+    # Several classifiers may mean "and" or "or"; the careful reading is "and".
+    return " AND ".join(spdx(name) for name in names) or str(about.get("License") or "").strip()
+
+
+def spdx(name: str) -> str:
+    """Return the identifier that a spelling means, in capitals."""
+    name = name.strip().upper()
+    return SPELLINGS.get(name, name)
+
+
+def is_fine(statement: str, allowed: set[str]) -> bool:
+    """Say whether we may choose licences that are allowed: one side of every OR, both sides of every AND."""
+    if spdx(statement) in allowed:
+        return True
+    parts = [part.strip() for part in re.split(r"(\(|\)|\bAND\b|\bOR\b)", statement, flags=re.IGNORECASE)]
+    return _any_choice([part for part in parts if part], allowed)
+
+
+def _any_choice(parts: list[str], allowed: set[str]) -> bool:
+    fine = _all_parts(parts, allowed)
+    while parts and parts[0].upper() == "OR":
+        del parts[0]
+        fine = _all_parts(parts, allowed) or fine
+    return fine
+
+
+def _all_parts(parts: list[str], allowed: set[str]) -> bool:
+    fine = _one_part(parts, allowed)
+    while parts and parts[0].upper() == "AND":
+        del parts[0]
+        fine = _one_part(parts, allowed) and fine
+    return fine
+
+
+def _one_part(parts: list[str], allowed: set[str]) -> bool:
+    if not parts:
+        return False
+    part = parts.pop(0)
+    if part != "(":
+        return spdx(part) in allowed
+    fine = _any_choice(parts, allowed)
+    return fine and bool(parts) and parts.pop(0) == ")"
+
+
+def problem_of(package: str) -> str | None:
+    """Return what is wrong with a package's licence, or None."""
+    try:
+        said = statement_of(package)
+    except metadata.PackageNotFoundError:
+        return "is in the lock and not installed"
+    allowed = ALLOWED | {EXCEPTIONS[package][0]} if package in EXCEPTIONS else ALLOWED
+    if is_fine(said, allowed):
+        return None
+    return f"says {said[:80]!r}" if said else "says nothing about its licence"
+
+
+def main() -> int:
+    """Check every package; name the ones that do not pass."""
+    packages = sorted(set(locked()))
+    problems = {package: problem for package in packages if (problem := problem_of(package))}
+    for package, problem in problems.items():
+        print(f"{package} {problem}; allowed are {', '.join(sorted(ALLOWED))}.")
+    print(f"{len(packages) - len(problems)} of {len(packages)} packages carry an allowed licence.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
