@@ -59,7 +59,7 @@ def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, obje
     host = options.pop("host", parts.hostname or "")
     port = options.pop("port", str(parts.port or ""))
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "evalsvc.tenancy.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "evalsvc",
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -18,6 +18,8 @@ MAX_CHARS = 480_000
 MAX_CONTEXTS = 50
 MAX_EVALUATORS = 50
 MAX_ID = 255
+# The widths of the columns: a longer name is nobody's.
+MAX_NAMES = {"evaluator": 100, "evaluator_id": 100, "criteria": 120, "profile_name": 120}
 EXPLAIN = ("never", "on-fail", "on-success", "always")
 
 Explain = Literal["never", "on-fail", "on-success", "always"]
@@ -194,9 +196,9 @@ def evaluator_errors(raw: Body) -> list[FieldError]:
             errors.append(FieldError(f"/evaluators/{i}/evaluator", "Name an evaluator by its id or alias."))
         if first(ref.criteria, ref.profile_name) == "":
             errors.append(FieldError(f"/evaluators/{i}/criteria", "A profile's name has at least one character."))
-        for name in ("evaluator", "evaluator_id", "criteria", "profile_name"):
-            if len(getattr(ref, name) or "") > MAX_ID:
-                errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {MAX_ID} characters."))
+        for name, longest in MAX_NAMES.items():
+            if len(getattr(ref, name) or "") > longest:
+                errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {longest} characters."))
     if raw.confidence_interval_strategy not in (None, *STRATEGIES):
         known = ", ".join(STRATEGIES)
         errors.append(FieldError("/confidence_interval_strategy", f"Not a strategy; known are: {known}."))

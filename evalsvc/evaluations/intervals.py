@@ -6,14 +6,16 @@ import dataclasses
 import zlib
 from typing import Any
 
-from evalsvc.evaluations.store import scores_of
+import numpy as np
+
+from evalsvc.evaluations.memory import History
 from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
 from evaluators.base import Family
 
 LEVEL = 0.95
 
 
-def interval_of(strategy: str, family: Family, history: bytes | None, *, level: float = LEVEL) -> dict[str, Any] | None:
+def interval_of(strategy: str, family: Family, history: History | None, *, level: float = LEVEL) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
@@ -21,8 +23,8 @@ def interval_of(strategy: str, family: Family, history: bytes | None, *, level: 
     """
     if strategy == "none":
         return None
-    scores = scores_of(history)
-    seed = zlib.crc32(history or b"")
+    scores = history.scores if history is not None else np.empty(0)
+    seed = zlib.crc32(scores.tobytes())
     try:
         found = interval_for(strategy, scores, level, value_range=family.value_range, binary=family.binary, seed=seed)
     except StrategyNotApplicable as exc:

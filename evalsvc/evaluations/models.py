@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
+from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
 
@@ -138,6 +139,7 @@ class HistoryScore(models.Model):
     passed = models.BooleanField(null=True)
     source = models.CharField(max_length=10, choices=Source.choices)
     source_id = models.BigIntegerField()
+    xact = XactField(db_default=CurrentXact(), editable=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -151,6 +153,8 @@ class HistoryScore(models.Model):
             models.Index(
                 fields=["account", "evaluator_id", "profile_name", "-id"], include=["score"], name="ix_history_latest"
             ),
+            # What was written since a snapshot: lets a process that knows the newest 1000 read only what is new.
+            models.Index(fields=["account", "evaluator_id", "profile_name", "xact"], name="ix_history_xact"),
         )
 
     def __str__(self) -> str:

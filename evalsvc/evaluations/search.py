@@ -15,8 +15,11 @@ from django.utils.timezone import is_naive, make_aware
 from evalsvc.evaluations.call import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid
 
+# A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
 MAX_FILTERS = 100
 MAX_DEPTH = 8
+MAX_VALUES = 500
+MAX_LOG_IDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,9 @@ class _Builder:
             raise Invalid(FieldError(pointer, f"At most {MAX_FILTERS} filters, {MAX_DEPTH} levels deep."))
         if not isinstance(part, Mapping):
             raise Invalid(FieldError(pointer, "A filter is an object."))
+        if part.get("field") is None and not part.get("and_") and not part.get("or_"):
+            # As "no condition" it would let every row through, and in an `or_` none of the others would matter.
+            raise Invalid(FieldError(pointer, "Name a `field`, or nest filters in `and_` or `or_`."))
         combined = Q()
         if part.get("field") is not None:
             combined &= leaf(part, pointer)
@@ -107,6 +113,8 @@ def leaf(part: Mapping[str, Any], pointer: str) -> Q:
     if operation == "in":
         if not isinstance(value, list):
             raise Invalid(FieldError(f"{pointer}/value", "`in` takes a list."))
+        if len(value) > MAX_VALUES:
+            raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_VALUES} values."))
         return Q(
             **{f"{field.lookup}__in": [converted(field, item, f"{pointer}/value/{i}") for i, item in enumerate(value)]}
         )
@@ -127,6 +135,8 @@ def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> 
     if operation in TEXT_OPERATIONS:
         if field.kind != "text" or not isinstance(value, str):
             raise Invalid(FieldError(pointer, f"`{operation}` compares text fields with text."))
+        if operation.endswith("like") and (len(value) - len(value.rstrip("\\"))) % 2:
+            raise Invalid(FieldError(pointer, "A pattern cannot end in the escape character; write it twice."))
         return Q(**{f"{field.lookup}__{TEXT_OPERATIONS[operation]}": value})
     wanted = converted(field, value, pointer)
     if operation == "ne":

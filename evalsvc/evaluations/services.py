@@ -17,6 +17,7 @@ from evalsvc.evaluations import store
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
 from evalsvc.evaluations.call import EvaluateCall, Wanted
 from evalsvc.evaluations.intervals import interval_of
+from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.replies import Waiter
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample
@@ -89,7 +90,13 @@ def lane_of(resolved: Resolved, sample: Sample) -> str:
 
 
 def accept(
-    *, account_id: int, call: EvaluateCall, entries: list[Entry], fingerprint: int, keep_always: bool = False
+    *,
+    account_id: int,
+    epoch: str | None,
+    call: EvaluateCall,
+    entries: list[Entry],
+    fingerprint: int,
+    keep_always: bool = False,
 ) -> Accepted:
     """Run what is inline, write what must be kept, and read the histories: one round trip when nothing is new.
 
@@ -102,7 +109,7 @@ def accept(
             entry.verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
     accepted = Accepted(account_id, call, place_of(account_id, call), entries)
     kept = entries if keep_always or accepted.pending_lanes else [entry for entry in entries if is_kept(call, entry)]
-    histories = _store(accepted, kept, fingerprint)
+    histories = _store(accepted, kept, fingerprint, epoch)
     for entry, history in zip(entries, histories, strict=True):
         if entry.resolved is not None:
             entry.interval = interval_of(call.strategy, entry.resolved.family, history)
@@ -129,7 +136,9 @@ def is_kept(call: EvaluateCall, entry: Entry) -> bool:
     return call.capture == "all" and entry.resolved is not None
 
 
-def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int) -> list[bytes | None]:
+def _store(
+    accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None
+) -> list[History | None]:
     call = accepted.call
     pairs = [
         (entry.resolved.evaluator_id, entry.resolved.profile.name)
@@ -138,12 +147,13 @@ def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int) -> list[
         for entry in accepted.entries
     ]
     if not kept:
-        return store.read_histories(accepted.account_id, pairs)
+        return store.read_histories(accepted.account_id, pairs, epoch=epoch)
     captured = store.capture(
         accepted.account_id,
         request_row(call, accepted.place, fingerprint),
         [evaluation_row(call, entry) for entry in kept],
         pairs,
+        epoch=epoch,
         lease_seconds=settings.LEASE_SECONDS,
     )
     accepted.request_id, accepted.created_at = captured.request_id, captured.created_at

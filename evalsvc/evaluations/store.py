@@ -10,19 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 import orjson
 from django.db import connection, connections
 from psycopg import Connection
 
+from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs, brought_up_to_date, remembered
 from evalsvc.tenancy.scope import current_role
 
-# PostgreSQL's binary float8[]: a 20-byte header, then for each element its length and its big-endian value.
-HISTORY_LENGTH = 1000
-_HEADER = 20
-_ELEMENT = np.dtype([("length", ">i4"), ("value", ">f8")])
-
-Pairs = Sequence[tuple[str, str] | None]
+__all__ = ["HISTORY_LENGTH", "Captured", "capture", "dumps", "finish", "read_histories"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,7 @@ class Captured:
     request_id: int
     created_at: datetime
     evaluation_ids: list[int]
-    histories: list[bytes | None]
+    histories: list[History | None]
 
 
 def _raw() -> Connection[Any]:
@@ -48,22 +43,17 @@ def _call(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
     return row  # type: ignore[no-any-return]
 
 
-def scores_of(history: bytes | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Read a history as float64, newest first, without a Python object per score."""
-    if not history:
-        return np.empty(0)
-    return np.frombuffer(history, _ELEMENT, offset=_HEADER)["value"].astype(np.float64)
-
-
-def read_histories(account_id: int, pairs: Pairs, *, before: int | None = None) -> list[bytes | None]:
+def read_histories(account_id: int, pairs: Pairs, *, epoch: str | None = None, before: int | None = None) -> list[History | None]:
     """Read the newest scores of each (evaluator id, profile name), as of now or as of an earlier request.
 
-    None for an entry that wants none.
+    None for an entry that wants none. With an epoch, this process' memory is used and brought up to date.
     """
     if not any(pairs):
         return [None] * len(pairs)
-    values = [account_id, *_split(pairs), before]
-    return _call("SELECT latest_scores(%s, %s::text[], %s::text[], %s)", values)[0]  # type: ignore[no-any-return]
+    known = remembered(account_id, epoch if before is None else None, pairs)
+    values = [account_id, *_split(pairs), [history.snapshot if history else None for history in known], before]
+    row = _call("SELECT ids, scores, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)", values)
+    return brought_up_to_date(account_id, epoch if before is None else None, pairs, known, row)
 
 
 def capture(
@@ -72,17 +62,19 @@ def capture(
     evaluations: Sequence[dict[str, Any]],
     pairs: Pairs,
     *,
+    epoch: str | None,
     lease_seconds: float,
 ) -> Captured:
     """Write a request with its evaluations and history scores, and read the histories as they were before it."""
-    evaluators, profiles = _split(pairs)
-    values = [account_id, dumps(request), dumps(evaluations), lease_seconds, evaluators, profiles]
+    known = remembered(account_id, epoch, pairs)
+    values = [account_id, dumps(request), dumps(evaluations), lease_seconds, *_split(pairs)]
+    values.append([history.snapshot if history else None for history in known])
     row = _call(
-        "SELECT request_id, created_at, evaluation_ids, histories"
-        " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[])",
+        "SELECT request_id, created_at, evaluation_ids, ids, scores, snapshots, are_new"
+        " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[])",
         values,
     )
-    return Captured(*row)
+    return Captured(*row[:3], brought_up_to_date(account_id, epoch, pairs, known, row[3:]))
 
 
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:

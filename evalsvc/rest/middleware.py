@@ -36,7 +36,10 @@ class RequestMiddleware:
             response = problem_response(Problem(code="https_required"))
         else:
             response = self.get_response(request)
-        response[HEADER] = request_id
+        response.headers[HEADER] = request_id
+        if not response.streaming and "Content-Length" not in response.headers:
+            # Without a length the answer would go out in chunks.
+            response.headers["Content-Length"] = str(len(response.content))
         count_request(request, response, time.perf_counter() - started)
         return response
 

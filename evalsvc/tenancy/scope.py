@@ -12,6 +12,7 @@ from django.db.models import BigIntegerField, Func
 
 APP, OWNER, SYSTEM = "default", "owner", "system"
 _role: ContextVar[str] = ContextVar("database_role", default=APP)
+_account: ContextVar[tuple[str, int] | None] = ContextVar("database_account", default=None)
 
 
 class NextId(Func):
@@ -61,10 +62,21 @@ def role_scope(alias: str) -> Iterator[None]:
 def account_scope(account_id: int) -> Iterator[None]:
     """Run a transaction in which the database shows this account's rows only.
 
-    The setting ends with the transaction, so a pooled connection never carries it to the next request.
+    The setting ends with the transaction, so a pooled connection never carries it to the next request; a scope inside
+    a scope gives the outer one its account back.
     """
-    alias = current_role()
-    with transaction.atomic(using=alias):
-        with connections[alias].cursor() as cursor:
-            cursor.execute("SELECT set_config('app.account_id', %s, true)", [str(account_id)])
-        yield
+    alias, outer = current_role(), _account.get()
+    token = _account.set((alias, account_id))
+    try:
+        with transaction.atomic(using=alias):
+            _set_account(alias, account_id)
+            yield
+            if outer is not None and outer != (alias, account_id) and outer[0] == alias:
+                _set_account(*outer)
+    finally:
+        _account.reset(token)
+
+
+def _set_account(alias: str, account_id: int) -> None:
+    with connections[alias].cursor() as cursor:
+        cursor.execute("SELECT set_config('app.account_id', %s, true)", [str(account_id)])

@@ -88,6 +88,7 @@ class EvaluateView(AccountView):
         with account_scope(self.account.pk) if self.claim else nullcontext():
             accepted = services.accept(
                 account_id=self.account.pk,
+                epoch=self.caller.admission.epoch,
                 call=call,
                 entries=entries,
                 fingerprint=digest,

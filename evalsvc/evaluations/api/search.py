@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import digits, iso_duration
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search import condition
+from evalsvc.evaluations.search import MAX_LOG_IDS, condition
 from evalsvc.evaluations.selectors import get_evaluation, list_evaluations
 from evalsvc.rest.pagination import page
 
@@ -57,7 +57,9 @@ class SearchIn(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=10_000, default=1000)
     cursor = serializers.CharField(required=False, allow_null=True, max_length=500)
     trace_id = serializers.CharField(required=False, allow_null=True, max_length=255)
-    log_id_in = serializers.ListField(child=serializers.CharField(max_length=255), required=False, allow_null=True)
+    log_id_in = serializers.ListField(
+        child=serializers.CharField(max_length=255), required=False, allow_null=True, max_length=MAX_LOG_IDS
+    )
 
 
 def evaluation_out(row: Evaluation) -> dict[str, Any]:

@@ -1,40 +1,61 @@
 -- The write paths of evaluations, each one round trip: set the account, read, write, answer.
 -- SECURITY INVOKER: row-level security applies inside them as everywhere else.
 
--- The newest 1000 scores of each asked-for history, as PostgreSQL's binary float8[]; null where none is wanted.
--- `p_before` answers as of an earlier request: ids sort by time.
-CREATE OR REPLACE FUNCTION latest_scores(p_account bigint, p_evaluators text[], p_profiles text[], p_before bigint DEFAULT NULL)
-RETURNS bytea[] LANGUAGE plpgsql SECURITY INVOKER AS $$
+-- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids and of scores; null where none
+-- is wanted. A caller that holds a history as of a snapshot gets only what that snapshot could not see: rows are
+-- written by concurrent transactions and do not become visible in the order of their ids, but a snapshot knows exactly
+-- which transactions it has seen. `p_before` answers as of an earlier request instead: ids sort by time.
+CREATE OR REPLACE FUNCTION latest_scores(
+  p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
+  OUT ids bytea[], OUT scores bytea[], OUT snapshots text[], OUT are_new boolean[]
+) LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
-  histories bytea[] := '{}';
-  one bytea;
+  some_ids bytea;
+  some_scores bytea;
+  seen pg_snapshot;
+  taken text;
+  n bigint;
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
-    one := NULL;
-    IF p_evaluators[i] IS NOT NULL THEN
-      SELECT array_send(array_agg(newest.score)) INTO one FROM (
-        SELECT h.score FROM evaluations_historyscore h
+    some_ids := NULL; some_scores := NULL; taken := NULL; seen := p_snapshots[i]::pg_snapshot; n := 0;
+    IF seen IS NOT NULL THEN
+      SELECT count(*), array_send(array_agg(unseen.id)), array_send(array_agg(unseen.score)), pg_current_snapshot()::text
+      INTO n, some_ids, some_scores, taken FROM (
+        SELECT h.id, h.score FROM evaluations_historyscore h
+        WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
+          AND h.xact >= pg_snapshot_xmin(seen) AND NOT pg_visible_in_snapshot(h.xact, seen)
+        LIMIT 1000
+      ) unseen;
+    END IF;
+    -- So much is new, or nothing is known: read all of it.
+    IF p_evaluators[i] IS NOT NULL AND (seen IS NULL OR n = 1000) THEN
+      seen := NULL;
+      SELECT array_send(array_agg(newest.id)), array_send(array_agg(newest.score)), pg_current_snapshot()::text
+      INTO some_ids, some_scores, taken FROM (
+        SELECT h.id, h.score FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
           AND h.id < coalesce(p_before, 9223372036854775807)
         ORDER BY h.id DESC LIMIT 1000
       ) newest;
     END IF;
-    histories := histories || one;
+    ids := ids || some_ids; scores := scores || some_scores; snapshots := snapshots || taken;
+    are_new := are_new || (seen IS NOT NULL);
   END LOOP;
-  RETURN histories;
 END $$;
 
 -- Keep a request with its evaluations, finished or pending, and answer with the histories as they were before it.
 CREATE OR REPLACE FUNCTION capture_evaluations(
   p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
-  p_evaluators text[], p_profiles text[],
-  OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[], OUT histories bytea[]
+  p_evaluators text[], p_profiles text[], p_snapshots text[],
+  OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
+  OUT ids bytea[], OUT scores bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   request evaluations_evaluationrequest;
 BEGIN
-  histories := latest_scores(p_account, p_evaluators, p_profiles);
+  SELECT h.* INTO ids, scores, snapshots, are_new
+  FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
   request := jsonb_populate_record(NULL::evaluations_evaluationrequest, p_request);
   request.id := next_id();
   request.account_id := p_account;

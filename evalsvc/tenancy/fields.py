@@ -1,0 +1,24 @@
+"""PostgreSQL's 64-bit transaction id as a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Func
+
+
+class XactField(models.Field):  # type: ignore[type-arg]
+    """The transaction that wrote the row (`xid8`): with a snapshot it says whether the row was visible then."""
+
+    def db_type(self, connection: Any) -> str:
+        """Return the column's type."""
+        return "xid8"
+
+
+class CurrentXact(Func):
+    """The running transaction's id."""
+
+    function = "pg_current_xact_id"
+    arity = 0
+    output_field = XactField()
