@@ -1,0 +1,95 @@
+"""What the documents tell a reader to paste runs, and answers as they say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.conftest import Reader, capture
+from tests.docs.pages import CHECKOUT, Call, blocks, calls, differences
+
+END_OF_BLOCK = "\x1e"
+# A document shows plain `curl`; here a refused request must not pass for an answer.
+PRELUDE = """
+set -euo pipefail
+curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }
+"""
+README, QUICKSTART, API = (CHECKOUT / name for name in ("README.md", "docs/quickstart.md", "docs/api.md"))
+
+
+def outputs_of(page: Path, reader: Reader) -> list[tuple[Call, str]]:
+    """Run a page's calls in one shell, as a reader does, and return what each printed."""
+    found = calls(page)
+    script = PRELUDE + "".join(f"{call.block.text}\nprintf '{END_OF_BLOCK}'\n" for call in found)
+    done = reader.run(["bash", "-s"], script)
+    outputs = done.stdout.split(END_OF_BLOCK)
+    assert done.returncode == 0, f"{found[len(outputs) - 1].block.text}\n{outputs[-1]}\n{done.stderr}"
+    return list(zip(found, outputs[:-1], strict=True))
+
+
+def check_excerpt(call: Call, output: str) -> list[str]:
+    """Compare what a call printed with the excerpt after it."""
+    if call.excerpt is None:
+        return []
+    if call.excerpt.language == "json":
+        return differences(json.loads(call.excerpt.text), json.loads(output))
+    status, *shown = call.excerpt.text.splitlines()
+    sent = {line.partition(":")[0].lower() for line in output.splitlines()}
+    wrong = [] if status.split()[1] == output.split()[1] else [f"{status} is {output.splitlines()[0]}"]
+    return wrong + [f"{line} was not sent" for line in shown if line and line.partition(":")[0].lower() not in sent]
+
+
+def check_page(page: Path, reader: Reader) -> None:
+    wrong = [
+        f"{line}\n    after: {call.block.text}"
+        for call, output in outputs_of(page, reader)
+        for line in check_excerpt(call, output)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_calls_of_the_readme_answer_as_shown(reader: Reader) -> None:
+    # The excerpt is of a history of 40 scores, 34 of them passed.
+    capture(reader, *("Lyon" if i % 6 == 3 else "Paris" for i in range(37)))
+
+    check_page(README, reader)
+
+
+def test_the_first_call_of_the_readme_has_an_interval_right_after_the_first_start(reader: Reader) -> None:
+    [first, *_] = outputs_of(README, reader)
+    result = json.loads(first[1])["results"][0]["evaluation_result"]
+
+    assert result["pass"] is True
+    assert result["additional_info"]["confidence_interval"]["lower"] == 1.0
+    assert result["additional_info"]["confidence_interval"]["advice"]["lower"] < 0.5
+
+
+def test_the_python_of_the_readme_runs(reader: Reader) -> None:
+    [program] = [block.text for block in blocks(README) if block.language == "python"]
+
+    done = reader.run([sys.executable, "-"], program, EVALSVC_URL=reader.url, EVALSVC_API_KEY=reader.caller.key)
+
+    assert done.returncode == 0, done.stderr
+    assert "interval" in done.stdout
+
+
+@pytest.mark.parametrize("page", [QUICKSTART, API], ids=lambda page: page.stem)
+def test_the_calls_of_a_page_answer_as_shown(page: Path, reader: Reader) -> None:
+    check_page(page, reader)
+
+
+def test_the_documented_targets_of_make_exist() -> None:
+    targets = {"up", "test", "check"}
+    makefile = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
+
+    assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_bash_and_curl_are_there() -> None:
+    """They are what the documents ask a reader to have."""
+    for program in ("bash", "curl"):
+        assert subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
