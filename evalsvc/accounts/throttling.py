@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -24,25 +25,33 @@ class AccountThrottle(BaseThrottle):
         caller = request.user
         if not isinstance(caller, Caller):
             return True
-        headers = rate_limit_headers(caller)
-        if (
-            int(headers["x-ratelimit-rpm-remaining-requests"]) < 0
-            or int(headers["x-ratelimit-monthly-remaining-requests"]) < 0
-        ):
-            raise Problem(
-                code="too_many_requests", headers=clamped(headers) | {"Retry-After": str(seconds_left(caller))}
-            )
-        return True
+        rpm, monthly = limits(caller)
+        if caller.admission.n_minute <= rpm and caller.admission.n_month <= monthly:
+            return True
+        wait = seconds_left(caller) if caller.admission.n_month <= monthly else seconds_left_of_month()
+        headers = clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
+        raise Problem(code="too_many_requests", headers=headers)
 
 
 def limits(caller: Caller) -> tuple[int, int]:
     """Return the account's limits a minute and a month."""
-    return caller.key.rpm_limit or settings.RPM_LIMIT, caller.key.monthly_limit or settings.MONTHLY_LIMIT
+    rpm, monthly = caller.key.rpm_limit, caller.key.monthly_limit
+    return (
+        settings.RPM_LIMIT if rpm is None else rpm,
+        settings.MONTHLY_LIMIT if monthly is None else monthly,
+    )
 
 
 def seconds_left(caller: Caller) -> int:
     """Return the seconds until the next clock minute."""
     return max(1, 60 - caller.admission.second)
+
+
+def seconds_left_of_month() -> int:
+    """Return the seconds until the next calendar month."""
+    now = datetime.now(UTC)
+    month_after = (now.replace(day=28) + timedelta(days=4)).replace(day=1, hour=0, minute=0, second=0)
+    return max(1, int((month_after - now).total_seconds()))
 
 
 def rate_limit_headers(caller: Caller) -> dict[str, str]:

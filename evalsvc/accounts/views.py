@@ -14,11 +14,11 @@ from rest_framework.views import APIView
 
 from evalsvc.accounts.authentication import Caller
 from evalsvc.accounts.models import Account
-from evalsvc.tenancy.scope import account_scope
 from evalsvc.accounts.throttling import add_rate_limit_headers
-from evalsvc.rest.idempotency import Claim, Replay, claim_key, finish_claim, fingerprint_of, key_of, release_claim
-from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.parsing import read_body
+from evalsvc.rest.idempotency import Claim, Replay, claim_key, fingerprint_of, finish_claim, key_of, release_claim
+from evalsvc.rest.parsing import join_chunks, read_body
+from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.tenancy.scope import account_scope
 
 
 class Answered(Exception):
@@ -51,6 +51,7 @@ class AccountView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
         super().initial(request, *args, **kwargs)
+        join_chunks(request._request)
         if request.method == "POST" and (key := key_of(request)):
             read_body(request)
             outcome = claim_key(account_id=self.account.pk, key=key, fingerprint=fingerprint_of(request._request))
@@ -104,6 +105,8 @@ def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
     """Return the validated fields of one of our own bodies or queries; unknown fields are refused by name."""
     unknown = [name for name in serializer.initial_data if name not in serializer.fields]
     if unknown:
-        raise Invalid(*(FieldError(f"/{name}", f"`{name}` is not a field of this request.") for name in unknown))
+        raise Invalid(
+            *(FieldError(f"/{escape(name)}", f"`{name}` is not a field of this request.") for name in unknown)
+        )
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data  # type: ignore[no-any-return]

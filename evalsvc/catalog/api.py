@@ -62,6 +62,12 @@ class CriteriaOut(serializers.Serializer[ProfileRevision]):
     description = serializers.CharField()
 
 
+class EvaluatorQuery(serializers.Serializer[Any]):
+    """The query of GET /v1/evaluators."""
+
+    by_alias_or_id = serializers.CharField(required=False, allow_blank=True)
+
+
 class CriteriaQuery(serializers.Serializer[Any]):
     """The query of GET /v1/evaluator-criteria."""
 
@@ -145,12 +151,14 @@ class EvaluatorsView(AccountView):
     @extend_schema(
         operation_id="evaluators",
         tags=["catalog"],
-        parameters=[inline_serializer("EvaluatorQuery", {"by_alias_or_id": serializers.CharField(required=False)})],
+        parameters=[EvaluatorQuery],
         responses=inline_serializer("Evaluators", {"evaluators": EvaluatorOut(many=True)}),
     )
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
-        rows = list_evaluators(account=self.account, by_alias_or_id=request.query_params.get("by_alias_or_id"))
+        query = EvaluatorQuery(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        rows = list_evaluators(account=self.account, by_alias_or_id=query.validated_data.get("by_alias_or_id"))
         return Response({"evaluators": [evaluator_out(row) for row in rows]})
 
 

@@ -1,4 +1,4 @@
-"""Managed evaluators and profiles: declared by the families in code, written as rows for joins, search and the admin."""
+"""Managed evaluators and profiles: declared by the families in code, written as rows for joins and search."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def sync_managed() -> None:
 
 
 def default_profile_name(family: Family, declared: str | None) -> str | None:
-    """Return the full name of the profile that is meant when none is named: the declared one, else the family's only one."""
+    """Return the full name of the profile that is meant when none is named: the declared one, else the only one."""
     if declared is not None:
         return PREFIX + declared
     if len(family.managed_profiles) == 1:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from django.db import transaction
 
 from evalsvc.projects.models import App, Project
 from evalsvc.projects.selectors import find_experiment, find_project
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.tenancy.scope import account_scope
+from evalsvc.tenancy.scope import account_scope, current_role
 
 DEFAULT_APP = "default"
 MAX_REMEMBERED = 10_000
@@ -42,14 +45,14 @@ def place_request(
     """
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)
-    name = app or DEFAULT_APP
-    remember_app(account_id, name)
     if project_name:
-        return Place(remember_project(account_id, project_name), name)
-    if project_id is not None:
+        project_id = remember_project(account_id, project_name)
+    elif project_id is not None:
         with account_scope(account_id):
             if find_project(account_id=account_id, id=project_id) is None:
                 raise Invalid(FieldError("/project_id", "No such project."))
+    name = app or DEFAULT_APP
+    remember_app(account_id, name)
     return Place(project_id, name)
 
 
@@ -67,9 +70,7 @@ def remember_app(account_id: int, name: str) -> None:
         return
     with account_scope(account_id):
         App.objects.bulk_create([App(account_id=account_id, name=name)], ignore_conflicts=True)
-    if len(_known_apps) >= MAX_REMEMBERED:
-        _known_apps.clear()
-    _known_apps.add((account_id, name))
+        _once_committed(lambda: _know_app(account_id, name))
 
 
 def remember_project(account_id: int, name: str) -> uuid.UUID:
@@ -79,7 +80,22 @@ def remember_project(account_id: int, name: str) -> uuid.UUID:
         return known
     with account_scope(account_id):
         project, _ = Project.objects.get_or_create(account_id=account_id, name=name)
+        _once_committed(lambda: _know_project(account_id, name, project.id))
+    return project.id
+
+
+def _once_committed(note: Callable[[], None]) -> None:
+    """Remember a row when it is there to stay: the caller's transaction may yet be rolled back."""
+    transaction.on_commit(note, using=current_role())
+
+
+def _know_app(account_id: int, name: str) -> None:
+    if len(_known_apps) >= MAX_REMEMBERED:
+        _known_apps.clear()
+    _known_apps.add((account_id, name))
+
+
+def _know_project(account_id: int, name: str, id: uuid.UUID) -> None:
     if len(_known_projects) >= MAX_REMEMBERED:
         _known_projects.clear()
-    _known_projects[account_id, name] = project.id
-    return project.id
+    _known_projects[account_id, name] = id

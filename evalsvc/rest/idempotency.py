@@ -16,8 +16,8 @@ from typing import Any
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.metrics import REPLAYS
+from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -34,7 +34,8 @@ ON CONFLICT (account_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
     resource_id = NULL, status = NULL, body = NULL, headers = '{}', created_at = now()
 WHERE r.created_at < now() - %(kept)s * interval '1 hour'
-   OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < now() AND r.fingerprint = excluded.fingerprint)
+   OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < now()
+       AND r.fingerprint = excluded.fingerprint)
 RETURNING claim
 """
 EXISTING = """

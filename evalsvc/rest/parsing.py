@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
@@ -15,6 +16,9 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem, escape
 
 Body = TypeVar("Body")
 MAX_DEPTH = 64
+# PostgreSQL's bigint below, and what can be written as JSON again above.
+SMALLEST, LARGEST = -(2**63), 2**64 - 1
+_long_number = re.compile(rb"[0-9]{19}")
 
 
 class JSONParser(BaseParser):
@@ -33,11 +37,37 @@ class JSONParser(BaseParser):
 
 
 def read_body(request: Request | HttpRequest) -> bytes:
-    """Return the body within the size limit."""
+    """Return the body within the size limit, whether its length was announced or not."""
     http_request: HttpRequest = getattr(request, "_request", request)
-    if int(http_request.META.get("CONTENT_LENGTH") or 0) > settings.MAX_BODY_BYTES:
-        raise Problem(f"The body has more than {settings.MAX_BODY_BYTES} bytes.", code="body_too_large")
+    join_chunks(http_request)
+    if content_length(http_request) > settings.MAX_BODY_BYTES:
+        raise too_large()
     return http_request.body
+
+
+def join_chunks(request: HttpRequest) -> None:
+    """Read a body sent in chunks, of which Django sees nothing, and note its length where everyone looks for it."""
+    chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
+    if not chunked or not request.META.get("wsgi.input_terminated") or "CONTENT_LENGTH" in request.META:
+        return
+    body = request.META["wsgi.input"].read(settings.MAX_BODY_BYTES + 1)
+    if len(body) > settings.MAX_BODY_BYTES:
+        raise too_large()
+    request._body = body  # type: ignore[attr-defined]
+    request.META["CONTENT_LENGTH"] = str(len(body))
+
+
+def content_length(request: HttpRequest) -> int:
+    """Return the announced length; 400 for one that is no number."""
+    text = request.META.get("CONTENT_LENGTH") or "0"
+    if not text.isascii() or not text.isdigit():
+        raise Problem("Content-Length is not a number.", code="bad_request")
+    return int(text)
+
+
+def too_large() -> Problem:
+    """Make the 413."""
+    return Problem(f"The body has more than {settings.MAX_BODY_BYTES} bytes.", code="body_too_large")
 
 
 def decode(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
@@ -50,15 +80,15 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
         raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
     except RecursionError:
         raise Problem("The body is nested too deeply.", code="malformed_json") from None
-    if b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+    if b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH or _long_number.search(body):
         refuse_unstorable(body)
     return value
 
 
 def refuse_unstorable(body: bytes) -> None:
-    """Refuse NUL characters (PostgreSQL cannot hold them) and nesting beyond MAX_DEPTH, by pointer.
+    """Refuse NUL characters (PostgreSQL cannot hold them), integers beyond 64 bits and nesting beyond MAX_DEPTH.
 
-    Called only for bodies that might hold either, since it walks the whole document.
+    Called only for bodies that might hold one of them, since it walks the whole document.
     """
     errors = []
     for pointer, value, depth in walk(msgspec.json.decode(body)):
@@ -66,6 +96,8 @@ def refuse_unstorable(body: bytes) -> None:
             raise Invalid(FieldError(pointer, f"Nested deeper than {MAX_DEPTH} levels."))
         if isinstance(value, str) and "\0" in value:
             errors.append(FieldError(pointer, "Holds a NUL character, which cannot be stored."))
+        elif isinstance(value, int) and not SMALLEST <= value <= LARGEST:
+            errors.append(FieldError(pointer, "An integer has at most 64 bits."))
     if errors:
         raise Invalid(*errors[:10])
 
@@ -87,14 +119,11 @@ def walk(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, A
 
 
 def located(message: str) -> FieldError:
-    """Turn msgspec's "Expected `str`, got `int` - at `$.evaluators[0].evaluator`" into a pointer and a sentence."""
+    """Turn msgspec's "Expected `str`, got `int` - at `$.evaluators[0].evaluator`" into a pointer and a sentence.
+
+    Where msgspec does not say which key of a mapping it means, the pointer ends at the mapping.
+    """
     detail, _, path = message.partition(" - at `")
-    path = path.rstrip("`").removeprefix("$").replace("[...]", "").replace("[", ".").replace("]", "")
+    path = path.rstrip("`").removeprefix("$").partition("[...]")[0].replace("[", ".").replace("]", "")
     pointer = "/".join(escape(part) for part in path.split("."))
     return FieldError(pointer, f"{detail}.")
-
-
-def unread(response: HttpResponseBase) -> HttpResponseBase:
-    """Return the response marked to close the connection, for requests whose body was not read."""
-    response["Connection"] = "close"
-    return response

@@ -1,0 +1,43 @@
+"""Admin pages of projects, apps and experiments: read only, as names are made by the requests that use them."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from evalsvc.accounts.admin.base import READER, ScopedAdmin
+from evalsvc.projects.models import App, Experiment, Project
+
+
+class PlaceAdmin(ScopedAdmin):
+    """What the three pages share."""
+
+    view_role = READER
+    list_display = ("name", "id", "created_at")
+    list_select_related = ("account",)
+    ordering = ("name", "id")
+    search_fields = ("name", "id__iexact")
+    search_help_text = "Name or id"
+
+
+@admin.register(Project)
+class ProjectAdmin(PlaceAdmin):
+    """Groups of apps and experiments."""
+
+    fields = ("name", "id", "created_at")
+
+
+@admin.register(App)
+class AppAdmin(PlaceAdmin):
+    """Applications whose answers are evaluated."""
+
+    fields = ("name", "id", "created_at")
+
+
+@admin.register(Experiment)
+class ExperimentAdmin(PlaceAdmin):
+    """Named series of evaluations."""
+
+    list_display = ("name", "project", "id", "created_at")
+    list_select_related = ("account", "project")
+    ordering = ("-id",)
+    fields = ("name", "id", "project", "tags", "metadata", "created_at")
