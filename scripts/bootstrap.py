@@ -170,7 +170,7 @@ def main():
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
     if command:
         os.chdir(CHECKOUT)
-        os.execv(venv_python(venv), [str(venv_python(venv)), *command])
+        os.execv(venv_python(venv), [str(venv_python(venv)), *command])  # noqa: S606 - no shell is the point
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def test_a_long_temporary_folder_does_not_make_a_long_socket(monkeypatch: pytest
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
     folder = make_socket_dir("valkey.sock")
     try:
-        assert folder.parent == Path("/tmp")  # noqa: S108
+        assert folder.parent == Path("/tmp")
     finally:
         folder.rmdir()
 

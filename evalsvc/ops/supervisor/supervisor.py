@@ -37,6 +37,7 @@ class Supervisor:
         self.report = report
         self.children: list[Child] = []
         self._step: subprocess.Popen[bytes] | None = None
+        self._awaited: Child | None = None
         self._signals = 0
         self._previous: dict[signal.Signals, object] = {}
 
@@ -66,13 +67,12 @@ class Supervisor:
     def wait_ready(self, child: Child, timeout: float = 60) -> None:
         """Watch over all children until this one is ready."""
         deadline = time.monotonic() + timeout
+        self._awaited = child
         while not child.spec.is_ready():
-            code = child.exit_code()
-            if code is not None:  # no second try: what fails at the start is a setting, and the reader waits
-                raise ServiceFailed(_with_log(f"{child.spec.name} stopped with {describe_exit(code)}", child))
             self.tick()
             if time.monotonic() > deadline:
                 raise ServiceFailed(_with_log(f"{child.spec.name} was not ready after {timeout:.0f} s", child))
+        self._awaited = None
 
     def run_step(self, name: str, command: Command, timeout: float = 300) -> str:
         """Run a command to its end, as part of the start; return what it printed."""
@@ -84,6 +84,8 @@ class Supervisor:
                 kill_tree(process)
                 raise
             finally:
+                if process.stdout:
+                    process.stdout.close()
                 self._step = None
             errors.seek(0)
             problem = errors.read().decode(errors="replace")
@@ -123,9 +125,11 @@ class Supervisor:
     def _handle_crash(self, child: Child, code: int) -> None:
         if child.process:
             kill_group(child.process.pid)
+        what = f"{child.spec.name} stopped with {describe_exit(code)}"
+        if child is self._awaited:  # no second try: what fails at the start is a setting, and the reader waits
+            raise ServiceFailed(_with_log(what, child))
         delay = child.record_crash()
         self._kill_orphans()
-        what = f"{child.spec.name} stopped with {describe_exit(code)}"
         if delay is None:
             raise ServiceFailed(_with_log(f"{what}, for the {len(child.crashes)}th time within a minute", child))
         self.report(f"{what}; starting it again in {delay:.1f} s (log: {child.log})")

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         "and REDIS_URL name others), migrations, a demo account, web, workers and clock. Ctrl-C stops all of it."
     )
     # Checks would import every URL of the service before its database exists.
-    requires_system_checks: list[str] = []  # noqa: RUF012 - Django reads it from the class
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         host = os.environ.get("EVALSVC_HOST") or "127.0.0.1"
