@@ -1,0 +1,80 @@
+"""What the repository must hold, and what no file of it may mention."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.docs.pages import CHECKOUT
+
+# Put together here, so that this file does not match itself.
+REGISTRIES = ("pypi" + ".org", "python" + "hosted", "registry" + ".npmjs", "files" + ".pypi", "crates" + ".io/api")
+MACHINE_PATHS = ("root", "work", "home", "Users")
+NEEDED = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "pyproject.toml",
+    "requirements/runtime.txt",
+    "requirements/dev.txt",
+    ".ci/run",
+)
+
+
+def tracked() -> list[str]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [name for name in done.stdout.split("\0") if name]
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield every tracked text file."""
+    for name in tracked():
+        path = CHECKOUT / name
+        if path.is_file():
+            try:
+                yield name, path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue
+
+
+def mentions(pattern: str) -> list[str]:
+    """Return where a pattern occurs, as `file:line`."""
+    expression = re.compile(pattern)
+    return [
+        f"{name}:{number}"
+        for name, text in texts()
+        for number, line in enumerate(text.splitlines(), 1)
+        if expression.search(line)
+    ]
+
+
+def test_no_file_names_a_package_registry() -> None:
+    assert mentions("|".join(map(re.escape, REGISTRIES))) == []
+
+
+def test_no_file_names_a_path_of_somebody_s_machine() -> None:
+    # At the start of an absolute path: `/home/` within an address or a URL's path is somebody else's.
+    assert mentions(rf"(?<![\w.}}$/*-])/({'|'.join(MACHINE_PATHS)})/") == []
+
+
+def test_the_files_that_a_reader_looks_for_are_there() -> None:
+    assert [name for name in NEEDED if not (CHECKOUT / name).is_file()] == []
+
+
+def test_the_gate_can_be_run() -> None:
+    assert (CHECKOUT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+    [version] = re.findall(r'^version = "(.+)"$', project, re.MULTILINE)
+
+    assert f'"VERSION": "{version}"' in (CHECKOUT / "evalsvc" / "settings.py").read_text(encoding="utf-8")
+    assert f"## {version}" in (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
