@@ -23,12 +23,34 @@ def create_account(*, name: str, actor: str = "system") -> Account:
     return account
 
 
+def change_account(
+    *, account: Account, name: str, rpm_limit: int | None, monthly_limit: int | None, actor: str
+) -> Account:
+    """Change an account's name and limits (empty: the default); every process uses them from the next request on."""
+    with account_scope(account.pk):
+        if Account.objects.filter(name=name).exclude(pk=account.pk).exists():
+            raise Invalid(FieldError("/name", f"An account named {name!r} exists already."), code="already_exists")
+        Account.objects.filter(pk=account.pk).update(name=name, rpm_limit=rpm_limit, monthly_limit=monthly_limit)
+        limits = {"rpm_limit": rpm_limit, "monthly_limit": monthly_limit}
+        record_audit(account=account, actor=actor, action="account.changed", target=name, **limits)
+        forget_caches(account.pk)
+    return account
+
+
 def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:
     """Let a person into an account, or change the role they have in it."""
     with account_scope(account.pk):
         member, _ = Member.objects.update_or_create(account=account, user=user, defaults={"role": role})
         record_audit(account=account, actor=actor, action="member.added", target=user.email, role=role.value)
     return member
+
+
+def remove_member(*, account: Account, member: Member, actor: str) -> None:
+    """Take a person out of an account; the next page they open shows nothing of it."""
+    with account_scope(account.pk):
+        email = member.user.email
+        Member.objects.filter(account=account, pk=member.pk).delete()
+        record_audit(account=account, actor=actor, action="member.removed", target=email)
 
 
 def issue_key(

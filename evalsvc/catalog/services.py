@@ -101,6 +101,20 @@ def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Eva
     return evaluator
 
 
+def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool, actor: str) -> Evaluator:
+    """Switch a managed evaluator, or one of the account's own, on or off for this account.
+
+    A managed one is switched by a row of the account with the same id, so its history goes on where it stopped.
+    """
+    with account_scope(account.pk):
+        own = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).first()
+    if own is None:
+        own = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
+        own.description = evaluator.description
+    own.is_enabled = is_enabled
+    return save_evaluator(account=account, evaluator=own, actor=actor)
+
+
 def evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
     """Say what keeps an own evaluator from being saved."""
     errors = []
