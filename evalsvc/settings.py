@@ -50,6 +50,7 @@ MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
 LEASE_SECONDS = env_int(
     "EVALSVC_LEASE_SECONDS", 10
 )  # after this a queued evaluation without an answer is enqueued again
+WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30)  # how long a worker has before another may try
 MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5)
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
 
@@ -90,9 +91,8 @@ CELERY_BROKER_URL = env_str("CELERY_BROKER_URL", REDIS_URL)
 
 # --- What is installed? ----------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "unfold",
-    "unfold.contrib.filters",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",  # the other one would put its own site in place of ours
+    "evalsvc.accounts.apps.AdminPagesConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -182,10 +182,13 @@ SPECTACULAR_SETTINGS = {
 UNFOLD = {
     "SITE_TITLE": "evalsvc",
     "SITE_HEADER": "evalsvc",
-    "SITE_SUBHEADER": "Evaluations that say how sure they are",
+    "SITE_SUBHEADER": "evalsvc.accounts.admin.navigation.subheader",
+    "SITE_SYMBOL": "query_stats",
     "SITE_URL": None,
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
+    "ACCOUNT": {"navigation": "evalsvc.accounts.admin.navigation.account_menu"},
+    "SIDEBAR": {"navigation": "evalsvc.accounts.admin.navigation.navigation"},
 }
 
 LOGGING = {

@@ -1,4 +1,4 @@
-"""Which account a signed-in member is looking at."""
+"""Which account a signed-in member is looking at, and what their role lets them do there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from evalsvc.accounts.models import Member, User
 from evalsvc.accounts.selectors import list_memberships
 
 SESSION_KEY = "account_id"
+RANKS: dict[str, int] = {Member.Role.READER: 0, Member.Role.EDITOR: 1, Member.Role.ADMIN: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +22,41 @@ class Membership:
     account_name: str
     role: str
 
+    def is_at_least(self, role: str) -> bool:
+        """Say whether the role includes another: admin includes editor includes reader."""
+        return RANKS[self.role] >= RANKS[role]
+
     @property
     def may_edit(self) -> bool:
         """Editors and admins change evaluators and profiles."""
-        return self.role in (Member.Role.ADMIN, Member.Role.EDITOR)
+        return self.is_at_least(Member.Role.EDITOR)
 
     @property
     def may_administer(self) -> bool:
         """Admins issue and revoke keys."""
-        return self.role == Member.Role.ADMIN
+        return self.is_at_least(Member.Role.ADMIN)
 
 
 CURRENT: ContextVar[Membership | None] = ContextVar("membership", default=None)
 
 
+def memberships_of(request: HttpRequest) -> list[Membership]:
+    """Return the accounts that the signed-in person belongs to, oldest first."""
+    assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
+    return [Membership(*row) for row in list_memberships(user=request.user)]
+
+
 def membership_of(request: HttpRequest) -> Membership | None:
     """Return the membership chosen in this session, else the person's oldest; None without any."""
-    assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
-    memberships = [Membership(*row) for row in list_memberships(user=request.user)]
+    memberships = memberships_of(request)
     chosen = request.session.get(SESSION_KEY)
     return next((one for one in memberships if one.account_id == chosen), memberships[0] if memberships else None)
+
+
+def choose_account(request: HttpRequest, account_id: str) -> Membership | None:
+    """Look at another of the person's accounts from now on; None, and no change, when it is not theirs."""
+    for membership in memberships_of(request):
+        if str(membership.account_id) == account_id:
+            request.session[SESSION_KEY] = membership.account_id
+            return membership
+    return None

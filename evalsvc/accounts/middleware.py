@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 
-from evalsvc.accounts.membership import CURRENT, membership_of
-from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
+from evalsvc.accounts.membership import CURRENT, Membership, membership_of
+from evalsvc.rest.problems import Problem, as_problem
+from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 
 ADMIN_PREFIX = "/admin/"
+# What a person without an account may still do.
+OPEN_PAGES = ("admin:login", "admin:logout", "admin:password_change", "admin:password_change_done", "admin:jsi18n")
+ACCOUNT_FIELD = "_account"
+# A filter that matches little would otherwise read a whole account's evaluations.
+MEMBER_STATEMENT_TIMEOUT = "15s"
 
 
 class MemberScopeMiddleware:
@@ -27,16 +36,71 @@ class MemberScopeMiddleware:
                 return rendered(self.get_response(request))
         membership = membership_of(request)
         if membership is None:
-            return self.get_response(request)
+            return self.answer_stranger(request)
+        if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
+            return switched_meanwhile(request, membership)
         token = CURRENT.set(membership)
         try:
-            with account_scope(membership.account_id):
-                return rendered(self.get_response(request))
+            return self.answer_member(request, membership)
         finally:
             CURRENT.reset(token)
+
+    def answer_member(self, request: HttpRequest, membership: Membership) -> HttpResponse:
+        """Answer inside the account's transaction; what a failed page has written is rolled back."""
+        with account_scope(membership.account_id):
+            with connections[APP].cursor() as cursor:
+                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [MEMBER_STATEMENT_TIMEOUT])
+            response = rendered(self.get_response(request))
+            if response.status_code >= 400:
+                transaction.set_rollback(True, using=APP)
+            return response
+
+    def answer_stranger(self, request: HttpRequest) -> HttpResponse:
+        """Answer somebody who belongs to no account: they may leave or change their password, and see no data."""
+        if not request.user.is_staff or request.path in map(reverse, OPEN_PAGES):
+            return self.get_response(request)
+        return message_page(
+            request,
+            status=403,
+            title="You belong to no account yet",
+            detail="An operator has to let you into an account first. Until then there is nothing to see here.",
+        )
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Show people a page where the API would answer with a problem; bugs stay bugs."""
+        if not request.path.startswith(ADMIN_PREFIX):
+            return None
+        problem = as_problem(exception)
+        if problem is None:
+            return None
+        return problem_page(request, problem)
+
+
+def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Write a problem as a page. Missing and foreign rows get the same one."""
+    return message_page(
+        request, status=problem.row.status, title=problem.row.title, detail=f"{problem.detail} {problem.row.remedy}"
+    )
+
+
+def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Refuse a form that was opened in another account: it would write where its reader did not look."""
+    return message_page(
+        request,
+        status=409,
+        title="Nothing was saved",
+        detail=f"This form was opened in another account; you are looking at {membership.account_name} now. "
+        "Switch back, or open the form again.",
+    )
+
+
+def message_page(request: HttpRequest, *, status: int, title: str, detail: str) -> HttpResponse:
+    """Write a page that holds nothing but a message and the ways on from it."""
+    context = {"title": title, "detail": detail, "site_title": "evalsvc"}
+    return render(request, "admin/evalsvc/message.html", context, status=status)
 
 
 def rendered(response: HttpResponse) -> HttpResponse:
     """Render a lazy page now, while its scope is open."""
-    render = getattr(response, "render", None)
-    return render() if callable(render) else response
+    render_now = getattr(response, "render", None)
+    return render_now() if callable(render_now) else response

@@ -1,0 +1,40 @@
+"""Admin page of the audit trail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Case, CharField, F, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.functions import Cast, Coalesce, Concat
+from django.http import HttpRequest
+
+from evalsvc.accounts.admin.base import ADMIN, BigTablePaginator, ScopedAdmin
+from evalsvc.accounts.models import AuditEntry, User
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ScopedAdmin):
+    """Who did what, newest first; nobody changes it."""
+
+    view_role = ADMIN
+    list_display = ("created_at", "who", "action", "target")
+    list_select_related = ("account",)
+    fields = ("created_at", "who", "action", "target", "detail")
+    ordering = ("-id",)
+    sortable_by = ()
+    paginator = BigTablePaginator
+    search_fields = ("action__startswith", "target__startswith")
+    search_help_text = "Beginning of an action or target"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Name people by e-mail; an operator's address is none of an account's business."""
+        name = Case(When(is_superuser=True, then=Value("operator")), default=F("email"), output_field=CharField())
+        people = User.objects.annotate(actor=Concat(Value("user:"), Cast("pk", CharField())), shown=name)
+        found = Subquery(people.filter(actor=OuterRef("actor")).values("shown")[:1])
+        return super().get_queryset(request).annotate(who=Coalesce(found, F("actor"), output_field=CharField()))
+
+    @admin.display(description="Who")
+    def who(self, entry: Any) -> str:
+        """Return the person, key or `system`."""
+        return str(entry.who)

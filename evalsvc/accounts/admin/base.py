@@ -1,0 +1,241 @@
+"""What all admin pages share: who may see and do what, whose rows, and how a service's refusal reaches the form."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import ShowFacets
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import Truncator
+from unfold.admin import ModelAdmin
+from unfold.paginator import InfinitePaginator
+
+from evalsvc.accounts.membership import CURRENT
+from evalsvc.accounts.models import Account, Member
+from evalsvc.accounts.selectors import get_account
+from evalsvc.rest.problems import Problem
+
+log = logging.getLogger(__name__)
+READER, EDITOR, ADMIN = Member.Role.READER, Member.Role.EDITOR, Member.Role.ADMIN
+
+
+def is_operator(request: HttpRequest) -> bool:
+    """Say whether a superuser is looking: they see every account."""
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
+def has_role(request: HttpRequest, role: Member.Role | None) -> bool:
+    """Say whether the person has at least this role in the account they look at; no role means operators only."""
+    if is_operator(request):
+        return True
+    membership = CURRENT.get()
+    return membership is not None and role is not None and membership.is_at_least(role)
+
+
+def actor_of(request: HttpRequest) -> str:
+    """Return how the audit trail names the person."""
+    return f"user:{request.user.pk}"
+
+
+def short(text: str | None, length: int = 60) -> str:
+    """Cut text for a list; the template escapes it."""
+    return Truncator(text or "").chars(length)
+
+
+class BigTablePaginator(InfinitePaginator):
+    """Pages without counting the table, and an end to paging: deep offsets read everything before them."""
+
+    max_pages = 200
+
+    @property
+    def count(self) -> int:
+        """Return the highest number of rows that can be paged to."""
+        return int(self.per_page) * self.max_pages
+
+
+class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A form that shows what a service refused, on the field that it is about."""
+
+    refusal: Problem | None = None
+    """Set by the ModelAdmin when the first attempt to save was refused."""
+    fields_of_pointers: ClassVar[dict[str, str]] = {}
+    """Where a pointer's first part is not the field's name."""
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]
+        if self.refusal is None:
+            return
+        errors = [(error.pointer, error.detail) for error in self.refusal.errors] or [("", self.refusal.detail)]
+        for pointer, detail in errors:
+            first, _, rest = pointer.removeprefix("/").partition("/")
+            name = self.fields_of_pointers.get(first, first)
+            self.add_error(name if name in self.fields else None, f"{rest}: {detail}" if rest else detail)
+
+
+class ScopedAdmin(ModelAdmin):
+    """The base of every page: rows of the member's account only, by role, written by services only."""
+
+    view_role: Member.Role | None = None
+    write_role: Member.Role | None = None
+    """Who may look and who may write; None: operators only."""
+    may_add = may_change = False
+    shows_managed = False
+    """True where rows without an account are shown to everyone."""
+
+    form = ServiceForm
+    actions: Any = ()
+    list_per_page = 50
+    show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # a facet counts the whole table
+    change_form_before_template = "admin/evalsvc/account_field.html"
+    empty_value_display = "-"
+
+    # --- who may do what ---------------------------------------------------------------------------------------------
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the model to whoever may look at its rows."""
+        return has_role(request, self.view_role)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let people look from `view_role` on."""
+        return has_role(request, self.view_role)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Let people add from `write_role` on, where adding exists."""
+        return self.may_add and has_role(request, self.write_role)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let people change from `write_role` on, where changing exists, and never a managed row."""
+        managed = self.shows_managed and isinstance(obj, Model) and getattr(obj, "account_id", None) is None
+        return self.may_change and not managed and has_role(request, self.write_role)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: rows have a history."""
+        return False
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Offer no bulk actions: each change asks for confirmation on its own."""
+        return {}
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Refuse filters by URL that the page does not offer, such as guessing at a stored hash by its beginning."""
+        return lookup in {getattr(one, "parameter_name", None) for one in self.list_filter}
+
+    # --- whose rows --------------------------------------------------------------------------------------------------
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the account's rows, and the managed ones where the model has them."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        if is_operator(request):
+            return rows
+        membership = CURRENT.get()
+        if membership is None or not self.has_account:
+            return rows.none()
+        own = Q(account_id=membership.account_id)
+        return rows.filter(own | Q(account_id=None) if self.shows_managed else own)
+
+    def account_of(self, request: HttpRequest, obj: Any = None) -> Account:
+        """Return the account that a write is for: the member's own, or the one of the operator's row."""
+        membership = CURRENT.get()
+        account_id = membership.account_id if membership else getattr(obj, "account_id", None)
+        if account_id is None:
+            raise PermissionDenied
+        return get_account(id=account_id)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        """Add the account for operators."""
+        columns = tuple(super().get_list_display(request))
+        return (*columns, "account") if self.adds_account(request, columns) else columns
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Add the account for operators."""
+        fields = list(super().get_fields(request, obj))
+        return ["account", *fields] if self.adds_account(request, fields) else fields
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """Fix the account once the row is there."""
+        fields = tuple(super().get_readonly_fields(request, obj))
+        return (*fields, "account") if obj is not None and self.adds_account(request, fields) else fields
+
+    def get_autocomplete_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """Let operators search for the account."""
+        return ("account",) if self.has_account else ()
+
+    def adds_account(self, request: HttpRequest, names: Any) -> bool:
+        """Say whether the page shows the account beside these columns or fields."""
+        return self.has_account and is_operator(request) and "account" not in names
+
+    @property
+    def has_account(self) -> bool:
+        """Say whether rows belong to an account."""
+        return any(field.name == "account" for field in self.model._meta.fields)
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Give the form what a service refused, if this is the second pass."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.refusal = getattr(request, "refusal", None)
+        return form
+
+    def changeform_view(self, request: HttpRequest, object_id: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Save through the service; what it refuses is shown by the form in a second pass that cannot save."""
+        try:
+            return super().changeform_view(request, object_id, *args, **kwargs)
+        except Problem as problem:
+            request.refusal = problem  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, *args, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Call the service that writes this row."""
+        raise PermissionDenied
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        raise Http404
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Refuse: the audit trail is the history."""
+        raise Http404
+
+    # Django's own log knows no account; changes of accounts are in the audit trail, the others in the service's log.
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        """Write a line to the service's log."""
+        log.info("admin: %s added %s %s", actor_of(request), self.opts.label, obj.pk)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        """Write a line to the service's log."""
+        log.info("admin: %s changed %s %s", actor_of(request), self.opts.label, obj.pk)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> None:
+        """Write a line to the service's log."""
+        for obj in queryset:
+            log.info("admin: %s deleted %s %s", actor_of(request), self.opts.label, obj.pk)
+
+    def confirmed(
+        self, request: HttpRequest, obj: Any, *, title: str, detail: str, button: str, verb: Callable[[], str]
+    ) -> HttpResponse:
+        """Ask before a change that is not a form: GET asks, POST calls the service and says what it did."""
+        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+        if request.method != "POST":
+            texts = {"title": title, "detail": detail, "button": button, "back": url}
+            context = {**self.admin_site.each_context(request), **texts, "opts": self.opts}
+            return render(request, "admin/evalsvc/confirm.html", context)
+        try:
+            messages.success(request, verb())
+        except Problem as problem:
+            messages.error(request, problem.detail)
+        return redirect(url)
+
+    def writable(self, request: HttpRequest, object_id: str, *, managed: bool = False) -> Any:
+        """Return a row that the person may change; 404 for missing and foreign, 403 for the role and managed rows."""
+        obj = self.get_object(request, object_id)
+        if obj is None:
+            raise Http404
+        if not has_role(request, self.write_role) or (obj.account_id is None and not managed):
+            raise PermissionDenied
+        return obj

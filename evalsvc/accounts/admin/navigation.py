@@ -1,0 +1,79 @@
+"""The sidebar, the line under the site's name, and the links of the person's menu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+
+from evalsvc.accounts.admin.base import is_operator
+from evalsvc.accounts.membership import CURRENT, memberships_of
+
+# Title, then (name, model, icon).
+GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "Evaluate",
+        (
+            ("Evaluators", "catalog.evaluator", "rule"),
+            ("Profiles", "catalog.profile", "tune"),
+            ("Evaluations", "evaluations.evaluation", "fact_check"),
+        ),
+    ),
+    (
+        "Where they belong",
+        (
+            ("Projects", "projects.project", "folder"),
+            ("Apps", "projects.app", "apps"),
+            ("Experiments", "projects.experiment", "science"),
+        ),
+    ),
+    ("Access", (("API keys", "accounts.apikey", "key"), ("Audit trail", "accounts.auditentry", "history"))),
+    (
+        "Operator",
+        (
+            ("Accounts", "accounts.account", "domain"),
+            ("Users", "accounts.user", "person"),
+            ("Members", "accounts.member", "group"),
+        ),
+    ),
+)
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the sidebar's groups; each entry asks its ModelAdmin whether the person may look."""
+    return [
+        {"title": title, "separator": index > 0, "items": [_item(*entry) for entry in entries]}
+        for index, (title, entries) in enumerate(GROUPS)
+    ]
+
+
+def _item(title: str, model: str, icon: str) -> dict[str, Any]:
+    link = reverse(f"admin:{model.replace('.', '_')}_changelist")
+    return {"title": title, "icon": icon, "link": link, "permission": _may_view(model)}
+
+
+def _may_view(label: str) -> Callable[[HttpRequest], bool]:
+    def may_view(request: HttpRequest) -> bool:
+        registered = {model._meta.label_lower: one for model, one in admin.site._registry.items()}
+        return registered[label].has_view_permission(request)
+
+    return may_view
+
+
+def subheader(request: HttpRequest) -> str:
+    """Say whose rows the pages show."""
+    if is_operator(request):
+        return "Operator: all accounts"
+    membership = CURRENT.get()
+    return f"{membership.account_name} · {membership.role}" if membership else "Evaluations that say how sure they are"
+
+
+def account_menu(request: HttpRequest) -> list[dict[str, str]]:
+    """Return the links of the person's menu: another account where there is one, and the password."""
+    links = [{"title": "Change password", "link": reverse("admin:password_change")}]
+    if CURRENT.get() is not None and len(memberships_of(request)) > 1:
+        links.insert(0, {"title": "Switch account", "link": reverse("admin:switch_account")})
+    return links

@@ -1,0 +1,81 @@
+"""Signing in, with a limit on guessing: ten failures for an address from one place close that door for a while."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from redis.exceptions import RedisError
+from unfold.forms import AuthenticationForm
+
+from evalsvc.accounts.gate import connection
+
+log = logging.getLogger(__name__)
+MAX_FAILURES = 10  # of one e-mail address from one IP address
+MAX_FAILURES_PER_IP = 100  # of any e-mail addresses: one password tried on many people
+LOCK_SECONDS = 900
+
+
+class SignInForm(AuthenticationForm):
+    """Django's own check of e-mail and password, asked only while guesses are left."""
+
+    def clean(self) -> dict[str, Any]:
+        """Count the attempt before the password is looked at, so that parallel guesses cannot all slip through."""
+        email = self.cleaned_data.get("username") or ""
+        doors = doors_of(email, caller_ip(self.request))
+        if not take_attempt(doors):
+            log.warning("sign-in locked after too many failures")
+            raise ValidationError(
+                f"Too many failed attempts. Try again in {LOCK_SECONDS // 60} minutes.", code="locked"
+            )
+        cleaned: dict[str, Any] = super().clean()
+        forgive(doors)
+        return cleaned
+
+
+def caller_ip(request: HttpRequest | None) -> str:
+    """Return the address that the nearest proxy saw; further entries of the header are the caller's own words."""
+    if request is None:
+        return ""
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
+    nearest: str = forwarded.rsplit(",", 1)[-1].strip()
+    return nearest or request.META.get("REMOTE_ADDR", "")
+
+
+def doors_of(email: str, ip: str) -> dict[str, int]:
+    """Return the counters of an attempt with their limits; the keys hold digests, so Redis learns no addresses."""
+    digest = hashlib.sha256(f"{email.lower()}\0{ip}".encode()).hexdigest()
+    return {
+        f"signin:{digest}": MAX_FAILURES,
+        f"signin-ip:{hashlib.sha256(ip.encode()).hexdigest()}": MAX_FAILURES_PER_IP,
+    }
+
+
+def take_attempt(doors: dict[str, int]) -> bool:
+    """Count an attempt on every door and say whether all are still open. Without Redis nobody is locked out."""
+    try:
+        with connection().pipeline(transaction=True) as pipe:
+            for key in doors:
+                pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
+                pipe.incr(key)
+            counts = pipe.execute()[1::2]
+    except RedisError:
+        log.warning("sign-in attempt not counted: Redis does not answer")
+        return True
+    return all(count <= limit for count, limit in zip(counts, doors.values(), strict=True))
+
+
+def forgive(doors: dict[str, int]) -> None:
+    """Forget the person's failures after a success, and take this attempt off the place's count."""
+    own, place = doors
+    try:
+        with connection().pipeline(transaction=True) as pipe:
+            pipe.delete(own)
+            pipe.decr(place)
+            pipe.execute()
+    except RedisError:
+        log.warning("sign-in attempts not forgotten: Redis does not answer")

@@ -1,0 +1,52 @@
+"""The admin site: sign-in, the choice of account, and nothing that looks across accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import URLPattern, URLResolver, path
+from unfold.sites import UnfoldAdminSite
+
+from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
+from evalsvc.accounts.signin import SignInForm
+
+# It looks any row up by content type and id without asking its ModelAdmin who may see it.
+LEFT_OUT = {"view_on_site"}
+
+
+class Site(UnfoldAdminSite):
+    """One site for the operator and for members; each ModelAdmin asks who is looking."""
+
+    login_form = SignInForm
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Add the page that switches the account."""
+        kept = [url for url in super().get_urls() if getattr(url, "name", None) not in LEFT_OUT]
+        return [path("switch-account/", self.admin_view(self.switch_account), name="switch_account"), *kept]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Tell every page which account it shows."""
+        return {**super().each_context(request), "membership": CURRENT.get()}
+
+    def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Refuse: unfold's search caches what it finds by person, and a person may look at several accounts."""
+        raise Http404
+
+    def switch_account(self, request: HttpRequest) -> HttpResponse:
+        """Let a member of several accounts choose the one to look at."""
+        if request.method == "POST":
+            chosen = choose_account(request, request.POST.get("account", ""))
+            if chosen is None:
+                messages.error(request, "You are not a member of that account.")
+            else:
+                messages.success(request, f"You are looking at {chosen.account_name} now.")
+            return redirect("admin:index")
+        context = {
+            **self.each_context(request),
+            "title": "Switch account",
+            "memberships": memberships_of(request),
+        }
+        return render(request, "admin/evalsvc/switch_account.html", context)

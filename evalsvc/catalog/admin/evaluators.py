@@ -1,0 +1,179 @@
+"""Admin pages of evaluators: the managed ones can be switched off; own ones are made and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.postgres.forms import SimpleArrayField
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, actor_of
+from evalsvc.accounts.membership import CURRENT
+from evalsvc.catalog.managed import managed_profiles
+from evalsvc.catalog.models import Evaluator, Profile, valid_name
+from evalsvc.catalog.services import save_evaluator, switch_evaluator
+from evaluators.registry import all_evaluators, find_evaluator
+
+Choices = list[tuple[str, str]]
+
+
+def managed_evaluators() -> Choices:
+    """Return what an own evaluator can stand on."""
+    return [(spec.id, f"{spec.name} ({spec.id})") for _, spec in all_evaluators()]
+
+
+def profiles_of(account_id: int | None) -> dict[str, str]:
+    """Return the family of each profile that an own evaluator may default to: managed ones and the account's."""
+    names = {row.name: row.family.name for row in managed_profiles().values()}
+    if account_id is not None:
+        live = Profile.objects.filter(account_id=account_id, archived_at=None)
+        names.update(live.order_by("name").values_list("name", "family"))
+    return names
+
+
+class EvaluatorForm(ServiceForm):
+    """An evaluator under a name of one's own."""
+
+    account_id: int | None = None
+    base = forms.ChoiceField(
+        choices=managed_evaluators,
+        widget=UnfoldAdminSelectWidget,
+        help_text="The managed evaluator that does the work.",
+    )
+    aliases = SimpleArrayField(
+        forms.CharField(max_length=100, validators=[valid_name]),
+        required=False,
+        max_length=20,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Other names it answers to, with commas between.",
+    )
+    default_profile = forms.CharField(
+        required=False,
+        max_length=120,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Used when a request names none. Empty: what the managed evaluator uses.",
+    )
+
+    class Meta:
+        model = Evaluator
+        fields = ("evaluator_id", "name", "base", "aliases", "default_profile", "description", "is_enabled")
+
+    def clean_default_profile(self) -> str | None:
+        """Accept profiles of the same family that the account can see."""
+        name = self.cleaned_data["default_profile"] or None
+        found = find_evaluator(self.cleaned_data.get("base") or self.instance.base or "")
+        if name is None or found is None:
+            return name
+        known = [one for one, family in profiles_of(self.chosen_account()).items() if family == found[0].name]
+        if name not in known:
+            raise forms.ValidationError(f"Family {found[0].name} has no such profile; there is: {', '.join(known)}.")
+        return name
+
+    def chosen_account(self) -> int | None:
+        """Return the account that the row is or will be in."""
+        chosen = self.cleaned_data.get("account")
+        return self.account_id or (chosen.pk if chosen else self.instance.account_id)
+
+
+@admin.register(Evaluator)
+class EvaluatorAdmin(ScopedAdmin):
+    """An account's evaluators beside the managed ones."""
+
+    view_role, write_role = READER, EDITOR
+    may_add = may_change = shows_managed = True
+    form = EvaluatorForm
+    list_display = ("evaluator_id", "name", "family", "kind", "state", "default_profile")
+    list_select_related = ("account",)
+    fields = ("evaluator_id", "name", "base", "aliases", "default_profile", "description", "is_enabled")
+    ordering = ("family", "evaluator_id")
+    sortable_by = ("evaluator_id", "family")
+    search_fields = ("evaluator_id", "name", "family")
+    actions_detail = ("switch_off", "switch_on")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Hide a managed evaluator behind the account's own row of the same id, as running it does."""
+        rows = super().get_queryset(request)
+        membership = CURRENT.get()
+        if membership is None:
+            return rows
+        own = Evaluator.objects.filter(account_id=membership.account_id, evaluator_id=OuterRef("evaluator_id"))
+        return rows.exclude(Exists(own), account_id=None)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Tell the form whose profiles may be defaults."""
+        form = super().get_form(request, obj, change, **kwargs)
+        membership = CURRENT.get()
+        form.account_id = membership.account_id if membership else None
+        return form
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """Fix what stored scores know the evaluator by."""
+        fixed = () if obj is None else ("evaluator_id", "base")
+        return (*super().get_readonly_fields(request, obj), *fixed)
+
+    @display(description="Kind", label={"managed": "info"})
+    def kind(self, evaluator: Evaluator) -> str:
+        """Say whose evaluator it is; a switched managed one is a row of the account."""
+        return "managed" if evaluator.evaluator_id == evaluator.base else "own"
+
+    @display(description="State", label={"on": "success", "off": "warning"})
+    def state(self, evaluator: Evaluator) -> str:
+        """Say whether requests can run it."""
+        return "on" if evaluator.is_enabled else "off"
+
+    def save_model(self, request: HttpRequest, obj: Evaluator, form: Any, change: bool) -> None:
+        """Make or change an own evaluator."""
+        save_evaluator(account=self.account_of(request, obj), evaluator=obj, actor=actor_of(request))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Offer the switch that changes something."""
+        evaluator = self.get_object(request, str(object_id))
+        if evaluator is None or not self.has_switch(request, evaluator):
+            return []
+        wanted = "switch_off" if evaluator.is_enabled else "switch_on"
+        return [one for one in super().get_actions_detail(request, object_id) if one.action_name.endswith(wanted)]
+
+    def has_switch(self, request: HttpRequest, evaluator: Evaluator) -> bool:
+        """Say whether there is an account to switch it in: an operator looks at a managed row from nowhere."""
+        in_account = CURRENT.get() is not None or evaluator.account_id is not None
+        return in_account and self.has_add_permission(request)
+
+    @action(description="Switch off", url_path="switch-off", icon="toggle_off")
+    def switch_off(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Refuse requests for it, in this account."""
+        return self._switch(request, object_id, is_enabled=False)
+
+    @action(description="Switch on", url_path="switch-on", icon="toggle_on")
+    def switch_on(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Run it again, in this account."""
+        return self._switch(request, object_id, is_enabled=True)
+
+    def _switch(self, request: HttpRequest, object_id: str, *, is_enabled: bool) -> HttpResponse:
+        evaluator = self.writable(request, object_id, managed=True)
+        word = "on" if is_enabled else "off"
+        effect = "run again" if is_enabled else "are answered with evaluator_disabled"
+        return self.confirmed(
+            request,
+            evaluator,
+            title=f"Switch {evaluator.evaluator_id} {word}?",
+            detail=f"In this account, requests for it {effect} from now on. Its scores and history are kept.",
+            button=f"Switch {word}",
+            verb=self._switching(request, evaluator, is_enabled=is_enabled),
+        )
+
+    def _switching(self, request: HttpRequest, evaluator: Evaluator, *, is_enabled: bool) -> Callable[[], str]:
+        def verb() -> str:
+            account = self.account_of(request, evaluator)
+            own = switch_evaluator(
+                account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor_of(request)
+            )
+            evaluator.pk = own.pk  # a managed row is now hidden behind the account's own
+            return f"{own.evaluator_id} is {'on' if is_enabled else 'off'} in this account."
+
+        return verb

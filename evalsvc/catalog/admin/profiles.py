@@ -1,0 +1,240 @@
+"""Admin pages of profiles: create, revise, archive; managed ones are read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import msgspec
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import TabularInline
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
+from evalsvc.catalog.models import Profile, ProfileRevision
+from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
+from evalsvc.rest.parsing import decode
+from evalsvc.rest.problems import Problem
+from evaluators.registry import UnknownFamily, families, get_family
+
+
+class SettingsField(forms.CharField):
+    """Settings as JSON text, read by the rules of the API: no NUL, no NaN, no bottomless nesting."""
+
+    def prepare_value(self, value: Any) -> str:
+        """Write what is stored over several lines; show again what was typed."""
+        return value if isinstance(value, str) else pretty(value)
+
+    def to_python(self, value: Any) -> Any:
+        """Return the decoded JSON."""
+        text = super().to_python(value)
+        if text == "":
+            return text
+        try:
+            return decode(text.encode(), msgspec.json.Decoder())
+        except Problem as problem:
+            raise forms.ValidationError(problem.detail) from None
+
+    def run_validators(self, value: Any) -> None:
+        """Leave the meaning to the family, which the service asks."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Compare meaning, not spelling."""
+        try:
+            return bool(initial != self.to_python(data))
+        except forms.ValidationError:
+            return True
+
+
+def pretty(value: Any) -> str:
+    """Write JSON for reading."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def own_families() -> list[tuple[str, str]]:
+    """Return the families that take profiles of one's own, as choices."""
+    return [(family.name, family.name) for family in families() if family.accepts_own_profiles]
+
+
+class ProfileForm(ServiceForm):
+    """A new profile, or the next revision of one."""
+
+    fields_of_pointers: ClassVar[dict[str, str]] = {"config": "settings", "evaluator_family": "family"}
+
+    family = forms.ChoiceField(choices=own_families, widget=UnfoldAdminSelectWidget)
+    settings = SettingsField(widget=UnfoldAdminTextareaWidget({"rows": 12, "spellcheck": "false"}))
+    description = forms.CharField(
+        required=False, max_length=10_000, widget=UnfoldAdminTextareaWidget({"rows": 3}), help_text="Of this revision."
+    )
+
+    class Meta:
+        model = Profile
+        fields = ("family", "name")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        latest = latest_revision(self.instance) if not self.instance._state.adding else None
+        self.initial.setdefault("settings", latest.settings if latest else {})
+        self.initial.setdefault("description", latest.description if latest else "")
+
+
+class RevisionInline(TabularInline):
+    """A profile's frozen states, newest first."""
+
+    model = ProfileRevision
+    fields = readonly_fields = ("number", "shown_settings", "description", "created_at")
+    ordering = ("-number",)
+    verbose_name_plural = "revisions"
+    extra = max_num = 0
+    can_delete = False
+    per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Show revisions of profiles whose account the person may see: the profile's own page has checked that."""
+        return super().get_queryset(request).defer("account")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let everyone look who may look at the profile."""
+        return has_role(request, READER)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: revisions are made by changing the profile."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: revisions are frozen."""
+        return False
+
+    @admin.display(description="Settings")
+    def shown_settings(self, revision: ProfileRevision) -> SafeString:
+        """Return the settings as they were frozen."""
+        return code_block(pretty(revision.settings))
+
+
+def code_block(text: str) -> SafeString:
+    """Show text as it is, in a box that scrolls instead of the page."""
+    return format_html(
+        '<pre dir="auto" class="font-mono text-xs whitespace-pre-wrap break-words max-h-96 overflow-auto">{}</pre>',
+        text,
+    )
+
+
+def latest_revision(profile: Profile) -> ProfileRevision | None:
+    """Return the state that the profile's name stands for now."""
+    return ProfileRevision.objects.filter(profile=profile).order_by("-number").first()
+
+
+@admin.register(Profile)
+class ProfileAdmin(ScopedAdmin):
+    """An account's profiles beside the managed ones."""
+
+    view_role, write_role = READER, EDITOR
+    may_add = may_change = shows_managed = True
+    form = ProfileForm
+    inlines = (RevisionInline,)
+    list_display = ("name", "family", "kind", "n_revisions", "state", "created_at")
+    list_select_related = ("account",)
+    fields = ("family", "name", "settings", "description")
+    ordering = ("-created_at", "name")
+    sortable_by = ("name", "family", "created_at")
+    search_fields = ("name", "family", "id__iexact")
+    search_help_text = "Name, family or whole id"
+    actions_detail = ("archive",)
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        """Show revisions once there are some."""
+        return self.inlines if obj is not None else ()
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Add what the family understands, and what an archived profile has become."""
+        fields = super().get_fields(request, obj)
+        return fields if obj is None else [*fields, "known_settings", "state", "id"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """Fix what other rows know the profile by."""
+        fixed = () if obj is None else ("family", "name", "known_settings", "state", "id")
+        return (*super().get_readonly_fields(request, obj), *fixed)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse revisions of an archived profile."""
+        archived = isinstance(obj, Profile) and obj.archived_at is not None
+        return not archived and super().has_change_permission(request, obj)
+
+    @display(description="Kind", label={"managed": "info"})
+    def kind(self, profile: Profile) -> str:
+        """Say whose profile it is."""
+        return "managed" if profile.account_id is None else "own"
+
+    @display(description="State", label={"in use": "success"})
+    def state(self, profile: Profile) -> str:
+        """Say whether requests can name it."""
+        return "in use" if profile.archived_at is None else "archived"
+
+    @admin.display(description="Settings")
+    def settings(self, profile: Profile) -> SafeString:
+        """Show the settings to whoever may not change them."""
+        latest = latest_revision(profile)
+        return code_block(pretty(latest.settings if latest else {}))
+
+    @admin.display(description="Description")
+    def description(self, profile: Profile) -> str:
+        """Show the description to whoever may not change it."""
+        latest = latest_revision(profile)
+        return latest.description if latest else ""
+
+    @admin.display(description="What the family understands")
+    def known_settings(self, profile: Profile) -> SafeString:
+        """Show the schema of the settings."""
+        try:
+            return code_block(pretty(get_family(profile.family).settings_schema))
+        except UnknownFamily:
+            return code_block("This version of the service does not have the family.")
+
+    def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:
+        """Create the profile, or freeze its next revision if anything is different."""
+        account, actor = self.account_of(request, obj), actor_of(request)
+        settings, description = form.cleaned_data["settings"], form.cleaned_data["description"]
+        if not change:
+            made = create_profile(
+                account=account,
+                family=obj.family,
+                name=obj.name,
+                settings=settings,
+                description=description,
+                actor=actor,
+            )
+            obj.pk = made.profile_id
+        elif form.has_changed():
+            revise_profile(account=account, profile=obj, settings=settings, description=description, actor=actor)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Offer to archive what can be archived."""
+        profile = self.get_object(request, str(object_id))
+        return super().get_actions_detail(request, object_id) if self.has_change_permission(request, profile) else []
+
+    @action(description="Archive", url_path="archive", icon="archive", variant=ActionVariant.DANGER)
+    def archive(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take the profile out of use after a confirmation."""
+        profile = self.writable(request, object_id)
+
+        def verb() -> str:
+            account = self.account_of(request, profile)
+            archive_profile(account=account, profile=profile, now=timezone.now(), actor=actor_of(request))
+            return f"The profile {profile.name} is archived."
+
+        return self.confirmed(
+            request,
+            profile,
+            title=f"Archive the profile {profile.name}?",
+            detail="Requests can no longer name it, and its name stays taken. Scores and their revisions are kept.",
+            button="Archive",
+            verb=verb,
+        )

@@ -1,0 +1,139 @@
+"""Who may open which page: the matrix of people and pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.admin.conftest import Person, key_of, new_evaluation, new_evaluator, new_profile
+from tests.conftest import Caller
+
+PEOPLE = ("anonymous", "nobody", "reader", "editor", "admin", "operator")
+ALL = ("reader", "editor", "admin", "operator")
+WRITERS = ("editor", "admin", "operator")
+ADMINS = ("admin", "operator")
+OPERATOR = ("operator",)
+LISTS = {
+    "catalog/evaluator/": ALL,
+    "catalog/profile/": ALL,
+    "evaluations/evaluation/": ALL,
+    "projects/project/": ALL,
+    "projects/app/": ALL,
+    "projects/experiment/": ALL,
+    "accounts/apikey/": ADMINS,
+    "accounts/auditentry/": ADMINS,
+    "accounts/account/": OPERATOR,
+    "accounts/user/": OPERATOR,
+    "accounts/member/": OPERATOR,
+}
+ADDS = {
+    "catalog/evaluator/": WRITERS,
+    "catalog/profile/": WRITERS,
+    "accounts/apikey/": ADMINS,
+    "accounts/account/": OPERATOR,
+    "accounts/user/": OPERATOR,
+    "accounts/member/": OPERATOR,
+}
+
+
+def expected(name: str, allowed: tuple[str, ...]) -> int:
+    return 200 if name in allowed else 302 if name == "anonymous" else 403
+
+
+@pytest.fixture(params=PEOPLE)
+def person(request: pytest.FixtureRequest) -> tuple[str, Person]:
+    return request.param, request.getfixturevalue(request.param)
+
+
+def row_of(model: str, alice: Caller) -> Any:
+    from evalsvc.accounts.models import AuditEntry, Member
+    from evalsvc.projects.models import App
+
+    match model:
+        case "catalog/evaluator/":
+            return new_evaluator(alice.account)
+        case "catalog/profile/":
+            return new_profile(alice.account)
+        case "evaluations/evaluation/":
+            return new_evaluation(alice)
+        case "projects/app/":
+            new_evaluation(alice)
+            return App.objects.using("system").get(account=alice.account, name="shop")
+        case "accounts/apikey/":
+            return key_of(alice)
+        case "accounts/auditentry/":
+            return AuditEntry.objects.using("system").filter(account=alice.account).first()
+        case "accounts/account/":
+            return alice.account
+        case "accounts/member/":
+            return Member.objects.using("system").filter(account=alice.account).first()
+        case _:
+            return None
+
+
+@pytest.mark.parametrize("page", LISTS)
+def test_lists_open_by_role(person: tuple[str, Person], page: str) -> None:
+    name, who = person
+
+    assert who.get(page).status_code == expected(name, LISTS[page])
+
+
+@pytest.mark.parametrize("page", LISTS)
+def test_rows_open_by_role(person: tuple[str, Person], alice: Caller, reader: Person, page: str) -> None:
+    name, who = person
+    row = row_of(page, alice)
+    if row is None:
+        pytest.skip("the list and the add page say the same")
+
+    assert who.change(page.rstrip("/"), row.pk).status_code == expected(name, LISTS[page])
+
+
+@pytest.mark.parametrize("page", LISTS)
+def test_adding_opens_by_role(person: tuple[str, Person], page: str) -> None:
+    name, who = person
+
+    assert who.get(f"{page}add/").status_code == expected(name, ADDS.get(page, ()))
+    assert who.post(f"{page}add/").status_code == expected(name, ADDS.get(page, ()))
+
+
+@pytest.mark.parametrize("page", LISTS)
+def test_nothing_with_a_history_is_deleted(person: tuple[str, Person], alice: Caller, reader: Person, page: str) -> None:
+    name, who = person
+    row = row_of(page, alice)
+    if row is None or page == "accounts/member/":
+        pytest.skip("members are taken out of accounts; see test_people")
+
+    assert who.post(f"{page}{row.pk}/delete/", post="yes").status_code == expected(name, ())
+    assert type(row).objects.using("system").filter(pk=row.pk).exists()
+
+
+@pytest.mark.parametrize("page", ["", "switch-account/", "password_change/"])
+def test_everybody_has_a_start_page(person: tuple[str, Person], page: str) -> None:
+    name, who = person
+    people = (*ALL, "nobody") if page == "password_change/" else ALL
+
+    assert who.get(page).status_code == expected(name, people)
+
+
+def test_somebody_without_an_account_is_told_so(nobody: Person) -> None:
+    answer = nobody.get("catalog/profile/")
+
+    assert "You belong to no account yet" in answer.content.decode()
+    assert "patronus:" not in answer.content.decode()
+
+
+def test_somebody_without_an_account_can_leave(nobody: Person) -> None:
+    assert nobody.post("logout/").status_code == 200
+    assert nobody.get("").status_code == 302
+
+
+def test_pages_that_look_across_accounts_are_gone(admin: Person) -> None:
+    from django.contrib.contenttypes.models import ContentType
+
+    from evalsvc.accounts.models import User
+
+    content_type = ContentType.objects.get_for_model(User)
+
+    assert admin.get(f"r/{content_type.pk}/{admin.user.pk}/").status_code == 404
+    assert admin.get("search/", s="user").status_code == 404
