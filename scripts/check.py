@@ -19,12 +19,13 @@ DUMMIES = {
     "EVALSVC_REQUIRE_HTTPS": "1",
     "DATABASE_URL": "postgresql:///evalsvc?host=/nonexistent",
 }
+BANDIT = ("-c", "pyproject.toml", "-f", "custom", "--msg-template", "{relpath}:{line}: {test_id} {msg}")
 STEPS = (
-    ("ruff check", [BIN / "ruff", "check", "."]),
+    ("ruff check", [BIN / "ruff", "check", "--output-format", "concise", "."]),
     ("ruff format", [BIN / "ruff", "format", "--check", "."]),
     ("mypy", [BIN / "mypy", "evalsvc", "evaluators"]),
     ("imports", [BIN / "lint-imports", "--no-cache"]),
-    ("bandit", [PYTHON, "-m", "bandit", "-c", "pyproject.toml", "-r", "evalsvc", "evaluators", "-q"]),
+    ("bandit", [PYTHON, "-m", "bandit", *BANDIT, "-r", "evalsvc", "evaluators", "-q"]),
     ("migrations", [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run"]),
     ("deployment", [PYTHON, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]),
     ("licences", [PYTHON, "-m", "scripts.licences"]),
