@@ -22,7 +22,7 @@ DUMMIES = {
 BANDIT = ("-c", "pyproject.toml", "-f", "custom", "--msg-template", "{relpath}:{line}: {test_id} {msg}")
 STEPS = (
     ("ruff check", [BIN / "ruff", "check", "--output-format", "concise", "."]),
-    ("ruff format", [BIN / "ruff", "format", "--check", "."]),
+    ("ruff format", [BIN / "ruff", "format", "--check", "--output-format", "concise", "."]),
     ("mypy", [BIN / "mypy", "evalsvc", "evaluators"]),
     ("imports", [BIN / "lint-imports", "--no-cache"]),
     ("bandit", [PYTHON, "-m", "bandit", *BANDIT, "-r", "evalsvc", "evaluators", "-q"]),

@@ -60,7 +60,7 @@ def test_no_file_names_a_package_registry() -> None:
 
 
 def test_no_file_names_a_path_of_somebody_s_machine() -> None:
-    # At the start of an absolute path: `/home/` within an address or a URL's path is somebody else's.
+    # Where an absolute path begins: the same letters within an address belong to somebody's page.
     assert mentions(rf"(?<![\w.}}$/*-])/({'|'.join(MACHINE_PATHS)})/") == []
 
 
