@@ -16,7 +16,8 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 SUPPORTED = [(3, 13), (3, 12), (3, 11)]
-# The versions first that other tools are most likely to have made; a venv that exists decides for itself.
+# Published as source only; pure Python.
+WITHOUT_WHEEL = "rouge-score"
 PROBE = "import sys; print(*sys.version_info[:2]); import ensurepip, venv"
 
 
@@ -143,10 +144,10 @@ def installer(venv, lock):
         if done.returncode == 0:
             return
         say("uv could not install it; trying pip")
-    run([python, "-m", "pip", "--version"])
     quiet = ["--disable-pip-version-check", "--no-input", "--quiet"]
-    # Wheels only: building from source would run code that the hash does not speak of, and need a compiler.
-    run([python, "-m", "pip", "install", *quiet, "--require-hashes", "--only-binary", ":all:", "-r", str(lock)])
+    # Wheels where there are any: building runs code that the hash does not speak of, and may need a compiler.
+    sources = ["--only-binary", ":all:", "--no-binary", WITHOUT_WHEEL]
+    run([python, "-m", "pip", "install", *quiet, "--require-hashes", *sources, "-r", str(lock)])
 
 
 def without_venv():

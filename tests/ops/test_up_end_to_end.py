@@ -1,0 +1,228 @@
+"""`make up` in a copy of the checkout, as a newcomer runs it, up to the first evaluation and a clean stop.
+
+EVALSVC_E2E_VENV names an environment to reuse; without it the copy uses the one that runs the tests.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+import evalsvc
+from evalsvc.ops.embedded.home import read_env_file
+
+CHECKOUT = Path(evalsvc.__file__).parents[1]
+PARTS = ("Makefile", "manage.py", "pyproject.toml", "scripts", "requirements", "evalsvc", "evaluators")
+QUESTION = {
+    "evaluators": [{"evaluator": "exact-match"}, {"evaluator": "toxicity"}],
+    "evaluated_model_input": "What is the capital of France?",
+    "evaluated_model_output": "Paris",
+    "evaluated_model_gold_answer": "Paris",
+}
+
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not shutil.which("make"), reason="needs make"),
+]
+
+
+@dataclass
+class Installation:
+    checkout: Path
+    home: Path
+
+    def environment(self) -> dict[str, str]:
+        ours = {
+            name: value for name, value in os.environ.items() if not name.startswith(("DATABASE_", "REDIS", "CELERY"))
+        }
+        venv = os.environ.get("EVALSVC_E2E_VENV") or sys.prefix
+        return {**ours, "EVALSVC_HOME": str(self.home), "EVALSVC_VENV": venv, "EVALSVC_PORT": "8765", "HOME": ""}
+
+    def make_up(self) -> "Running":
+        process = subprocess.Popen(
+            ["make", "up"],
+            cwd=self.checkout,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        return Running(process, self)
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[str]
+    installation: Installation
+    output: str = ""
+
+    def wait_ready(self) -> "Running":
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.output += line
+            if line.startswith("Ready after"):
+                return self
+        raise AssertionError(self.output)
+
+    @property
+    def demo(self) -> dict[str, str]:
+        return read_env_file(self.installation.checkout / ".evalsvc" / "demo.env")
+
+    def supervisor(self) -> psutil.Process:
+        return psutil.Process(json.loads((self.installation.home / "run" / "lock").read_text())["pid"])
+
+    def processes(self) -> list[psutil.Process]:
+        supervisor = self.supervisor()
+        return [supervisor, *supervisor.children(recursive=True)]
+
+    def child(self, word: str) -> psutil.Process:
+        return next(child for child in self.supervisor().children() if word in " ".join(child.cmdline()))
+
+    def evaluate(self) -> tuple[int, Any]:
+        address = urlsplit(self.demo["EVALSVC_URL"])
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
+        with contextlib.closing(connection):
+            headers = {"X-API-KEY": self.demo["EVALSVC_API_KEY"], "Content-Type": "application/json"}
+            connection.request("POST", "/v1/evaluate", json.dumps(QUESTION), headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def evaluates(self) -> bool:
+        try:
+            status, body = self.evaluate()
+        except (OSError, http.client.HTTPException):
+            return False
+        return status == 200 and [result["status"] for result in body["results"]] == ["success", "success"]
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)
+            self.output += self.process.communicate(timeout=120)[0]
+
+
+def eventually_evaluates(running: Running, seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not running.evaluates():
+        assert time.monotonic() < deadline, "the service did not recover"
+        time.sleep(0.5)
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    def lives(process: psutil.Process) -> bool:
+        try:
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    return [process for process in processes if lives(process)]
+
+
+@pytest.fixture(scope="module")
+def installation() -> Iterator[Installation]:
+    folder = Path(tempfile.mkdtemp(prefix="evalsvc end to end "))
+    folder.chmod(0o755)
+    checkout = folder / "check out"
+    checkout.mkdir()
+    for part in PARTS:
+        source = CHECKOUT / part
+        if source.is_dir():
+            shutil.copytree(source, checkout / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, checkout / part)
+    yield Installation(checkout, folder / "home")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def running(installation: Installation) -> Iterator[Running]:
+    started = installation.make_up()
+    try:
+        yield started.wait_ready()
+    finally:
+        started.stop()
+        if started.process.stdout:
+            started.process.stdout.close()
+
+
+def test_it_prints_all_that_a_newcomer_needs(running: Running) -> None:
+    demo = running.demo
+    for name in ("EVALSVC_URL", "EVALSVC_API_KEY", "EVALSVC_ADMIN_URL", "EVALSVC_ADMIN_USER", "EVALSVC_ADMIN_PASSWORD"):
+        assert demo[name] in running.output
+    assert demo["EVALSVC_API_KEY_B"] != demo["EVALSVC_API_KEY"]
+    assert f"{demo['EVALSVC_URL']}/docs/" in running.output
+    assert "interval" in running.output
+    assert "Ctrl-C" in running.output
+    assert stat.S_IMODE((running.installation.checkout / ".evalsvc" / "demo.env").stat().st_mode) == 0o600
+
+
+def test_every_lane_answers(running: Running) -> None:
+    eventually_evaluates(running)
+
+
+def test_no_child_gets_the_owners_password(running: Running) -> None:
+    secrets = read_env_file(running.installation.home / "secrets.env")
+    for process in running.supervisor().children(recursive=True):
+        values = " ".join(process.environ().values())
+        assert secrets["DATABASE_OWNER_PASSWORD"] not in values
+        assert secrets["POSTGRES_PASSWORD"] not in values
+
+
+def test_a_second_one_names_the_first(running: Running) -> None:
+    second = subprocess.run(
+        ["make", "up"],
+        cwd=running.installation.checkout,
+        env=running.installation.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert second.returncode == 0
+    assert f"already runs at {running.demo['EVALSVC_URL']}" in second.stdout
+
+
+@pytest.mark.parametrize("victim", ["/postgres -D", "valkey-server", "gunicorn", "-Q cpu"])
+def test_it_recovers_from_kill_9_of(running: Running, victim: str) -> None:
+    eventually_evaluates(running)
+    running.child(victim).kill()
+    eventually_evaluates(running)
+
+
+def test_ctrl_c_leaves_no_process_and_a_second_start_keeps_the_account(installation: Installation) -> None:
+    keys = []
+    for _ in range(2):
+        started = installation.make_up().wait_ready()
+        keys.append(started.demo["EVALSVC_API_KEY"])
+        processes = started.processes()
+        started.stop()
+        assert "Stopped." in started.output
+        assert alive(processes) == []
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the kernel's parent-death signal")
+def test_kill_9_of_the_supervisor_leaves_no_process(installation: Installation) -> None:
+    started = installation.make_up().wait_ready()
+    processes = started.processes()
+    processes[0].kill()
+    started.process.wait(60)
+    assert psutil.wait_procs(processes, timeout=60)[1] == []
+    started = installation.make_up().wait_ready()
+    eventually_evaluates(started)
+    started.stop()
