@@ -198,5 +198,5 @@ LOGGING = {
     "formatters": {"json": {"()": "evalsvc.rest.logs.JSONFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request"]}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django.request": {"level": "ERROR"}, "django.server": {"level": "ERROR"}},
+    "loggers": {"django.request": {"level": "ERROR"}, "django.server": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
 }

@@ -37,6 +37,7 @@ def start() -> None:
             "EVALSVC_METRICS_KEY": "metrics-key-of-the-tests",
             "EVALSVC_ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
             "EVALSVC_LEASE_SECONDS": "3",
+            "EVALSVC_WORK_LEASE_SECONDS": "3",
         }
     )
     command = [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0"]

@@ -34,9 +34,10 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """A key row as read under an epoch."""
+    """A key row and its account as read under an epoch."""
 
     row: KeyRow
+    account: Account
     epoch: str
     until: float
 
@@ -86,7 +87,7 @@ def identify(text: KeyText) -> Caller | None:
     admission = admit(cached.row.account_id)
     if admission.epoch != cached.epoch or time.monotonic() > cached.until:
         return _identify_anew(text, admission)
-    return _caller(cached.row, admission)
+    return Caller(cached.row, cached.account, admission)
 
 
 def _identify_anew(text: KeyText, admission: Admission | None = None) -> Caller | None:
@@ -100,17 +101,15 @@ def _identify_anew(text: KeyText, admission: Admission | None = None) -> Caller 
         row = find_key(text.public)
         if row is None or not _opens(row, text):
             return None
+    account = Account(id=row.account_id, name=row.account_name)
     if admission.epoch is not None:
         if len(_cache) >= MAX_CACHED:
             _cache.clear()
-        _cache[text.public] = Cached(row, admission.epoch, time.monotonic() + settings.API_KEY_CACHE_SECONDS)
-    return _caller(row, admission)
+        _cache[text.public] = Cached(row, account, admission.epoch, time.monotonic() + settings.API_KEY_CACHE_SECONDS)
+    return Caller(row, account, admission)
 
 
 def _opens(row: KeyRow, text: KeyText) -> bool:
     expired = row.expires_at is not None and row.expires_at <= datetime.now(UTC)
     return same_secret(text.secret, row.secret_hash) and row.revoked_at is None and not expired
 
-
-def _caller(row: KeyRow, admission: Admission) -> Caller:
-    return Caller(row, Account(id=row.account_id, name=row.account_name), admission)

@@ -17,8 +17,6 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Sample, effective_settings
 from evaluators.registry import find_evaluator
 
-WORK_LEASE_SECONDS = 30.0
-
 
 def work_off(*, account_id: int, request_id: int, lane: str, expected_attempts: int) -> list[dict[str, Any]]:
     """Score what is pending in one lane of a request; return the verdicts that this call wrote.
@@ -46,7 +44,7 @@ def lease(
         leased = list(
             Evaluation.objects.raw(
                 "SELECT * FROM lease_evaluations(%s, %s, %s, %s, %s)",
-                [account_id, request_id, lane, expected_attempts, WORK_LEASE_SECONDS],
+                [account_id, request_id, lane, expected_attempts, settings.WORK_LEASE_SECONDS],
             )
         )
         request = EvaluationRequest.objects.filter(account_id=account_id, id=request_id).first()

@@ -19,6 +19,8 @@ def refuse_dead(connection: Connection[Any]) -> None:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
     if poll.poll(0):
+        # The pool takes an open connection back, so one that only failed its check would be offered for ever.
+        connection.close()
         raise OperationalError("the server closed this idle connection")
 
 

@@ -1,0 +1,142 @@
+"""A whole service out of processes, so that any of them can be killed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from django.db import connections
+
+from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
+
+
+@dataclass
+class Service:
+    """Web, worker and beat; `repair` starts again what a test has killed, as the supervisor would."""
+
+    servers: Any
+    port: int
+    web: subprocess.Popen[bytes]
+    worker: subprocess.Popen[bytes]
+    beat: subprocess.Popen[bytes]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def pool_child(self) -> psutil.Process:
+        """One of the processes that do the worker's work."""
+        return psutil.Process(self.worker.pid).children()[0]
+
+    def kill_worker(self) -> None:
+        """The parent and all its children at once."""
+        stop_group(self.worker)
+
+    def repair(self) -> None:
+        for server in (self.servers.postgres, self.servers.valkey):
+            if server.process is None:
+                server.restart()
+        connections.close_all()  # this process' own, which a killed PostgreSQL has cut
+        if self.worker.poll() is not None:
+            self.worker = start_worker("cpu", "system")
+        if self.beat.poll() is not None:
+            self.beat = start_beat()
+
+
+def start_beat() -> subprocess.Popen[bytes]:
+    schedule = Path(os.environ["EVALSVC_HOME"]) / f"beat-{uuid.uuid4().hex[:6]}"
+    command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "beat", "-s", str(schedule), "--pidfile="]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=CHECKOUT, stdout=quiet, stderr=quiet, start_new_session=True)
+
+
+def start_web(port: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-k", "gthread", "-w", "1", "--threads"]
+    command += ["16", "-b", f"127.0.0.1:{port}", "--no-control-socket", "--log-level", "error"]
+    with (Path(os.environ["EVALSVC_HOME"]) / "web.log").open("ab") as log:
+        return subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    from tests import services
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    running = Service(services.servers, port, start_web(port), start_worker("cpu", "system"), start_beat())
+    wait_until(lambda: ready(running.url))
+    yield running
+    running.repair()
+    for process in (running.beat, running.worker, running.web):
+        stop_group(process)
+
+
+def ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz").status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+@dataclass
+class Clients:
+    """Clients that send each of their requests until it is accepted, under one Idempotency-Key each."""
+
+    url: str
+    caller: Caller
+    n_requests: int
+    accepted: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, Any] = field(default_factory=dict)
+    halfway: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(self.send_until_accepted, range(self.n_requests)))
+
+    def send_until_accepted(self, number: int) -> None:
+        headers = {"X-API-KEY": self.caller.key, "Idempotency-Key": f"{self.caller.account.pk}-{number}"}
+        if number % 3 == 0:
+            headers["Prefer"] = "respond-async"
+        else:
+            headers["Prefer"] = "wait=5"
+        body = {
+            "evaluators": [{"evaluator": "exact-match"}, {"evaluator": "toxicity"}],
+            "evaluated_model_output": f"Answer number {number} is a friendly one.",
+            "evaluated_model_gold_answer": f"Answer number {number} is a friendly one." if number % 2 else "No.",
+            "app": "faults",
+        }
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            try:
+                answer = httpx.post(f"{self.url}/v1/evaluate", json=body, headers=headers, timeout=40)
+            except httpx.HTTPError:
+                time.sleep(0.2)
+                continue
+            if answer.status_code in (200, 202):
+                self.accepted[number] = answer.json()["id"]
+                self.answers[number] = answer.json()
+                if len(self.accepted) * 3 >= self.n_requests:
+                    self.halfway.set()
+                return
+            assert answer.status_code in (409, 500, 503), answer.text
+            time.sleep(0.2)
+        raise AssertionError(f"request {number} was never accepted")
+
+    def results(self, number: int) -> list[dict[str, Any]]:
+        answer = httpx.get(f"{self.url}/v1/evaluate/{self.accepted[number]}", headers={"X-API-KEY": self.caller.key})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["results"]  # type: ignore[no-any-return]
