@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import BigIntegerField, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -166,7 +166,7 @@ class EvaluationAdmin(ScopedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return what capture has kept, as the API does; operators do not see more of it either."""
-        return super().get_queryset(request).filter(captured=True).select_related("request")
+        return super().get_queryset(request).filter(captured=True)
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Read the account's name where it is shown."""
@@ -178,7 +178,7 @@ class EvaluationAdmin(ScopedAdmin):
         term = search_term.strip()
         if not term:
             return rows, False
-        if not (term.isascii() and term.isdigit()):
+        if not (term.isascii() and term.isdigit() and int(term) <= BigIntegerField.MAX_BIGINT):
             return rows.none(), False
         return rows.filter(Q(id=int(term)) | Q(request_id=int(term))), False
 

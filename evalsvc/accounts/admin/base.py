@@ -181,6 +181,8 @@ class ScopedAdmin(ModelAdmin):
         """Give the form what a service refused, if this is the second pass."""
         form = super().get_form(request, obj, change=change, **kwargs)
         form.refusal = getattr(request, "refusal", None)
+        if "account" in form.base_fields:
+            form.base_fields["account"].required = True  # only managed rows have none, and nobody makes those here
         return form
 
     def changeform_view(self, request: HttpRequest, object_id: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -220,16 +222,16 @@ class ScopedAdmin(ModelAdmin):
         self, request: HttpRequest, obj: Any, *, title: str, detail: str, button: str, verb: Callable[[], str]
     ) -> HttpResponse:
         """Ask before a change that is not a form: GET asks, POST calls the service and says what it did."""
-        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[obj.pk])
+        address = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         if request.method != "POST":
-            texts = {"title": title, "detail": detail, "button": button, "back": url}
+            texts = {"title": title, "detail": detail, "button": button, "back": reverse(address, args=[obj.pk])}
             context = {**self.admin_site.each_context(request), **texts, "opts": self.opts}
             return render(request, "admin/evalsvc/confirm.html", context)
         try:
             messages.success(request, verb())
         except Problem as problem:
             messages.error(request, problem.detail)
-        return redirect(url)
+        return redirect(address, obj.pk)
 
     def writable(self, request: HttpRequest, object_id: str, *, managed: bool = False) -> Any:
         """Return a row that the person may change; 404 for missing and foreign, 403 for the role and managed rows."""

@@ -1,0 +1,125 @@
+"""A real gunicorn on a free port and a real browser that may talk to nobody else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from tests.admin.conftest import PASSWORD
+from tests.conftest import CHECKOUT, stop_group, wait_until
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+@pytest.fixture(autouse=True)
+def chromium() -> str:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    return CHROMIUM
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    try:
+        return bool(urlopen(url, timeout=2).status == 200)
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Serve the application as in production."""
+    port = free_port()
+    log = Path(os.environ["EVALSVC_HOME"]) / "gunicorn.log"
+    environment = os.environ | {"EVALSVC_PORT": str(port), "EVALSVC_WEB_WORKERS": "1", "EVALSVC_WEB_THREADS": "8"}
+    command = [sys.executable, "-m", "gunicorn", "-c", "evalsvc/ops/gunicorn_conf.py", "evalsvc.wsgi"]
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            command, cwd=CHECKOUT, env=environment, stdout=out, stderr=out, start_new_session=True
+        )
+    try:
+        wait_until(lambda: answers(f"http://127.0.0.1:{port}/healthz") or server.poll() is not None)
+        assert server.poll() is None, log.read_text()
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        stop_group(server)
+
+
+@dataclass
+class Browser:
+    """One window, and everything that went wrong in it."""
+
+    page: Any
+    address: str
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Any:
+        answer = self.page.goto(self.address + path)
+        self.page.wait_for_load_state("networkidle")
+        return answer
+
+    def sign_in(self, user: Any) -> None:
+        self.open("/admin/login/")
+        self.page.fill("#id_username", user.email)
+        self.page.fill("#id_password", PASSWORD)
+        self.page.click("#login-form button[type=submit]")
+        self.page.wait_for_url("**/admin/")
+
+    def text(self) -> str:
+        return str(self.page.inner_text("body"))
+
+    def assert_quiet(self) -> None:
+        """No dialog, no script error, nothing missing, and no request left this machine."""
+        assert self.errors == []
+        strangers = [url for url in self.requests if not url.startswith((self.address, "data:", "blob:"))]
+        assert strangers == []
+
+
+@pytest.fixture(scope="module")
+def chromium_process() -> Iterator[Any]:
+    """Not for the session: while Playwright runs, its event loop makes Django take this thread for an async one."""
+    from playwright.sync_api import sync_playwright
+
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    profile = tempfile.mkdtemp(prefix="evalsvc-chromium-")
+    with sync_playwright() as playwright:
+        process = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=os.environ | {"HOME": profile})
+        yield process
+        process.close()
+    shutil.rmtree(profile, ignore_errors=True)
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def browser(chromium: str, address: str, chromium_process: Any) -> Iterator[Browser]:
+    context = chromium_process.new_context(viewport={"width": 1280, "height": 900})
+    window = Browser(context.new_page(), address)
+    page = window.page
+    page.set_default_timeout(10_000)
+    page.on("dialog", lambda dialog: (window.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("pageerror", lambda error: window.errors.append(f"script {error}"))
+    page.on("console", lambda line: window.errors.append(f"console {line.text}") if line.type == "error" else None)
+    page.on("request", lambda request: window.requests.append(request.url))
+    yield window
+    context.close()
