@@ -1,0 +1,222 @@
+"""The worker's side and the upkeep: lanes, leases, sweeps, purges, recounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connections
+from django.test import override_settings
+
+from evalsvc.evaluations import store, upkeep
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.work import work_off
+from tests.conftest import Caller, scores_of, wait_until
+
+KIND = "You are very kind."
+
+
+def accept(caller: Caller, **fields: Any) -> int:
+    """Accept a toxicity evaluation that no worker is told about; return the request's id."""
+    answer = caller.post(
+        "/v1/evaluate",
+        {"evaluators": [{"evaluator": "toxicity"}], "output": KIND, "app": "work", **fields},
+        prefer="respond-async",
+    )
+    assert answer.status_code == 202
+    return int(answer.json()["id"])
+
+
+def system(sql: str, *values: Any) -> None:
+    with connections["system"].cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+def expire_lease(request_id: int) -> None:
+    system("UPDATE evaluations_evaluation SET lease_expires_at = now() - interval '1 s' WHERE request_id = %s", request_id)
+
+
+def only(request_id: int) -> Evaluation:
+    return Evaluation.objects.using("system").get(request_id=request_id)
+
+
+def work(caller: Caller, request_id: int, expected: int = 0) -> list[dict[str, Any]]:
+    return work_off(account_id=caller.account.pk, request_id=request_id, lane="cpu", expected_attempts=expected)
+
+
+def test_it_scores_once(alice: Caller) -> None:
+    request_id = accept(alice)
+
+    assert [verdict["status"] for verdict in work(alice, request_id)] == ["success"]
+    assert work(alice, request_id) == []
+    assert len(scores_of(alice, "toxicity")) == 1
+    assert EvaluationRequest.objects.using("system").get(id=request_id).completed_at is not None
+
+
+def test_a_late_message_leaves_the_work_to_who_has_it(alice: Caller) -> None:
+    request_id = accept(alice)
+    system(
+        "UPDATE evaluations_evaluation SET n_attempts = 1, lease_expires_at = now() + interval '1 hour' WHERE request_id = %s",
+        request_id,
+    )
+
+    assert work(alice, request_id, expected=0) == []
+    assert [verdict["status"] for verdict in work(alice, request_id, expected=1)] == ["success"]
+
+
+def test_the_second_of_two_verdicts_changes_nothing(alice: Caller) -> None:
+    request_id = accept(alice)
+    verdict = {"position": 0, "status": "success", "score": 0.5, "passed": True}
+
+    assert store.finish(alice.account.pk, request_id, [verdict]) == [0]
+    assert store.finish(alice.account.pk, request_id, [verdict | {"score": 0.9}]) == []
+    assert [score for _, score, _ in scores_of(alice, "toxicity")] == [0.5]
+
+
+def test_a_stranger_cannot_finish_or_lease(alice: Caller, charlie: Caller) -> None:
+    request_id = accept(alice)
+
+    assert store.finish(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}]) == []
+    assert work(charlie, request_id) == []
+    assert only(request_id).status == "pending"
+
+
+def test_the_sweep_finds_what_has_no_living_lease(alice: Caller) -> None:
+    request_id = accept(alice)
+    assert request_id not in {ref.request_id for ref in upkeep.sweep()}
+
+    expire_lease(request_id)
+
+    assert request_id in {ref.request_id for ref in upkeep.sweep()}
+    assert request_id not in {ref.request_id for ref in upkeep.sweep()}
+    assert only(request_id).n_sweeps == 1
+
+
+def test_a_swept_evaluation_is_scored_by_a_real_worker(alice: Caller, worker: object) -> None:
+    request_id = accept(alice)
+    wait_until(lambda: only(request_id).status != "pending" or call_command("sweep"))
+
+    assert only(request_id).status == "success"
+    assert len(scores_of(alice, "toxicity")) == 1
+
+
+def test_what_kills_its_workers_ends_as_an_error(alice: Caller) -> None:
+    request_id = accept(alice)
+    system("UPDATE evaluations_evaluation SET n_attempts = 99 WHERE request_id = %s", request_id)
+
+    (verdict,) = work(alice, request_id, expected=99)
+
+    assert verdict["status"] == "error"
+    assert verdict["error_code"] == "worker_lost"
+    assert scores_of(alice, "toxicity") == []
+
+
+def test_capture_none_is_purged_an_hour_after_completion(alice: Caller) -> None:
+    request_id = accept(alice, app=None, capture="none")
+    work(alice, request_id)
+    assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
+    assert scores_of(alice, "toxicity") == []
+
+    upkeep.prune()
+    assert alice.get(f"/v1/evaluate/{request_id}").status_code == 200
+    system("UPDATE evaluations_evaluationrequest SET completed_at = now() - interval '2 hours' WHERE id = %s", request_id)
+    upkeep.prune()
+
+    assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
+    assert not Evaluation.objects.using("system").filter(request_id=request_id).exists()
+
+
+def test_fails_only_keeps_the_fails(alice: Caller) -> None:
+    answer = alice.post(
+        "/v1/evaluate",
+        {
+            "evaluators": [{"evaluator": "exact-match"}, {"evaluator": "toxicity"}],
+            "output": KIND,
+            "label": "Something else",
+            "capture": "fails-only",
+        },
+        prefer="respond-async",
+    )
+    request_id = int(answer.json()["id"])
+    work(alice, request_id)
+    system("UPDATE evaluations_evaluationrequest SET completed_at = now() - interval '2 hours' WHERE id = %s", request_id)
+
+    upkeep.prune()
+    upkeep.prune()
+
+    kept = Evaluation.objects.using("system").filter(request_id=request_id).values_list("family", "captured")
+    assert list(kept) == [("exact-match", True)]
+    assert scores_of(alice, "") == []
+
+
+def test_verify_names_what_is_wrong(alice: Caller) -> None:
+    request_id = accept(alice)
+    work(alice, request_id)
+    call_command("verify")
+    evaluation = only(request_id)
+
+    system("DELETE FROM evaluations_historyscore WHERE source_id = %s", evaluation.id)
+    try:
+        with pytest.raises(CommandError):
+            call_command("verify")
+        found = [finding for _, finding in upkeep.verify() if finding]
+    finally:
+        system(
+            "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id)"
+            " VALUES (%s, %s, %s, %s, %s, 'evaluation', %s)",
+            *(alice.account.pk, evaluation.evaluator_id, evaluation.profile_name, evaluation.score, True, evaluation.id),
+        )
+
+    assert [(finding.what, finding.examples) for finding in found] == [
+        ("a captured success is missing from the history", [evaluation.id])
+    ]
+
+
+@override_settings(INLINE_LANE="worker")
+def test_inline_families_can_be_sent_to_workers(alice: Caller, worker: object) -> None:
+    answer = alice.evaluate("exact-match", evaluated_model_output="a", evaluated_model_gold_answer="a")
+
+    assert answer.json()["results"][0]["status"] == "success"
+    assert answer.json()["results"][0]["evaluation_id"] is not None
+
+
+def test_long_texts_leave_the_web_process(alice: Caller) -> None:
+    answer = alice.post(
+        "/v1/evaluate",
+        {"evaluators": [{"evaluator": "pii"}], "output": "word " * 5000},
+        prefer="respond-async",
+    )
+
+    assert only(int(answer.json()["id"])).lane == "cpu"
+
+
+def test_a_worker_answers_within_the_request(alice: Caller, worker: object) -> None:
+    answer = alice.evaluate("toxicity", "exact-match", output=KIND, label=KIND, app="work")
+
+    assert [result["status"] for result in answer.json()["results"]] == ["success", "success"]
+    assert len(scores_of(alice, "")) == 2
+
+
+def test_past_the_wait_it_answers_pending_and_goes_on(alice: Caller) -> None:
+    answer = alice.evaluate("toxicity", "exact-match", output=KIND, label=KIND, app="work", headers={"prefer": "wait=0"})
+
+    assert [result["status"] for result in answer.json()["results"]] == ["pending", "success"]
+    request_id = int(answer.json()["id"])
+    work(alice, request_id)
+    assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
+
+
+def test_a_caller_who_was_told_pending_and_calls_again_gets_the_same_evaluation(alice: Caller) -> None:
+    asked = {"output": KIND, "app": "work", "headers": {"prefer": "wait=0"}}
+    first = alice.evaluate("toxicity", **asked).json()
+    second = alice.evaluate("toxicity", **asked).json()
+    work(alice, int(first["id"]))
+    third = alice.evaluate("toxicity", **asked).json()
+    fourth = alice.evaluate("toxicity", **asked).json()
+
+    assert first["id"] == second["id"] == third["id"]
+    assert third["results"][0]["status"] == "success"
+    assert fourth["id"] != first["id"]
+    assert len(scores_of(alice, "toxicity")) == 1
