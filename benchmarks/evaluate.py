@@ -34,7 +34,9 @@ def main() -> None:
     """Run the benchmark; the last line is JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=4.0, help="length of each round (default 4)")
-    parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds per number of connections (default 3)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="interleaved rounds per number of connections (default 3)"
+    )
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
     options = parser.parse_args()
     with stack() as running, gunicorn() as (port, web):
@@ -61,6 +63,7 @@ def say(text: str) -> None:
 def prepare_account() -> Any:
     """Make an account whose history holds 1000 scores."""
     from django.db import connections
+
     from tests.conftest import new_caller
 
     caller = new_caller(name="bench")
@@ -85,7 +88,9 @@ def components(running: Stack, web: psutil.Process) -> dict[str, psutil.Process]
     }
 
 
-def measure(port: int, requests: dict[str, bytes], servers: dict[str, psutil.Process], n: int, options: Any) -> dict[str, Any]:
+def measure(
+    port: int, requests: dict[str, bytes], servers: dict[str, psutil.Process], n: int, options: Any
+) -> dict[str, Any]:
     """Measure both addresses in interleaved rounds with n connections."""
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in requests}
     for number in range(options.rounds):
@@ -101,11 +106,15 @@ def measure(port: int, requests: dict[str, bytes], servers: dict[str, psutil.Pro
     return row
 
 
-def one_round(port: int, request: bytes, servers: dict[str, psutil.Process], n: int, seconds: float) -> dict[str, float]:
+def one_round(
+    port: int, request: bytes, servers: dict[str, psutil.Process], n: int, seconds: float
+) -> dict[str, float]:
     """Run one round and account for the CPU time of each server."""
     before = {name: cpu_seconds(process) for name, process in servers.items()}
     load: Load = run_load(port, request, connections=n, seconds=seconds)
-    used = {name: (cpu_seconds(process) - before[name]) * 1e6 / len(load.latencies) for name, process in servers.items()}
+    used = {
+        name: (cpu_seconds(process) - before[name]) * 1e6 / len(load.latencies) for name, process in servers.items()
+    }
     if load.n_failed:
         raise SystemExit(f"{load.n_failed} of {len(load.latencies)} requests failed")
     return {
@@ -144,8 +153,12 @@ def where_the_time_goes(caller: Any, repeats: int = 300) -> dict[str, float]:
         "decode and check the body": lambda: (read_call(body), fingerprint(account_id, body)),
         "resolve evaluators and profiles": lambda: services.plan(account_id=account_id, epoch=epoch, call=call),
         "score": lambda: score_sample(run.family, run.spec, run.settings, call.sample, "always"),
-        "capture and read 1000 scores (1 database round trip, with its commit)": lambda: services._store(accepted, entries, 1, epoch),
-        "of which reading the scores": lambda: services.store.read_histories(account_id, [(run.evaluator_id, run.profile.name)], epoch=epoch),
+        "capture and read 1000 scores (1 database round trip, with its commit)": lambda: services._store(
+            accepted, entries, 1, epoch
+        ),
+        "of which reading the scores": lambda: services.store.read_histories(
+            account_id, [(run.evaluator_id, run.profile.name)], epoch=epoch
+        ),
         "interval over 1000 scores": lambda: interval_of("full-history", run.family, history),
         "write the answer": lambda: orjson.dumps(evaluate_answer(*services.facts_of(accepted))),
     }
@@ -164,7 +177,9 @@ def median_us(stage: Callable[[], Any], repeats: int) -> float:
 
 def report(table: list[dict[str, Any]], stages: dict[str, float]) -> None:
     """Print the table for people."""
-    print(f"{'':>5}  {'requests/s':>21}  {'ratio':>5}  {'p50 / p99 ms':>27}  {'CPU us a request (web + postgres + valkey)':>44}  ratio")
+    print(
+        f"{'':>5}  {'requests/s':>21}  {'ratio':>5}  {'p50 / p99 ms':>27}  {'CPU us a request (web + postgres + valkey)':>44}  ratio"
+    )
     for row in table:
         a, b = row["evaluate"], row["noop"]
         cpu = f"{a['cpu_us']:.0f} ({a['web_cpu_us']:.0f} + {a['postgres_cpu_us']:.0f} + {a['valkey_cpu_us']:.0f}) vs {b['cpu_us']:.0f}"

@@ -86,7 +86,9 @@ def fill(account_id: int, n_rows: int, n_histories: int) -> None:
     print(f"{n_rows} rows: filling", file=sys.stderr, flush=True)
     with connections["owner"].cursor() as cursor:
         cursor.execute(f"TRUNCATE {TABLE}")
-        cursor.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname LIKE 'ix%%'", [TABLE])
+        cursor.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname LIKE 'ix%%'", [TABLE]
+        )
         indexes = cursor.fetchall()
         for name, _ in indexes:
             cursor.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
@@ -106,7 +108,9 @@ def fill(account_id: int, n_rows: int, n_histories: int) -> None:
 
 def report(table: list[dict[str, Any]]) -> None:
     """Print the table for people."""
-    print(f"{'rows':>10}  {'all 1000: us':>12}  {'backend CPU us':>14}  {'ratio':>5}  {'only new: us':>12}  {'backend CPU us':>14}")
+    print(
+        f"{'rows':>10}  {'all 1000: us':>12}  {'backend CPU us':>14}  {'ratio':>5}  {'only new: us':>12}  {'backend CPU us':>14}"
+    )
     for row in table:
         print(
             f"{row['n_rows']:>10}  {row['all_us']:>12}  {row['all_cpu_us']:>14}  {row['ratio']:>5}"

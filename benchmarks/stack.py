@@ -1,4 +1,4 @@
-"""A durable throw-away stack for benchmarks: PostgreSQL with fsync, Valkey, gunicorn; and the CPU time each has used."""
+"""A durable throw-away stack for benchmarks: PostgreSQL with fsync, Valkey, gunicorn; and their CPU time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class Stack:
 def stack() -> Iterator[Stack]:
     """Start the servers, migrate, and set this process' Django up against them."""
     with contextlib.ExitStack() as exits:
-        home = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="evalsvc-bench-", ignore_cleanup_errors=True)))
+        home = Path(
+            exits.enter_context(tempfile.TemporaryDirectory(prefix="evalsvc-bench-", ignore_cleanup_errors=True))
+        )
         prepare_home(home)
         secrets = load_secrets(home)
         postgres = EmbeddedPostgres(home, password=secrets["POSTGRES_PASSWORD"])

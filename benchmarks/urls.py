@@ -1,4 +1,4 @@
-"""The service's addresses and one that does nothing: the yardstick of benchmarks/evaluate.py. Never part of the product."""
+"""The service's addresses and one that does nothing, the yardstick of benchmarks/evaluate.py."""
 
 from django.urls import path
 from rest_framework.request import Request

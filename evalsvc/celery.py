@@ -3,7 +3,7 @@
 import os
 
 from celery import Celery
-from kombu import Exchange, Queue
+from kombu.entity import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
 
@@ -13,7 +13,7 @@ app = Celery("evalsvc")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
     # Without its own exchange and key each queue would be bound to the default one and get every message.
-    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],  # type: ignore[no-untyped-call]
     task_default_queue="system",
     task_ignore_result=True,
     task_serializer="json",

@@ -13,7 +13,7 @@ FALSE = {"0", "false", "no", "off", ""}
 
 
 def env_str(name: str, default: str | None = None) -> str:
-    """Return the variable, or the content of the file that `<name>_FILE` names, or the default; stop when all are missing."""
+    """Return the variable, or the content of the file `<name>_FILE`, or the default; stop when all are missing."""
     if name in os.environ:
         return os.environ[name]
     if path := os.environ.get(f"{name}_FILE"):

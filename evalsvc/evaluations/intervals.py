@@ -15,7 +15,9 @@ from evaluators.base import Family
 LEVEL = 0.95
 
 
-def interval_of(strategy: str, family: Family, history: History | None, *, level: float = LEVEL) -> dict[str, Any] | None:
+def interval_of(
+    strategy: str, family: Family, history: History | None, *, level: float = LEVEL
+) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history

@@ -7,17 +7,17 @@ from typing import Any
 from django.db.models import CharField, Lookup, TextField
 
 
-class Like(Lookup):  # type: ignore[type-arg]
+class Like(Lookup):
     """`%` is any text, `_` any character."""
 
     lookup_name = "like"
     operator = "LIKE"
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         """Write the comparison."""
         left, left_params = self.process_lhs(compiler, connection)
         right, right_params = self.process_rhs(compiler, connection)
-        return f"{left} {self.operator} {right}", [*left_params, *right_params]
+        return f"{left} {self.operator} {right}", (*left_params, *right_params)
 
 
 class ILike(Like):

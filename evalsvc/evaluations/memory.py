@@ -72,7 +72,11 @@ def brought_up_to_date(
 
 def _read(array: bytes | None, element: Any) -> Any:
     """Read a binary array without a Python object per element."""
-    return np.frombuffer(array, element, offset=_HEADER)["value"].astype(element["value"].newbyteorder("="), copy=True) if array else None
+    return (
+        np.frombuffer(array, element, offset=_HEADER)["value"].astype(element["value"].newbyteorder("="), copy=True)
+        if array
+        else None
+    )
 
 
 def _merged(old: History | None, ids: Ids | None, scores: Scores | None, snapshot: str, epoch: str | None) -> History:

@@ -14,7 +14,7 @@ NULLABLE_TEXT = {"type": ["string", "null"]}
 NULLABLE_NUMBER = {"type": ["number", "null"]}
 DESCRIPTIONS = {
     "evaluators": "What to run; each entry gets one result, in this order.",
-    "capture": "What to keep: `all` (alias `always`), `fails-only`, `none`. Default: `all` with `app` or `experiment_id`, else `none`.",
+    "capture": "What to keep. Default: `all` with `app` or `experiment_id`, else `none`.",
     "confidence_interval_strategy": "The interval to compute over the history before this request.",
     "app": "The application; not together with `experiment_id`.",
 }
@@ -22,7 +22,7 @@ DESCRIPTIONS = {
 
 def request_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes it."""
-    (schema,), components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
+    _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
     body = components["Body"]
     properties = {name: dict(part) for name, part in body["properties"].items()}
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS, "items": components["EvaluatorRef"]}

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import redis
@@ -50,7 +50,7 @@ class Waiter:
 
 
 class ReplyBox:
-    """This process' reply list and its dispatcher thread, started by the first request that waits."""
+    """The process' reply list and its dispatcher thread, started by the first request that waits."""
 
     def __init__(self) -> None:
         self.address = f"evalsvc:replies:{os.getpid()}:{secrets.token_hex(8)}"
@@ -83,7 +83,7 @@ class ReplyBox:
                 time.sleep(PAUSE_SECONDS)
                 continue
             if item is not None:
-                self._hand_out(item[1])
+                self._hand_out(cast("bytes", item[1]))
 
     def _hand_out(self, message: bytes) -> None:
         reply = orjson.loads(message)

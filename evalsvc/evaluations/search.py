@@ -1,4 +1,4 @@
-"""The filters of POST /v1/evaluations/search: fields, operations, and `and_` / `or_` nesting, as a database condition."""
+"""The filters of POST /v1/evaluations/search as a database condition: fields, operations, `and_` and `or_`."""
 
 from __future__ import annotations
 

@@ -136,9 +136,7 @@ def is_kept(call: EvaluateCall, entry: Entry) -> bool:
     return call.capture == "all" and entry.resolved is not None
 
 
-def _store(
-    accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None
-) -> list[History | None]:
+def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None) -> list[History | None]:
     call = accepted.call
     pairs = [
         (entry.resolved.evaluator_id, entry.resolved.profile.name)

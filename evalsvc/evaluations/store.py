@@ -33,17 +33,19 @@ class Captured:
 def _raw() -> Connection[Any]:
     wrapper = connections[current_role()]
     wrapper.ensure_connection()
-    return wrapper.connection  # type: ignore[no-any-return]
+    return wrapper.connection
 
 
 def _call(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
     with connection.wrap_database_errors:
-        row = _raw().execute(sql, values, prepare=True, binary=True).fetchone()  # type: ignore[call-overload]
+        row = _raw().execute(sql, values, prepare=True, binary=True).fetchone()
     assert row is not None  # noqa: S101  a function call always returns a row
-    return row  # type: ignore[no-any-return]
+    return row
 
 
-def read_histories(account_id: int, pairs: Pairs, *, epoch: str | None = None, before: int | None = None) -> list[History | None]:
+def read_histories(
+    account_id: int, pairs: Pairs, *, epoch: str | None = None, before: int | None = None
+) -> list[History | None]:
     """Read the newest scores of each (evaluator id, profile name), as of now or as of an earlier request.
 
     None for an entry that wants none. With an epoch, this process' memory is used and brought up to date.
@@ -52,7 +54,9 @@ def read_histories(account_id: int, pairs: Pairs, *, epoch: str | None = None, b
         return [None] * len(pairs)
     known = remembered(account_id, epoch if before is None else None, pairs)
     values = [account_id, *_split(pairs), [history.snapshot if history else None for history in known], before]
-    row = _call("SELECT ids, scores, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)", values)
+    row = _call(
+        "SELECT ids, scores, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)", values
+    )
     return brought_up_to_date(account_id, epoch if before is None else None, pairs, known, row)
 
 
@@ -74,12 +78,13 @@ def capture(
         " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[])",
         values,
     )
-    return Captured(*row[:3], brought_up_to_date(account_id, epoch, pairs, known, row[3:]))
+    request_id, created_at, evaluation_ids, *histories = row
+    return Captured(request_id, created_at, evaluation_ids, brought_up_to_date(account_id, epoch, pairs, known, histories))
 
 
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
-    return _call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]  # type: ignore[no-any-return]
+    return _call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
 
 
 def dumps(value: Any) -> str:

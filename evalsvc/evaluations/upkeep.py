@@ -13,7 +13,6 @@ from evalsvc.tenancy.scope import SYSTEM
 
 BATCH = 1000
 LONGEST_BACKOFF_SECONDS = 600
-STUCK_AFTER_SECONDS = 900
 
 
 class LaneRef(NamedTuple):
@@ -117,9 +116,9 @@ CHECKS = {
     "an account is gone and left evaluations behind": """
         SELECT DISTINCT e.account_id FROM evaluations_evaluation e
         LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",
-    "an evaluation has been pending for too long": f"""
+    "an evaluation has been pending for too long": """
         SELECT id FROM evaluations_evaluation
-        WHERE status = 'pending' AND created_at < clock_timestamp() - {STUCK_AFTER_SECONDS} * interval '1 second'""",
+        WHERE status = 'pending' AND created_at < clock_timestamp() - interval '15 minutes'""",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -54,7 +55,7 @@ def lease(
 def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str, Any]]:
     """Read the frozen settings that each evaluation was accepted with."""
     with account_scope(account_id):
-        revisions = {
+        revisions: dict[tuple[UUID | None, int | None], dict[str, Any]] = {
             (revision.profile_id, revision.number): revision.settings
             for revision in ProfileRevision.objects.filter(profile_id__in={row.profile_id for row in rows})
         }

@@ -63,7 +63,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     registry = REGISTRY
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         registry = CollectorRegistry()
-        MultiProcessCollector(registry)
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 

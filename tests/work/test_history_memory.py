@@ -1,4 +1,4 @@
-"""What a process remembers of a history equals what the database holds, whatever commits in between and in what order."""
+"""What a process remembers of a history equals what the database holds, whatever commits in between."""
 
 from __future__ import annotations
 

@@ -35,7 +35,9 @@ def system(sql: str, *values: Any) -> None:
 
 
 def expire_lease(request_id: int) -> None:
-    system("UPDATE evaluations_evaluation SET lease_expires_at = now() - interval '1 s' WHERE request_id = %s", request_id)
+    system(
+        "UPDATE evaluations_evaluation SET lease_expires_at = now() - interval '1 s' WHERE request_id = %s", request_id
+    )
 
 
 def only(request_id: int) -> Evaluation:
@@ -78,7 +80,10 @@ def test_the_second_of_two_verdicts_changes_nothing(alice: Caller) -> None:
 def test_a_stranger_cannot_finish_or_lease(alice: Caller, charlie: Caller) -> None:
     request_id = accept(alice)
 
-    assert store.finish(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}]) == []
+    assert (
+        store.finish(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}])
+        == []
+    )
     assert work(charlie, request_id) == []
     assert only(request_id).status == "pending"
 
@@ -121,7 +126,9 @@ def test_capture_none_is_purged_an_hour_after_completion(alice: Caller) -> None:
 
     upkeep.prune()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 200
-    system("UPDATE evaluations_evaluationrequest SET completed_at = now() - interval '2 hours' WHERE id = %s", request_id)
+    system(
+        "UPDATE evaluations_evaluationrequest SET completed_at = now() - interval '2 hours' WHERE id = %s", request_id
+    )
     upkeep.prune()
 
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
@@ -141,7 +148,9 @@ def test_fails_only_keeps_the_fails(alice: Caller) -> None:
     )
     request_id = int(answer.json()["id"])
     work(alice, request_id)
-    system("UPDATE evaluations_evaluationrequest SET completed_at = now() - interval '2 hours' WHERE id = %s", request_id)
+    system(
+        "UPDATE evaluations_evaluationrequest SET completed_at = now() - interval '2 hours' WHERE id = %s", request_id
+    )
 
     upkeep.prune()
     upkeep.prune()
@@ -166,7 +175,14 @@ def test_verify_names_what_is_wrong(alice: Caller) -> None:
         system(
             "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id)"
             " VALUES (%s, %s, %s, %s, %s, 'evaluation', %s)",
-            *(alice.account.pk, evaluation.evaluator_id, evaluation.profile_name, evaluation.score, True, evaluation.id),
+            *(
+                alice.account.pk,
+                evaluation.evaluator_id,
+                evaluation.profile_name,
+                evaluation.score,
+                True,
+                evaluation.id,
+            ),
         )
 
     assert [(finding.what, finding.examples) for finding in found] == [
@@ -200,7 +216,9 @@ def test_a_worker_answers_within_the_request(alice: Caller, worker: object) -> N
 
 
 def test_past_the_wait_it_answers_pending_and_goes_on(alice: Caller) -> None:
-    answer = alice.evaluate("toxicity", "exact-match", output=KIND, label=KIND, app="work", headers={"prefer": "wait=0"})
+    answer = alice.evaluate(
+        "toxicity", "exact-match", output=KIND, label=KIND, app="work", headers={"prefer": "wait=0"}
+    )
 
     assert [result["status"] for result in answer.json()["results"]] == ["pending", "success"]
     request_id = int(answer.json()["id"])

@@ -34,7 +34,7 @@ _async = re.compile(r"(?:^|,)\s*respond-async\s*(?=,|;|$)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Prefer:
-    """The caller's `Prefer` header (RFC 7240): how long to wait, and whether to answer 202 instead of waiting longer."""
+    """The `Prefer` header (RFC 7240): how long to wait, and whether to answer 202 instead of waiting longer."""
 
     seconds: float
     respond_async: bool

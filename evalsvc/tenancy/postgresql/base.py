@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.backends.postgresql import base
 from psycopg import Connection, OperationalError
@@ -27,6 +27,8 @@ def refuse_dead(connection: Connection[Any]) -> None:
 class DatabaseWrapper(base.DatabaseWrapper):
     """PostgreSQL, pooled."""
 
+    _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]
+
     @property
     def pool(self) -> ConnectionPool[Any] | None:
         """Return this process' pool for the alias, made at its first use."""
@@ -37,7 +39,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.alias not in pools:
             parameters = self.get_connection_params() | {"autocommit": True}
             pool = ConnectionPool(
-                kwargs=parameters, open=False, configure=self._configure_connection, check=refuse_dead, **options
+                kwargs=parameters, open=False, configure=self._configure_connection,  # type: ignore[attr-defined] check=refuse_dead, **options
             )
             # Two threads may race here; the loser's pool was never opened and holds nothing.
             pools.setdefault(self.alias, pool)
