@@ -86,7 +86,8 @@ class AccountView(APIView):
                 self._finish(final)
             except Exception as exc:
                 final = super().finalize_response(request, self.handle_exception(exc), *args, **kwargs)
-        add_rate_limit_headers(final, request.user if request._user is not None else None)  # type: ignore[has-type]
+        # Not `request.user`: where authentication has failed, it would be tried again.
+        add_rate_limit_headers(final, getattr(request, "_user", None))
         return final
 
     def _finish(self, response: HttpResponse) -> None:

@@ -1,4 +1,4 @@
-"""Tables: Evaluator, Profile, ProfileRevision. Rows without an account are managed: read by all, written by the owner."""
+"""Tables: Evaluator, Profile, ProfileRevision. Rows without an account are managed: all read them, the owner writes."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -22,6 +23,11 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 API_PREFIX = "/v1/"
 
 
+def is_api(request: HttpRequest) -> bool:
+    """Say whether the request is for the API, also where the service is mounted below a path of its host."""
+    return request.path_info.startswith(API_PREFIX)
+
+
 class RequestMiddleware:
     """Give the request its id, refuse /v1 over plain http where https is required, count and time the answer."""
 
@@ -32,10 +38,8 @@ class RequestMiddleware:
         """Answer the request."""
         started = time.perf_counter()
         request_id = begin_request_id(request.META.get("HTTP_X_REQUEST_ID"))
-        if settings.REQUIRE_HTTPS and request.path.startswith(API_PREFIX) and not request.is_secure():
-            response = problem_response(Problem(code="https_required"))
-        else:
-            response = self.get_response(request)
+        refusal = refused(request)
+        response = problem_response(refusal) if refusal else self.get_response(request)
         response.headers[HEADER] = request_id
         if not response.streaming and "Content-Length" not in response.headers:
             # Without a length the answer would go out in chunks.
@@ -44,12 +48,23 @@ class RequestMiddleware:
         return response
 
 
+def refused(request: HttpRequest) -> Problem | None:
+    """Say why no view may see this request: a host that is not ours, or a key sent over plain http."""
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return Problem("The Host header names no host of this service.", code="bad_request")
+    if settings.REQUIRE_HTTPS and is_api(request) and not request.is_secure():
+        return Problem(code="https_required")
+    return None
+
+
 class PagesOnly:
     """Mixed into middleware that only people's pages need: requests to the API pass it by."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Skip the middleware for the API."""
-        if request.path.startswith(API_PREFIX):
+        if is_api(request):
             return self.get_response(request)  # type: ignore[attr-defined, no-any-return]
         return super().__call__(request)  # type: ignore[misc, no-any-return]
 
@@ -66,12 +81,12 @@ class PageCommonMiddleware(PagesOnly, CommonMiddleware):
     """Trailing slashes."""
 
 
-class PageCsrfMiddleware(CsrfViewMiddleware):
+class PageCsrfMiddleware(PagesOnly, CsrfViewMiddleware):
     """CSRF protection for forms; the API carries no cookies, so it has nothing to protect there."""
 
     def process_view(self, request: HttpRequest, *args: object) -> HttpResponse | None:  # type: ignore[override]
         """Check forms."""
-        return None if request.path.startswith(API_PREFIX) else super().process_view(request, *args)  # type: ignore[arg-type]
+        return None if is_api(request) else super().process_view(request, *args)  # type: ignore[arg-type]
 
 
 class PageAuthenticationMiddleware(PagesOnly, AuthenticationMiddleware):
