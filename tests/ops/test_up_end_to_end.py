@@ -114,6 +114,8 @@ class Running:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
             self.output += self.process.communicate(timeout=120)[0]
+        if self.process.stdout:
+            self.process.stdout.close()
 
 
 def eventually_evaluates(running: Running, seconds: float = 90) -> None:
@@ -156,8 +158,6 @@ def running(installation: Installation) -> Iterator[Running]:
         yield started.wait_ready()
     finally:
         started.stop()
-        if started.process.stdout:
-            started.process.stdout.close()
 
 
 def test_it_prints_all_that_a_newcomer_needs(running: Running) -> None:
@@ -223,6 +223,7 @@ def test_kill_9_of_the_supervisor_leaves_no_process(installation: Installation) 
     processes[0].kill()
     started.process.wait(60)
     assert psutil.wait_procs(processes, timeout=60)[1] == []
+    started.stop()
     started = installation.make_up().wait_ready()
     eventually_evaluates(started)
     started.stop()
