@@ -67,7 +67,8 @@ PREPARE_THRESHOLD = None if env_bool("EVALSVC_PGBOUNCER", False) else 3
 def _database(url: str, name: str, *, pool_size: int) -> dict[str, Any]:
     database = postgres_settings(url, name=name)
     database["CONN_HEALTH_CHECKS"] = True
-    options = {"prepare_threshold": PREPARE_THRESHOLD, "server_side_binding": True, "application_name": "evalsvc"}
+    options: dict[str, Any] = {"prepare_threshold": PREPARE_THRESHOLD, "server_side_binding": True}
+    options["application_name"] = "evalsvc"
     if pool_size:
         options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10, "max_idle": 120}
     database["OPTIONS"] = {"connect_timeout": "10", **database["OPTIONS"], **options}  # type: ignore[dict-item]
@@ -185,6 +186,7 @@ UNFOLD = {
     "SITE_HEADER": "evalsvc",
     "SITE_SUBHEADER": "evalsvc.accounts.admin.navigation.subheader",
     "SITE_SYMBOL": "query_stats",
+    "SITE_FAVICONS": [{"rel": "icon", "href": "data:,"}],  # none: a browser would ask for /favicon.ico otherwise
     "SITE_URL": None,
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
@@ -199,5 +201,9 @@ LOGGING = {
     "formatters": {"json": {"()": "evalsvc.rest.logs.JSONFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request"]}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django.request": {"level": "ERROR"}, "django.server": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "django.server": {"level": "ERROR"},
+        "httpx": {"level": "WARNING"},
+    },
 }

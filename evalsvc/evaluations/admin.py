@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import READER, BigTablePaginator, ScopedAdmin, short
+from evalsvc.accounts.admin.base import BOX_STYLE, READER, BigTablePaginator, ScopedAdmin, short
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.selectors import id_at
 from evaluators.registry import families
@@ -24,7 +24,6 @@ MAX_SPANS = 200
 # Texts of a request can be megabytes; a list reads none of them.
 HEAVY = ("explanation", "text_output", "error_message", "spans", "extra")
 HEAVY_OF_REQUEST = ("input", "output", "contexts", "gold", "system_prompt", "extras", "tags")
-BOX = "whitespace-pre-wrap break-words max-h-96 overflow-auto"
 Choices = Iterable[tuple[str, str]]
 
 
@@ -107,7 +106,7 @@ def text_block(text: str | None) -> SafeString | str | None:
     if text is None:
         return None
     note = f"First {MAX_SHOWN:,} of {len(text):,} characters." if len(text) > MAX_SHOWN else ""
-    return format_html('<div dir="auto" class="{}">{}</div><small>{}</small>', BOX, text[:MAX_SHOWN], note)
+    return format_html('<div dir="auto" style="{}">{}</div><small>{}</small>', BOX_STYLE, text[:MAX_SHOWN], note)
 
 
 def json_block(value: Any) -> SafeString | str | None:
@@ -124,8 +123,8 @@ def marked(text: str, spans: list[tuple[int, int]]) -> SafeString:
             parts += [(text[at:start], text[start:end])]
             at = end
     return format_html(
-        '<div dir="auto" class="{}">{}{}</div>',
-        BOX,
+        '<div dir="auto" style="{}">{}{}</div>',
+        BOX_STYLE,
         format_html_join("", "{}<mark>{}</mark>", parts),
         text[at : max(at, MAX_SHOWN)],
     )

@@ -79,7 +79,8 @@ def capture(
         values,
     )
     request_id, created_at, evaluation_ids, *histories = row
-    return Captured(request_id, created_at, evaluation_ids, brought_up_to_date(account_id, epoch, pairs, known, histories))
+    up_to_date = brought_up_to_date(account_id, epoch, pairs, known, histories)
+    return Captured(request_id, created_at, evaluation_ids, up_to_date)
 
 
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:

@@ -38,9 +38,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         pools = self._connection_pools
         if self.alias not in pools:
             parameters = self.get_connection_params() | {"autocommit": True}
-            pool = ConnectionPool(
-                kwargs=parameters, open=False, configure=self._configure_connection,  # type: ignore[attr-defined] check=refuse_dead, **options
-            )
+            configure = self._configure_connection  # type: ignore[attr-defined]
+            pool = ConnectionPool(kwargs=parameters, open=False, configure=configure, check=refuse_dead, **options)
             # Two threads may race here; the loser's pool was never opened and holds nothing.
             pools.setdefault(self.alias, pool)
         found: ConnectionPool[Any] = pools[self.alias]
