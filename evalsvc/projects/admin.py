@@ -12,9 +12,9 @@ class PlaceAdmin(ScopedAdmin):
     """What the three pages share."""
 
     view_role = READER
-    list_display = ("name", "id", "created_at")
-    list_select_related = ("account",)
-    ordering = ("name", "id")
+    list_display: tuple[str, ...] = ("name", "id", "created_at")
+    list_select_related: tuple[str, ...] = ("account",)
+    ordering: tuple[str, ...] = ("name", "id")
     search_fields = ("name", "id__iexact")
     search_help_text = "Name or id"
 

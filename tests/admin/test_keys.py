@@ -37,6 +37,7 @@ def test_it_issues(admin: Person, alice: Caller) -> None:
 
 def test_the_secret_is_kept_nowhere(admin: Person, alice: Caller, caplog: pytest.LogCaptureFixture) -> None:
     from django.contrib.sessions.models import Session
+
     from evalsvc.accounts.models import AuditEntry
 
     key = issued(issue(admin))

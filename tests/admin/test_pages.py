@@ -98,7 +98,7 @@ def test_adding_opens_by_role(person: tuple[str, Person], page: str) -> None:
 
 
 @pytest.mark.parametrize("page", LISTS)
-def test_nothing_with_a_history_is_deleted(person: tuple[str, Person], alice: Caller, reader: Person, page: str) -> None:
+def test_rows_with_a_history_stay(person: tuple[str, Person], alice: Caller, reader: Person, page: str) -> None:
     name, who = person
     row = row_of(page, alice)
     if row is None or page == "accounts/member/":

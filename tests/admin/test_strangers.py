@@ -121,7 +121,7 @@ def managed_ids(family: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("model", "field"), [("apikey", "account"), ("member", "user"), ("member", "account")])
-def test_autocomplete_is_for_operators(admin: Person, operator: Person, charlie: Caller, model: str, field: str) -> None:
+def test_autocomplete_is_for_operators(admin: Person, operator: Person, model: str, field: str) -> None:
     query = {"app_label": "accounts", "model_name": model, "field_name": field, "term": ""}
 
     assert admin.get("autocomplete/", **query).status_code == 403

@@ -129,6 +129,10 @@ PAGES = {
 }
 
 
+WIDEST = """[...document.querySelectorAll('#content *')].filter(one => one.getBoundingClientRect().right > innerWidth)
+    .slice(0, 20).map(one => `${one.tagName}.${one.className}`.slice(0, 100)).join("\\n")"""
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_window(
     browser: Browser, ann: Any, alice: Caller, width: int, tmp_path: Path
@@ -136,9 +140,10 @@ def test_no_page_is_wider_than_the_window(
     from tests.admin.conftest import key_of, new_profile
 
     folder = Path(os.environ.get("EVALSVC_SCREENSHOTS", tmp_path))
+    long = "long words " * 300 + "x" * 3000
     ids = {
         "profile": new_profile(alice.account, "overlap").pk,
-        "evaluation": new_evaluation(alice, evaluated_model_output="long words " * 300 + "x" * 3000, app=HOSTILE[:50]).pk,
+        "evaluation": new_evaluation(alice, evaluated_model_output=long, app=HOSTILE[:50]).pk,
         "key": key_of(alice).pk,
     }
     browser.sign_in(ann)
@@ -149,4 +154,4 @@ def test_no_page_is_wider_than_the_window(
             browser.open(path.format(**ids))
             browser.page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
             overflow = browser.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-            assert overflow <= 0, (name, width, overflow)
+            assert overflow <= 0, (name, width, overflow, browser.page.evaluate(WIDEST))

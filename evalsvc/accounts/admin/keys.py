@@ -52,10 +52,15 @@ class ApiKeyAdmin(ScopedAdmin):
         fields = self_made if obj is None else shown
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Offer one button: the key is shown next, whatever else one would like to do."""
+        buttons = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**(extra_context or {}), **buttons})
+
     @admin.display(description="Key")
     def key(self, key: ApiKey) -> str:
         """Return the public half."""
-        return f"ek_{key.public}.…"
+        return f"ek_{key.public}"
 
     @display(description="State", label={"live": "success", "expired": "warning", "revoked": "danger"})
     def state(self, key: ApiKey) -> str:
@@ -109,7 +114,7 @@ class ApiKeyAdmin(ScopedAdmin):
             request,
             key,
             title=f"Revoke the key {key.name}?",
-            detail=f"Requests with ek_{key.public}.… are refused from now on. A revoked key cannot be brought back.",
+            detail=f"Requests with ek_{key.public} are refused from now on. A revoked key cannot be brought back.",
             button="Revoke",
             verb=verb,
         )

@@ -62,8 +62,6 @@ class UserForm(UserChangeForm):
         return str(self.cleaned_data["email"]).lower()
 
 
-
-
 @admin.register(User)
 class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     """People. What they may see follows from their memberships."""

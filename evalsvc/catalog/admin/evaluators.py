@@ -170,9 +170,7 @@ class EvaluatorAdmin(ScopedAdmin):
     def _switching(self, request: HttpRequest, evaluator: Evaluator, *, is_enabled: bool) -> Callable[[], str]:
         def verb() -> str:
             account = self.account_of(request, evaluator)
-            own = switch_evaluator(
-                account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor_of(request)
-            )
+            own = switch_evaluator(account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor_of(request))
             evaluator.pk = own.pk  # a managed row is now hidden behind the account's own
             return f"{own.evaluator_id} is {'on' if is_enabled else 'off'} in this account."
 

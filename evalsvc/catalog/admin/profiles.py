@@ -18,11 +18,12 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
+from evalsvc.accounts.admin.base import CODE_STYLE, EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
 from evalsvc.rest.parsing import decode
 from evalsvc.rest.problems import Problem
+from evaluators.base import Family, JSONValue
 from evaluators.registry import UnknownFamily, families, get_family
 
 
@@ -35,7 +36,7 @@ class SettingsField(forms.CharField):
 
     def to_python(self, value: Any) -> Any:
         """Return the decoded JSON."""
-        text = super().to_python(value)
+        text = super().to_python(value) or ""
         if text == "":
             return text
         try:
@@ -64,15 +65,42 @@ def own_families() -> list[tuple[str, str]]:
     return [(family.name, family.name) for family in families() if family.accepts_own_profiles]
 
 
+def summary_of(family: Family) -> str:
+    """Say in a sentence what a family's profiles may set; nothing for a family that takes no own profiles."""
+    if not family.accepts_own_profiles:
+        return ""
+    properties, required = family.settings_schema.get("properties"), family.settings_schema.get("required")
+    words = [
+        f"{name} ({_words(schema)}{', required' if isinstance(required, list) and name in required else ''})"
+        for name, schema in (properties if isinstance(properties, dict) else {}).items()
+    ]
+    return f"{family.name} understands: {'; '.join(words)}."
+
+
+def _words(schema: JSONValue) -> str:
+    schema = schema if isinstance(schema, dict) else {}
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return "one of " + ", ".join(map(str, choices))
+    limits = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    return " ".join([str(schema.get("type", "anything")), *limits])
+
+
 class ProfileForm(ServiceForm):
     """A new profile, or the next revision of one."""
 
     fields_of_pointers: ClassVar[dict[str, str]] = {"config": "settings", "evaluator_family": "family"}
 
     family = forms.ChoiceField(choices=own_families, widget=UnfoldAdminSelectWidget)
-    settings = SettingsField(widget=UnfoldAdminTextareaWidget({"rows": 12, "spellcheck": "false"}))
+    settings = SettingsField(
+        widget=UnfoldAdminTextareaWidget({"rows": 8, "cols": 20, "style": CODE_STYLE, "spellcheck": "false"}),
+        help_text="JSON, as `config` in the API.",
+    )
     description = forms.CharField(
-        required=False, max_length=10_000, widget=UnfoldAdminTextareaWidget({"rows": 3}), help_text="Of this revision."
+        required=False,
+        max_length=10_000,
+        widget=UnfoldAdminTextareaWidget({"rows": 3, "cols": 20}),
+        help_text="Of this revision.",
     )
 
     class Meta:
@@ -82,6 +110,8 @@ class ProfileForm(ServiceForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         latest = latest_revision(self.instance) if not self.instance._state.adding else None
+        if latest is None:
+            self.fields["settings"].help_text += " " + " ".join(map(summary_of, families()))
         self.initial.setdefault("settings", latest.settings if latest else {})
         self.initial.setdefault("description", latest.description if latest else "")
 
@@ -121,10 +151,7 @@ class RevisionInline(TabularInline):
 
 def code_block(text: str) -> SafeString:
     """Show text as it is, in a box that scrolls instead of the page."""
-    return format_html(
-        '<pre dir="auto" class="font-mono text-xs whitespace-pre-wrap break-words max-h-96 overflow-auto">{}</pre>',
-        text,
-    )
+    return format_html('<pre dir="auto" style="{}">{}</pre>', CODE_STYLE, text)
 
 
 def latest_revision(profile: Profile) -> ProfileRevision | None:
