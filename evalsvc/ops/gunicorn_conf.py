@@ -20,7 +20,9 @@ preload_app = True  # imported once, shared by all workers
 keepalive = 30  # seconds; longer than a client's pause between two calls
 timeout = 60  # seconds without a sign of life from a worker, not per request
 graceful_timeout = 25  # seconds that requests get to end when the service stops
-worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a heartbeat file must not wait for a disk
+# A heartbeat file must not wait for a disk.
+shared_memory = "/dev/shm"  # noqa: S108  # nosec B108 - gunicorn makes a private file there
+worker_tmp_dir = shared_memory if Path(shared_memory).is_dir() else None
 accesslog = None  # the service writes its own line per request
 errorlog = "-"
 control_socket_disable = True
@@ -38,4 +40,4 @@ def child_exit(server: Any, worker: Any) -> None:
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         from prometheus_client import multiprocess
 
-        multiprocess.mark_process_dead(worker.pid)
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

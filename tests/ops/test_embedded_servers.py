@@ -269,6 +269,8 @@ def test_an_ordinary_user_can_run_both(open_dir: Path) -> None:
 def runnable_by_nobody() -> str | None:
     candidates = [sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"]
     probe = f"import sys; sys.path.insert(0, {str(SITE_PACKAGES)!r}); import psycopg, psutil"
+    # Not every Python that starts can start itself again: its folder may be closed.
+    probe += "; import subprocess; subprocess.run([sys.executable, '-c', ''], check=True)"
     for python in candidates:
         with_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-c", probe]
         try:

@@ -95,7 +95,7 @@ class EmbeddedServer(ABC):
 
 def make_socket_dir(socket_name: str) -> Path:
     """A new private folder whose path leaves room for the socket's name."""
-    for parent in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - the fallback for a long TMPDIR; mkdtemp is private
+    for parent in (tempfile.gettempdir(), "/tmp"):  # noqa: S108  # nosec B108 - mkdtemp makes it private
         if len(os.fsencode(parent)) + len("/evalsvc-12345678/") + len(socket_name) <= MAX_SOCKET_PATH:
             return Path(tempfile.mkdtemp(prefix="evalsvc-", dir=parent))
     raise AssertionError("unreachable: /tmp is short")

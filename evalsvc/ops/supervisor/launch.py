@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
     # After the change of user, which would clear it.
     die_with_parent(int(parent), int(death_signal))
     try:
-        os.execvpe(argv[0], argv, os.environ)  # noqa: S606 - no shell is the point
+        os.execvpe(argv[0], argv, os.environ)  # noqa: S606  # nosec B606 - no shell is the point
     except OSError as error:
         sys.exit(f"{argv[0]}: {error.strerror}")
 
