@@ -137,3 +137,35 @@ def test_pages_that_look_across_accounts_are_gone(admin: Person) -> None:
 
     assert admin.get(f"r/{content_type.pk}/{admin.user.pk}/").status_code == 404
     assert admin.get("search/", s="user").status_code == 404
+
+
+def test_a_database_that_does_not_answer_is_a_page_not_a_trace(
+    admin: Person, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.db import OperationalError
+
+    from evalsvc.catalog.admin.profiles import ProfileAdmin
+
+    def fail(*args: Any) -> Any:
+        raise OperationalError("canceling statement due to statement timeout")
+
+    monkeypatch.setattr(ProfileAdmin, "get_queryset", fail)
+    answer = admin.get("catalog/profile/")
+
+    assert answer.status_code == 503
+    assert "statement timeout" not in answer.content.decode()
+
+
+def test_a_failed_page_leaves_nothing_behind(admin: Person, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evalsvc.catalog.admin.profiles import ProfileAdmin
+    from evalsvc.catalog.models import Profile
+
+    def fail(*args: Any, **fields: Any) -> Any:
+        raise RuntimeError("after the service has written")
+
+    monkeypatch.setattr(ProfileAdmin, "response_add", fail)
+    admin.client.raise_request_exception = False
+    answer = admin.post("catalog/profile/add/", family="metrics", name="lost", settings='{"metric": "bleu"}')
+
+    assert answer.status_code == 500
+    assert not Profile.objects.using("system").filter(account=alice.account, name="lost").exists()

@@ -22,7 +22,9 @@ def sign_in(email: str, password: str, ip: str = "10.0.0.1") -> Any:
 def test_it_signs_in_whatever_the_case() -> None:
     user = new_user(password=PASSWORD)
 
-    assert sign_in(user.email.upper(), PASSWORD).status_code == 302
+    answer = sign_in(user.email.upper(), PASSWORD)
+
+    assert (answer.status_code, answer.url) == (302, "/admin/")
     assert sign_in(user.email, "wrong").status_code == 200
 
 

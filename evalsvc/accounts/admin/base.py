@@ -91,7 +91,7 @@ class ServiceForm(AnyModelForm):
     """Where a pointer's first part is not the field's name."""
 
     def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]
+        super()._post_clean()
         if self.refusal is None:
             return
         errors = [(error.pointer, error.detail) for error in self.refusal.errors] or [("", self.refusal.detail)]
