@@ -31,6 +31,7 @@ from pathlib import Path
 from evalsvc.ops.embedded.throwaway import throwaway
 with throwaway(Path(sys.argv[1])) as services:
     print(services.postgres.process.pid, services.valkey.process.pid, flush=True)
+    print(services.postgres.socket_dir, services.valkey.socket_dir, flush=True)
     time.sleep(600)
 """
 
@@ -236,13 +237,13 @@ def test_no_server_outlives_the_process_that_started_it(open_dir: Path, number: 
     assert starter.stdout is not None
     pids = [int(pid) for pid in starter.stdout.readline().split()]
     below = [process.pid for pid in pids for process in psutil.Process(pid).children(recursive=True)]
+    folders = starter.stdout.readline().split()
     starter.send_signal(number)
     starter.wait()
     starter.stdout.close()
     assert wait_until_gone(pids + below) == []
-    for folder in Path(tempfile.gettempdir()).glob("evalsvc-????????"):
-        if not any(folder.iterdir()) or (folder / "valkey.sock").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    for folder in folders:
+        shutil.rmtree(folder)
 
 
 def test_an_ordinary_user_can_run_both(open_dir: Path) -> None:
