@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.contrib import admin
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,6 +20,11 @@ OPEN_PAGES = ("admin:login", "admin:logout", "admin:password_change", "admin:pas
 ACCOUNT_FIELD = "_account"
 # A filter that matches little would otherwise read a whole account's evaluations.
 MEMBER_STATEMENT_TIMEOUT = "15s"
+# The problems' own remedies speak to the holder of a key.
+DETAILS = {
+    403: "Your role in this account does not allow it. An admin of the account can do it, or the operator.",
+    404: "Check the address. What belongs to another account does not exist for you.",
+}
 
 
 class MemberScopeMiddleware:
@@ -78,9 +84,8 @@ class MemberScopeMiddleware:
 
 def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Write a problem as a page. Missing and foreign rows get the same one."""
-    return message_page(
-        request, status=problem.row.status, title=problem.row.title, detail=f"{problem.detail} {problem.row.remedy}"
-    )
+    detail = DETAILS.get(problem.row.status, f"{problem.detail} {problem.row.remedy}")
+    return message_page(request, status=problem.row.status, title=problem.row.title, detail=detail)
 
 
 def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResponse:
@@ -96,7 +101,7 @@ def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResp
 
 def message_page(request: HttpRequest, *, status: int, title: str, detail: str) -> HttpResponse:
     """Write a page that holds nothing but a message and the ways on from it."""
-    context = {"title": title, "detail": detail, "site_title": "evalsvc"}
+    context = {**admin.site.bare_context(request), "title": title, "detail": detail}  # type: ignore[attr-defined]
     return render(request, "admin/evalsvc/message.html", context, status=status)
 
 

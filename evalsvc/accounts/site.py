@@ -31,6 +31,10 @@ class Site(UnfoldAdminSite):
         """Tell every page which account it shows."""
         return {**super().each_context(request), "membership": CURRENT.get()}
 
+    def bare_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what a page without a sidebar needs to look like the others; it asks the database nothing."""
+        return {"colors": self._get_colors("COLORS", request), "site_title": self._get_config("SITE_TITLE", request)}
+
     def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Refuse: unfold's search caches what it finds by person, and a person may look at several accounts."""
         raise Http404

@@ -169,3 +169,12 @@ def test_a_failed_page_leaves_nothing_behind(admin: Person, alice: Caller, monke
 
     assert answer.status_code == 500
     assert not Profile.objects.using("system").filter(account=alice.account, name="lost").exists()
+
+
+def test_message_pages_have_the_colours_of_the_others(reader: Person) -> None:
+    missing, refused = reader.get("catalog/profile/nope/change/"), reader.get("accounts/user/")
+
+    for answer, status in ((missing, 404), (refused, 403)):
+        assert answer.status_code == status
+        assert "--color-primary-600:" in answer.content.decode()
+    assert "does not exist for you" in missing.content.decode()
