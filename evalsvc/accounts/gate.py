@@ -15,14 +15,16 @@ from functools import cache
 import redis
 from django.conf import settings
 from prometheus_client import Counter
+from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 log = logging.getLogger(__name__)
 OPEN_DOORS = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
 
 # One script, so that two requests cannot both take the last place. A window is a clock minute or a calendar month, as
-# clients of this API compute their pauses from it. The epoch is a time, so that a lost key never brings an old one back.
+# clients of this API compute their pauses from it. The epoch is a time: a lost key never brings an old one back.
 SCRIPT = """
 local minute = redis.call('INCR', KEYS[1])
 if minute == 1 then redis.call('EXPIRE', KEYS[1], 120) end
@@ -50,8 +52,13 @@ class Admission:
 
 @cache
 def connection() -> redis.Redis:
-    """Return this process' Redis client (thread-safe, pooled)."""
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0)
+    """Return this process' Redis client (thread-safe, pooled).
+
+    One immediate retry, for a connection that a restart of Redis has cut; the client's own back-off would hold every
+    request for seconds while Redis is down.
+    """
+    retry = Retry(NoBackoff(), 1)
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=retry)
 
 
 @cache

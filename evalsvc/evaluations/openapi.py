@@ -110,18 +110,12 @@ ANSWER = {
 PREFER = OpenApiParameter(
     "Prefer", str, OpenApiParameter.HEADER, description="`wait=N` seconds, `respond-async`, or both (RFC 7240)."
 )
-IDEMPOTENCY = OpenApiParameter(
-    "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
-    OpenApiParameter.HEADER,
-    description="The same key and body again within 24 hours give the same answer, and one effect.",
-)
 
 EVALUATE: dict[str, Any] = {
     "operation_id": "evaluate",
     "tags": ["evaluations"],
     "request": {"application/json": request_schema()},
-    "parameters": [PREFER, IDEMPOTENCY],
+    "parameters": [PREFER],
     "responses": {
         (200, "application/json"): OpenApiResponse(ANSWER, "A result per evaluator, each with its own status."),
         (202, "application/json"): OpenApiResponse(ANSWER, "Accepted; fetch the rest at `Location`."),

@@ -38,9 +38,16 @@ ANSWERS = {
     "415": "The body's type is not accepted.",
     "422": "Some fields cannot be accepted; `errors` points to them.",
     "429": "The account's request limit is reached.",
+    "500": "Something broke on our side.",
     "503": "A part of the service is down; retry.",
 }
 BODY_ONLY = {"409", "413", "415"}
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    "description": "The same key and body again within 24 hours give the same answer, and one effect.",
+}
 
 
 def add_common_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -55,6 +62,12 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
     for path, methods in result["paths"].items():
         for method, operation in methods.items():
             operation.pop("security", None)
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                # The generator says so for serializers, and not for schemas that are written out.
+                if content.get("schema", {}).get("required"):
+                    operation["requestBody"]["required"] = True
+            if method == "post":
+                operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
             for status, description in ANSWERS.items():
                 if applies(status, path, method):
                     operation["responses"].setdefault(status, problem_answer(description))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-import redis
 from django.db import connections
+from django.test import override_settings
 
 from evalsvc.accounts import gate
 from evalsvc.accounts.models import Account
@@ -96,12 +97,28 @@ def test_a_refused_request_does_nothing(alice: Caller) -> None:
     assert "Idempotency-Replayed" not in alice.post("/v1/evaluate", EVALUATE, Idempotency_Key="k")
 
 
+def forget_clients() -> None:
+    gate.connection.cache_clear()
+    gate._script.cache_clear()
+
+
 @pytest.fixture
-def redis_down(monkeypatch: pytest.MonkeyPatch) -> None:
+def redis_down() -> Iterator[None]:
     """Point the gate at a socket where nobody listens."""
-    nobody = redis.Redis(unix_socket_path="/nonexistent/valkey.sock")
-    monkeypatch.setattr(gate, "connection", lambda: nobody)
-    monkeypatch.setattr(gate, "_script", lambda: nobody.register_script(gate.SCRIPT))
+    forget_clients()
+    with override_settings(REDIS_URL="unix:///nonexistent/valkey.sock"):
+        yield
+    forget_clients()
+
+
+def test_it_does_not_wait_for_a_redis_that_is_down(
+    alice: Caller, redis_down: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slept(seconds: float) -> None:
+        raise AssertionError(f"slept {seconds} s")
+
+    monkeypatch.setattr("redis.retry.sleep", slept)
+    assert alice.get("/v1/whoami").status_code == 200
 
 
 def test_it_answers_while_redis_is_down(alice: Caller, redis_down: None) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import Error, IntegrityError, ProgrammingError, connection, connections, transaction
 
 from evalsvc.tenancy.scope import account_scope
@@ -248,7 +249,7 @@ def test_a_pooled_connection_carries_nobody_to_the_next_user(alice: Caller) -> N
         seen[pid] = current_account()
         connection.close()
 
-    for _ in range(3):
+    for _ in range(2 * settings.DATABASE_POOL_SIZE):
         thread = threading.Thread(target=next_user)
         thread.start()
         thread.join()

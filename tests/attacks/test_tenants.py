@@ -1,0 +1,189 @@
+"""Every route of the OpenAPI document against four callers. A route that is new fails here until it is described."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from evalsvc.evaluations.models import Evaluation
+from tests.conftest import Caller, new_caller
+from tests.projects.test_place import new_experiment
+from tests.rest.shapes import assert_problem
+
+MARK = "alices-secret-"
+BLEU = {"metric": "bleu"}
+READS = {("post", "/v1/evaluations/search")}
+BODIES: dict[tuple[str, str], Any] = {
+    ("post", "/v1/evaluate"): {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"},
+    ("post", "/v1/evaluations/search"): {"filters": [{"field": "log_id", "operation": "like", "value": "%"}]},
+    ("post", "/v1/evaluator-criteria"): {"evaluator_family": "metrics", "name": "new", "config": BLEU},
+    ("post", "/v1/evaluator-criteria/{public_id}/revision"): {"config": BLEU},
+    ("patch", "/v1/evaluator-criteria/{public_id}/archive"): None,
+}
+QUERIES = {"/v1/history": "?evaluator=exact-match"}
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What Alice has, by the path that shows it."""
+
+    alice: Caller
+    reader: Caller
+    ids: dict[str, str]
+    experiment_id: str
+    project_id: str
+
+
+@pytest.fixture(scope="module")
+def belongings() -> Belongings:
+    alice = new_caller(name=MARK)
+    profile = {"evaluator_family": "metrics", "name": MARK + "profile", "config": BLEU, "description": MARK}
+    public_id = alice.post("/v1/evaluator-criteria", profile).json()["evaluator_criteria"]["public_id"]
+    texts = ("output", "label", "input", "system_prompt", "app", "project_name", "log_id", "trace_id", "dataset_id")
+    sample = {name: f"{MARK}{name}" for name in texts} | {"tags": {MARK: MARK}, "task_context": [MARK]}
+    wanted = [{"evaluator": "exact-match"}, {"evaluator": "metrics", "criteria": MARK + "profile"}]
+    answer = alice.post("/v1/evaluate", {"evaluators": wanted, **sample}).json()
+    experiment = new_experiment(alice)
+    ids = {
+        "/v1/evaluate/{id}": answer["id"],
+        "/v1/evaluations/{id}": answer["results"][0]["evaluation_result"]["id"],
+        "/v1/evaluator-criteria/{public_id}/revision": public_id,
+        "/v1/evaluator-criteria/{public_id}/archive": public_id,
+    }
+    reader = new_caller(alice.account, scope="read")
+    return Belongings(alice, reader, ids, str(experiment.pk), str(experiment.project_id))
+
+
+@functools.cache
+def operations() -> list[tuple[str, str]]:
+    """Every (method, path) that the document names."""
+    from evalsvc.urls import urlpatterns  # noqa: F401  the document is made of these
+
+    paths = Client().get("/v1/openapi.json").json()["paths"]
+    return [(method, path) for path, methods in paths.items() for method in methods]
+
+
+def with_id() -> Iterator[tuple[str, str]]:
+    return ((method, path) for method, path in operations() if "{" in path)
+
+
+def writes() -> list[tuple[str, str]]:
+    return [op for op in operations() if op[0] != "get" and op not in READS]
+
+
+def address(path: str, identifier: str) -> str:
+    head, brace, rest = path.partition("{")
+    return head + identifier + rest.partition("}")[2] if brace else path + QUERIES.get(path, "")
+
+
+def call(caller: Caller | None, method: str, path: str, identifier: str) -> Any:
+    body = BODIES.get((method, path))
+    who = caller or Caller(None, "")
+    return who.call(method.upper(), address(path, identifier), body)
+
+
+def missing_id(path: str) -> str:
+    return str(uuid.uuid4()) if "{public_id}" in path else "1"
+
+
+def test_every_route_is_described_here(belongings: Belongings) -> None:
+    assert {path for _, path in operations() if "{" in path} == set(belongings.ids)
+    assert {op for op in operations() if op[0] != "get"} == set(BODIES)
+
+
+def test_every_address_of_the_api_is_in_the_document() -> None:
+    from evalsvc.urls import urlpatterns
+
+    routes = {f"/{pattern.pattern}" for pattern in urlpatterns if str(pattern.pattern).startswith("v1/")}
+    written = {route.replace("<id:", "{").replace("<uuid:", "{").replace(">", "}") for route in routes}
+    assert written - {"/v1/openapi.json"} == {path for _, path in operations()}
+
+
+@pytest.mark.parametrize(("method", "path"), operations())
+def test_it_asks_for_a_key(belongings: Belongings, method: str, path: str) -> None:
+    answer = call(None, method, path, belongings.ids.get(path, ""))
+
+    assert_problem(answer, "unauthenticated")
+    assert MARK.encode() not in answer.content
+
+
+@pytest.mark.parametrize(("method", "path"), writes())
+def test_it_refuses_readers(belongings: Belongings, method: str, path: str) -> None:
+    assert_problem(call(belongings.reader, method, path, belongings.ids.get(path, "")), "read_only_key")
+
+
+@pytest.mark.parametrize(("method", "path"), [op for op in operations() if op not in writes()])
+def test_it_lets_readers_read(belongings: Belongings, method: str, path: str) -> None:
+    assert call(belongings.reader, method, path, belongings.ids.get(path, "")).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path"), list(with_id()))
+def test_a_foreign_id_is_a_missing_id_to_the_byte(
+    belongings: Belongings, charlie: Caller, method: str, path: str
+) -> None:
+    answers = [call(charlie, method, path, identifier) for identifier in (belongings.ids[path], missing_id(path))]
+    bodies = [answer.content.replace(answer["X-Request-ID"].encode(), b"") for answer in answers]
+    volatile = (
+        "X-Request-ID",
+        "RateLimit",
+        "x-ratelimit-rpm-remaining-requests",
+        "x-ratelimit-monthly-remaining-requests",
+    )
+    headers = [{n: v for n, v in answer.headers.items() if n not in volatile} for answer in answers]
+
+    for answer in answers:
+        assert_problem(answer, "not_found")
+    assert bodies[0] == bodies[1]
+    assert headers[0] == headers[1]
+
+
+@pytest.mark.parametrize(("method", "path"), list(with_id()))
+def test_the_order_of_checks_tells_nothing(belongings: Belongings, charlie: Caller, method: str, path: str) -> None:
+    """A body that would be refused is refused for neither: the id is looked at first."""
+    for identifier in (belongings.ids[path], missing_id(path)):
+        assert_problem(charlie.call(method.upper(), address(path, identifier), {"config": 7}), "not_found")
+
+
+@pytest.mark.parametrize(("method", "path"), operations())
+def test_no_answer_to_a_stranger_holds_a_word_of_hers(
+    belongings: Belongings, charlie: Caller, method: str, path: str
+) -> None:
+    answer = call(charlie, method, path, belongings.ids.get(path, ""))
+
+    assert MARK.encode() not in answer.content
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/evaluate", {"evaluators": [{"evaluator": "metrics", "criteria": MARK + "profile"}], "output": "x"}),
+        ("/v1/evaluations/search", {"log_id_in": [MARK + "log_id"]}),
+        ("/v1/evaluations/search", {"trace_id": MARK + "trace_id"}),
+        ("/v1/evaluations/search", {"filters": [{"field": "app", "operation": "like", "value": MARK + "%"}]}),
+    ],
+)
+def test_knowing_her_names_does_not_help(charlie: Caller, belongings: Belongings, path: str, body: Any) -> None:
+    answer = charlie.post(path, body)
+
+    assert answer.status_code == 200
+    assert answer.json().get("evaluations", []) == []
+    assert all(result["status"] == "validation_error" for result in answer.json().get("results", []))
+
+
+@pytest.mark.parametrize("field", ["experiment_id", "project_id"])
+def test_a_stranger_cannot_write_into_her_places(belongings: Belongings, charlie: Caller, field: str) -> None:
+    body = BODIES["post", "/v1/evaluate"] | {"capture": "all", field: getattr(belongings, field)}
+
+    assert_problem(charlie.post("/v1/evaluate", body), "validation_failed", f"/{field}")
+    assert not Evaluation.objects.using("system").filter(account_id=charlie.account.pk).exists()
+
+
+def test_she_sees_all_of_it(belongings: Belongings) -> None:
+    for path in ("/v1/evaluate/{id}", "/v1/evaluations/{id}"):
+        assert MARK in call(belongings.alice, "get", path, belongings.ids[path]).content.decode()

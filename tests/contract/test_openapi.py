@@ -1,0 +1,90 @@
+"""The OpenAPI document is valid, complete, and says which errors each route can answer with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from django.test import Client
+
+ALWAYS = {"400", "401", "403", "422", "429", "500", "503"}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return Client().get("/v1/openapi.json").json()
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(method, path, op) for path, methods in document["paths"].items() for method, op in methods.items()]
+
+
+def schemas_in(part: Any, inside: str = "") -> list[dict[str, Any]]:
+    """Every schema of the document, wherever it stands."""
+    if isinstance(part, list):
+        return [found for item in part for found in schemas_in(item)]
+    if not isinstance(part, dict):
+        return []
+    found = [value for name, value in part.items() if name == "schema"]
+    found += list(part.values()) if inside == "schemas" else []
+    return found + [inner for name, value in part.items() for inner in schemas_in(value, name)]
+
+
+def test_it_is_openapi_3_1(document: dict[str, Any]) -> None:
+    assert document["openapi"] == "3.1.1"
+    assert {"openapi", "info", "paths", "components", "security"} <= set(document)
+    assert set(document["components"]["securitySchemes"]) == {"ApiKey", "Bearer"}
+    for schema in schemas_in(document):
+        jsonschema_rs.Draft202012Validator({**schema, "components": document["components"]})
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    def references(part: Any) -> list[str]:
+        if isinstance(part, list):
+            return [found for item in part for found in references(item)]
+        if not isinstance(part, dict):
+            return []
+        own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
+        return own + [found for value in part.values() for found in references(value)]
+
+    for reference in references(document):
+        found = document
+        for name in reference.removeprefix("#/").split("/"):
+            found = found[name]
+
+
+def test_every_operation_has_a_name_a_sentence_and_a_tag(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, _, operation in operations(document)]
+
+    assert len(names) == len(set(names))
+    assert all(operation["description"] and operation["tags"] for _, _, operation in operations(document))
+
+
+def test_every_operation_says_which_errors_it_answers(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        expected = ALWAYS | ({"404"} if "{" in path else set()) | ({"409", "413"} if method == "post" else set())
+        assert expected <= set(operation["responses"]), (method, path)
+        for status, answer in operation["responses"].items():
+            if status >= "400":
+                schema = answer["content"]["application/problem+json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/Problem"}
+
+
+def test_every_post_takes_an_idempotency_key_and_says_so_once(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        names = [part["name"] for part in operation.get("parameters", [])]
+        assert names.count("Idempotency-Key") == (method == "post"), path
+
+
+def test_a_body_is_required_where_a_field_of_it_is(document: dict[str, Any]) -> None:
+    required = {path for _, path, op in operations(document) if op.get("requestBody", {}).get("required")}
+
+    assert required == {"/v1/evaluate", "/v1/evaluator-criteria", "/v1/evaluator-criteria/{public_id}/revision"}
+
+
+def test_it_is_open_to_everyone_and_the_same_for_everyone() -> None:
+    answer = Client().get("/v1/openapi.json")
+
+    assert (answer.status_code, answer["Content-Type"].split(";")[0]) == (200, "application/vnd.oai.openapi+json")
+    assert answer.json() == Client().get("/v1/openapi.json", HTTP_X_API_KEY="nonsense").json()

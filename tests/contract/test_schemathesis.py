@@ -1,0 +1,96 @@
+"""Requests made from the document: no 5xx, and nothing in the answers that the document does not say."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from evalsvc.wsgi import application
+from tests.conftest import Caller, new_caller
+
+CHECKS = [
+    *(not_a_server_error, status_code_conformance, content_type_conformance),
+    *(response_headers_conformance, response_schema_conformance),
+]
+
+
+@functools.cache
+def key() -> str:
+    return new_caller(name="schemathesis").key
+
+
+def modestly(n: int) -> settings:
+    """The same few examples in every run."""
+    return settings(
+        max_examples=n,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+schema = schemathesis.openapi.from_wsgi("/v1/openapi.json", application)
+
+
+@pytest.mark.timeout(120)
+@schema.parametrize()
+@modestly(30)
+def test_it_conforms(case: schemathesis.Case) -> None:
+    case.call_and_validate(headers={"X-API-KEY": key(), "Prefer": "wait=0"}, checks=CHECKS)
+
+
+BLEU = {"metric": "bleu"}
+PLACES = ("app", "experiment_id", "project_id", "project_name", "explain", "confidence_interval_strategy")
+
+
+@functools.cache
+def caller() -> Caller:
+    return new_caller(name="schemathesis")
+
+
+@functools.cache
+def known(path: str) -> str:
+    """Return an id that the path knows."""
+    if "{public_id}" in path:
+        body = {"evaluator_family": "metrics", "name": uuid.uuid4().hex, "config": BLEU}
+        return caller().post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"]
+    answer = caller().evaluate("exact-match", "nobody", output="x", label="x", app="shop").json()
+    return answer["id"] if "evaluate/" in path else answer["results"][0]["evaluation_id"]
+
+
+def mended(case: schemathesis.Case) -> None:
+    """Put in what chance does not find: ids that exist, names of evaluators, settings that run."""
+    case.path_parameters = {name: known(case.path) for name in case.path_parameters or {}}
+    if case.path == "/v1/history":
+        case.query = {"evaluator": "exact-match", "limit": 1}
+    if not isinstance(case.body, dict):
+        return
+    if case.path == "/v1/evaluate":
+        free = {name: value for name, value in case.body.items() if name not in PLACES}
+        wanted = [{"evaluator": "exact-match"}, {"evaluator": "metrics"}, {"evaluator": "toxicity"}]
+        case.body = free | {"evaluators": wanted, "task_output": "x", "gold_answer": "x", "app": "shop"}
+    elif case.path.startswith("/v1/evaluator-criteria"):
+        case.body = case.body | {"evaluator_family": "metrics", "name": uuid.uuid4().hex, "config": BLEU}
+    elif case.path == "/v1/evaluations/search":
+        case.body = {"limit": 2, "filters": [{"field": "app", "operation": "like", "value": "s%"}]}
+
+
+@pytest.mark.timeout(120)
+@schema.parametrize()
+@modestly(15)
+def test_it_conforms_when_it_has_something_to_tell(case: schemathesis.Case) -> None:
+    mended(case)
+    case.call_and_validate(headers={"X-API-KEY": caller().key, "Prefer": "wait=0"}, checks=CHECKS)
