@@ -173,10 +173,21 @@ def test_a_step_that_fails_shows_its_errors(supervisor: Supervisor) -> None:
 
 
 def test_a_signal_ends_a_step(supervisor: Supervisor) -> None:
+    before = psutil.Process().children()
     os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(StopRequested):
         supervisor.run_step("migrate", Command([sys.executable, "-c", SLEEP], dict(os.environ)))
-    assert psutil.Process().children() == []
+    assert psutil.Process().children() == before
+
+
+def test_what_ran_before_is_left_alone(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", SLEEP]) as earlier:
+        with Supervisor(tmp_path / "logs", report=print) as supervisor:
+            child = supervisor.add(spec("worker", SLEEP))
+            os.kill(pid_of(child), signal.SIGKILL)
+            eventually(lambda: bool(child.crashes), supervisor.tick)
+        assert earlier.poll() is None
+        earlier.kill()
 
 
 def test_a_program_that_does_not_exist_says_so(supervisor: Supervisor) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -38,12 +38,15 @@ class Supervisor:
         self.children: list[Child] = []
         self._step: subprocess.Popen[bytes] | None = None
         self._awaited: Child | None = None
+        self._foreign: set[int] = set()
         self._signals = 0
         self._previous: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> "Supervisor":
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-        adopt_orphans()
+        # Not ours to end: what this process had started before.
+        self._foreign = {process.pid for process in psutil.Process().children()}
+        adopt_orphans(True)
         for number in STOP_SIGNALS:
             self._previous[number] = signal.signal(number, self._on_signal)
         return self
@@ -52,6 +55,7 @@ class Supervisor:
         self.stop()
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+        adopt_orphans(False)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         # Only counted: an exception raised here could strike between a fork and our noting of the child.
@@ -141,7 +145,6 @@ class Supervisor:
             self._stop_stage([child for child in reversed(self.children) if child.spec.stage == stage], hurry_at)
         self.children.clear()
         self._kill_orphans()
-        kill_all(descendants(os.getpid()))
 
     def _stop_stage(self, children: list[Child], hurry_at: int) -> None:
         running = [child for child in children if child.process]
@@ -162,23 +165,21 @@ class Supervisor:
 
     def _kill_orphans(self) -> None:
         """End what crashed children left behind: the kernel made those processes ours."""
-        known = {process.pid for process in (*(child.process for child in self.children), self._step) if process}
-        for process in _own_children():
+        known = self._foreign | {
+            process.pid for process in (*(child.process for child in self.children), self._step) if process
+        }
+        for process in psutil.Process().children():
             if process.pid not in known:
                 kill_all([process, *descendants(process.pid)])
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process.pid, os.WNOHANG)
 
 
-def adopt_orphans() -> None:
+def adopt_orphans(adopt: bool) -> None:
     """Become the parent of grandchildren whose parent dies, so that they can be found. Linux only."""
     if sys.platform.startswith("linux"):
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _own_children() -> Iterator[psutil.Process]:
-    yield from psutil.Process().children()
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0)
 
 
 def _with_log(what: str, child: Child) -> str:
