@@ -15,6 +15,7 @@ from evalsvc.evaluations.answers import EntryFacts, RequestFacts
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.scoring import Verdict
+from evalsvc.rest.parsing import LARGEST, SMALLEST
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Sample
@@ -82,12 +83,21 @@ def request_facts(request: EvaluationRequest) -> RequestFacts:
         project_id=request.project_id,
         app=request.app,
         experiment_id=request.experiment_id,
-        extras=request.extras,
+        extras=as_sent(request.extras),
         tags=request.tags,
         dataset_id=request.dataset_id,
         dataset_sample_id=request.dataset_sample_id,
         log_id=request.log_id,
     )
+
+
+def as_sent(value: Any) -> Any:
+    """Return stored JSON as it came in: the database writes 1e300 out as a whole number, which no answer can hold."""
+    if isinstance(value, dict):
+        return {name: as_sent(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [as_sent(part) for part in value]
+    return float(value) if isinstance(value, int) and not SMALLEST <= value <= LARGEST else value
 
 
 def sample_of(request: EvaluationRequest) -> Sample:

@@ -118,7 +118,7 @@ def test_it_refuses_a_nul_character_anywhere(alice: Caller, fields: dict[str, An
 @pytest.mark.parametrize(
     "body",
     [
-        *(b"", b" ", b"{", b'{"evaluators":', b"nope", b"{'a':1}", b"\xef\xbb\xbf{}", b"\xff\xfe{}", b"\x00"),
+        *(b" ", b"{", b'{"evaluators":', b"nope", b"{'a':1}", b"\xef\xbb\xbf{}", b"\xff\xfe{}", b"\x00"),
         raw_body(output='"\\ud800"'),
         raw_body(output='"\\udc00 alone"'),
         raw_body(tags='{"\\ud83d":"x"}'),
@@ -132,10 +132,13 @@ def test_it_refuses_a_nul_character_anywhere(alice: Caller, fields: dict[str, An
 )
 @pytest.mark.parametrize("path", ["/v1/evaluate", "/v1/evaluations/search", "/v1/evaluator-criteria"])
 def test_it_refuses_what_is_not_json(alice: Caller, body: bytes, path: str) -> None:
-    if path != "/v1/evaluate" and not body:
-        pytest.skip("no body is an empty object there")
-
     assert_problem(alice.post(path, raw=body), "malformed_json")
+
+
+def test_no_body_is_an_empty_one(alice: Caller) -> None:
+    assert_problem(alice.post("/v1/evaluate", raw=b""), "malformed_json")
+    assert_problem(alice.post("/v1/evaluator-criteria", raw=b""), "validation_failed", "/config")
+    assert alice.post("/v1/evaluations/search", raw=b"").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/evaluate", "/v1/evaluations/search"])

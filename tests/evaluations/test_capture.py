@@ -92,6 +92,16 @@ def test_a_kept_request_is_read_again_as_it_was_answered(alice: Caller) -> None:
     assert ran[0]["evaluation_result"]["additional_info"]["confidence_interval"]["n"] == 2
 
 
+def test_numbers_that_are_echoed_are_stored_as_they_were(alice: Caller) -> None:
+    sent = {"large": 1.7976931348623157e308, "small": 5e-324, "list": [-1e25, 2**64 - 1, -(2**63), True, None, 0.1]}
+    fields = {"output": "x", "label": "x", "app": "shop", "evaluated_model_params": sent}
+    answer = alice.evaluate("exact-match", **fields).json()
+
+    again = alice.get(f"/v1/evaluate/{answer['id']}").json()
+    assert again["results"][0]["evaluation_result"]["evaluated_model_params"] == sent
+    assert again["results"] == answer["results"]
+
+
 def test_a_request_that_kept_nothing_has_no_address(alice: Caller) -> None:
     answer = alice.evaluate("exact-match", output="Paris", label="Paris").json()
 
