@@ -14,7 +14,8 @@ from evalsvc.tenancy.scope import APP
 
 ROLE = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 OWNED = """
-SELECT count(*) FROM pg_class WHERE relname = 'evaluations_historyscore' AND pg_get_userbyid(relowner) = current_user
+SELECT count(*) FROM pg_class
+WHERE relname = 'evaluations_historyscore' AND pg_get_userbyid(relowner) = current_user
 """
 
 
@@ -37,7 +38,7 @@ def application_role_is_bound(
         return []
     return [
         Error(
-            f"Row-level security does not bind role {name!r} of DATABASE_URL, so one account could see another's rows.",
+            f"Row-level security does not bind role {name!r} of DATABASE_URL: accounts could see each other's rows.",
             hint="Give the application a role of its own, as docs/operations.md shows; migrate with the owner's role in "
             "DATABASE_MIGRATION_URL.",
             id="evalsvc.E001",

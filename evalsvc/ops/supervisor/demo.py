@@ -21,8 +21,9 @@ QUESTION = {
     "capture": "all",
     "confidence_interval_strategy": "full-history",
 }
-# The interval speaks of the scores before the request, and needs two of them.
-MAX_CALLS = 3
+# The interval speaks of the scores before the request. A history of passes alone would have one of zero width, which
+# says nothing about how sure the mean is; so the demo application is sometimes wrong.
+EARLIER_OUTPUTS = ("Paris", "Lyon", "Paris", "Paris", "Paris is the capital", "Paris", "Paris")
 
 
 @dataclass(frozen=True)
@@ -36,20 +37,22 @@ class Verdict:
         if not self.interval or self.interval.get("lower") is None:
             return f"{verdict}, no interval yet"
         lower, upper, level = (self.interval[name] for name in ("lower", "upper", "alpha"))
-        return f"{verdict}; {level:.0%} interval of the history before it: {lower:.3f} to {upper:.3f}"
+        n = self.interval["n"]
+        return f"{verdict}; {level:.0%} interval of the mean of the {n} scores before it: {lower:.3f} to {upper:.3f}"
 
 
 def first_evaluation(url: str, key: str) -> Verdict:
-    """Ask the running service, as any client would, until its answer has an interval."""
-    for _ in range(MAX_CALLS):
-        verdict = _evaluate(url, key)
-        if verdict.interval and verdict.interval.get("lower") is not None:
-            break
-    return verdict
+    """Ask the running service as any client would; the first time, let a few other answers make a history."""
+    verdict = _evaluate(url, key)
+    if verdict.interval and verdict.interval.get("n", 0) >= len(EARLIER_OUTPUTS):
+        return verdict
+    for output in EARLIER_OUTPUTS:
+        _evaluate(url, key, output)
+    return _evaluate(url, key)
 
 
-def _evaluate(url: str, key: str) -> Verdict:
-    status, text = _post(url, "/v1/evaluate", key, QUESTION)
+def _evaluate(url: str, key: str, output: str = "Paris") -> Verdict:
+    status, text = _post(url, "/v1/evaluate", key, QUESTION | {"evaluated_model_output": output})
     try:
         result = json.loads(text)["results"][0]["evaluation_result"]
         info = result.get("additional_info") or {}
