@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.ops.supervisor.demo import first_evaluation
 from tests.conftest import CHECKOUT, Caller, new_caller, stop_group, wait_until
 
 
@@ -76,21 +77,11 @@ def web(worker: Any) -> Iterator[str]:
 
 @pytest.fixture
 def reader(web: str) -> Iterator[Reader]:
-    """A reader whose account holds what the first `make up` captures: three scores, all passed."""
+    """A reader whose account holds what the first `make up` captures."""
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:
         folder = Path(name)
         (folder / ".evalsvc").mkdir()
         (folder / ".evalsvc" / "demo.env").write_text(f"EVALSVC_URL={web}\nEVALSVC_API_KEY={caller.key}\n")
-        reader = Reader(web, caller, folder)
-        capture(reader, "Paris", "Paris", "Paris")
-        yield reader
-
-
-def capture(reader: Reader, *outputs: str) -> None:
-    """Capture exact-match scores of answers to one question; only `Paris` passes."""
-    for output in outputs:
-        answer = reader.caller.evaluate(
-            "exact-match", evaluated_model_output=output, evaluated_model_gold_answer="Paris", app="demo"
-        )
-        assert answer.status_code == 200
+        first_evaluation(web, caller.key)
+        yield Reader(web, caller, folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.conftest import Reader, capture
+from tests.docs.conftest import Reader
 from tests.docs.pages import CHECKOUT, Call, blocks, calls, differences
 
 END_OF_BLOCK = "\x1e"
@@ -52,22 +52,6 @@ def check_page(page: Path, reader: Reader) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_calls_of_the_readme_answer_as_shown(reader: Reader) -> None:
-    # The excerpt is of a history of 40 scores, 34 of them passed.
-    capture(reader, *("Lyon" if i % 6 == 3 else "Paris" for i in range(37)))
-
-    check_page(README, reader)
-
-
-def test_the_first_call_of_the_readme_has_an_interval_right_after_the_first_start(reader: Reader) -> None:
-    [first, *_] = outputs_of(README, reader)
-    result = json.loads(first[1])["results"][0]["evaluation_result"]
-
-    assert result["pass"] is True
-    assert result["additional_info"]["confidence_interval"]["lower"] == 1.0
-    assert result["additional_info"]["confidence_interval"]["advice"]["lower"] < 0.5
-
-
 def test_the_python_of_the_readme_runs(reader: Reader) -> None:
     [program] = [block.text for block in blocks(README) if block.language == "python"]
 
@@ -77,7 +61,7 @@ def test_the_python_of_the_readme_runs(reader: Reader) -> None:
     assert "interval" in done.stdout
 
 
-@pytest.mark.parametrize("page", [QUICKSTART, API], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, QUICKSTART, API], ids=lambda page: page.stem)
 def test_the_calls_of_a_page_answer_as_shown(page: Path, reader: Reader) -> None:
     check_page(page, reader)
 
