@@ -23,7 +23,7 @@ WHERE relname = 'evaluations_historyscore' AND pg_get_userbyid(relowner) = curre
 def application_role_is_bound(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Refuse a DATABASE_URL whose role row-level security does not bind: superusers, BYPASSRLS, owners of the tables."""
+    """Refuse a DATABASE_URL whose role is not bound by row-level security: a superuser, BYPASSRLS, an owner."""
     if not databases:
         return []
     try:
@@ -38,7 +38,7 @@ def application_role_is_bound(
         return []
     return [
         Error(
-            f"Row-level security does not bind role {name!r} of DATABASE_URL: accounts could see each other's rows.",
+            f"Row-level security does not bind role {name!r} of DATABASE_URL: accounts could see each other.",
             hint="Give the application a role of its own, as docs/operations.md shows; migrate with the owner's role in "
             "DATABASE_MIGRATION_URL.",
             id="evalsvc.E001",
