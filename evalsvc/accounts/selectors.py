@@ -9,8 +9,8 @@ from django.db import connections
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
-from evalsvc.tenancy.scope import APP, account_scope
 from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import APP, account_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ def find_key(public: str) -> KeyRow | None:
     with connections[APP].cursor() as cursor:
         cursor.execute("SELECT * FROM find_api_key(%s)", [public])
         row = cursor.fetchone()
-    return KeyRow(*row[:3], bytes(row[3]), *row[4:]) if row else None
+    if row is None:
+        return None
+    id, account_id, name, secret_hash, *rest = row
+    return KeyRow(id, account_id, name, bytes(secret_hash), *rest)
 
 
 def list_memberships(*, user: User) -> list[tuple[int, str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -76,7 +76,7 @@ class AccountView(APIView):
             self.claim = None
         return super().handle_exception(exc)
 
-    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any) -> Response:
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Render, store the answer under the claim, and commit, so that an answer that was sent is an answer kept."""
         final = super().finalize_response(request, response, *args, **kwargs)
         if isinstance(final, Response):
@@ -110,4 +110,4 @@ def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
             *(FieldError(f"/{escape(name)}", f"`{name}` is not a field of this request.") for name in unknown)
         )
     serializer.is_valid(raise_exception=True)
-    return serializer.validated_data  # type: ignore[no-any-return]
+    return serializer.validated_data

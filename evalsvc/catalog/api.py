@@ -216,7 +216,7 @@ class CriteriaView(AccountView):
             account=self.account,
             family=body.validated_data["evaluator_family"],
             name=body.validated_data["name"],
-            settings=request.data["config"],
+            settings=body.initial_data["config"],
             description=body.validated_data.get("description") or "",
             actor=self.caller.actor,
         )
@@ -240,7 +240,7 @@ class RevisionView(AccountView):
         revision = services.revise_profile(
             account=self.account,
             profile=profile,
-            settings=request.data["config"],
+            settings=body.initial_data["config"],
             description=body.validated_data.get("description"),
             actor=self.caller.actor,
         )

@@ -84,7 +84,7 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes) -> Claim | Repla
     Raises `idempotency_key_reused` for another request under the same key, `in_progress` while the first one runs.
     """
     token = uuid.uuid4()
-    values = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
+    values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": KEPT_HOURS})
         if cursor.fetchone():
@@ -134,7 +134,7 @@ def finish_claim(claim: Claim, response: HttpResponse) -> None:
     )
 
 
-def _update(claim: Claim, assignments: str, values: list[object]) -> None:
+def _update(claim: Claim, assignments: str, values: list[Any]) -> None:
     sql = f"UPDATE rest_idempotencyrecord SET {assignments} WHERE account_id = %s AND key = %s AND claim = %s"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, claim.account_id, claim.key, claim.token])

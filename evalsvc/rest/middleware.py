@@ -65,8 +65,8 @@ class PagesOnly:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Skip the middleware for the API."""
         if is_api(request):
-            return self.get_response(request)  # type: ignore[attr-defined, no-any-return]
-        return super().__call__(request)  # type: ignore[misc, no-any-return]
+            return self.get_response(request)  # type: ignore[attr-defined]
+        return super().__call__(request)
 
 
 class StaticFilesMiddleware(PagesOnly, WhiteNoiseMiddleware):

@@ -53,7 +53,7 @@ def join_chunks(request: HttpRequest) -> None:
     body = request.META["wsgi.input"].read(settings.MAX_BODY_BYTES + 1)
     if len(body) > settings.MAX_BODY_BYTES:
         raise too_large()
-    request._body = body  # type: ignore[attr-defined]
+    request._body = body
     request.META["CONTENT_LENGTH"] = str(len(body))
 
 

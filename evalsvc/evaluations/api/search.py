@@ -138,7 +138,7 @@ class SearchView(AccountView):
         serializer = SearchIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         wanted = serializer.validated_data
-        rows = list_evaluations(account=self.account).filter(condition(request.data.get("filters") or []))
+        rows = list_evaluations(account=self.account).filter(condition(serializer.initial_data.get("filters") or []))
         if trace_id := wanted.get("trace_id"):
             rows = rows.filter(request__trace_id=trace_id)
         if (log_ids := wanted.get("log_id_in")) is not None:
