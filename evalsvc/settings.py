@@ -38,7 +38,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = REQUIRE_HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = env_list("EVALSVC_CSRF_TRUSTED_ORIGINS")
-SILENCED_SYSTEM_CHECKS = ["security.W008"]  # see SECURE_SSL_REDIRECT
+# W008: see SECURE_SSL_REDIRECT. W003: the CSRF middleware is there, as a subclass.
+SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W003"]
 
 # --- How is work done? -----------------------------------------------------------------------------------------------
 INLINE_LANE = env_str("EVALSVC_INLINE_LANE", "inline")  # "worker" sends inline families through Celery too
@@ -179,6 +180,8 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": ["evalsvc.rest.schema.add_common_answers"],
+    # Our authentication is described once for all operations by evalsvc.rest.schema.
+    "AUTHENTICATION_WHITELIST": [],
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
 }
 UNFOLD = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import subprocess
 import sys
@@ -45,6 +46,8 @@ def start() -> None:
     import django
 
     django.setup()
+    # Threads of this process must not report, after pytest's summary, that the servers are gone.
+    _stack.callback(logging.disable)
 
 
 servers = None

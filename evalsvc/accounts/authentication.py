@@ -112,4 +112,3 @@ def _identify_anew(text: KeyText, admission: Admission | None = None) -> Caller 
 def _opens(row: KeyRow, text: KeyText) -> bool:
     expired = row.expires_at is not None and row.expires_at <= datetime.now(UTC)
     return same_secret(text.secret, row.secret_hash) and row.revoked_at is None and not expired
-

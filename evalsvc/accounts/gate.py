@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import redis
-from django.conf import settings
 from prometheus_client import Counter
-from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import RedisError
-from redis.retry import Retry
+
+from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
 OPEN_DOORS = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
@@ -52,13 +51,8 @@ class Admission:
 
 @cache
 def connection() -> redis.Redis:
-    """Return this process' Redis client (thread-safe, pooled).
-
-    One immediate retry, for a connection that a restart of Redis has cut; the client's own back-off would hold every
-    request for seconds while Redis is down.
-    """
-    retry = Retry(NoBackoff(), 1)
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=retry)
+    """Return this process' Redis client."""
+    return make_client(timeout=1.0)
 
 
 @cache

@@ -10,8 +10,8 @@ from django.db import transaction
 from evalsvc.accounts.gate import bump_epoch
 from evalsvc.accounts.keys import KeyText, hash_secret, new_key_text
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
-from evalsvc.tenancy.scope import account_scope, current_role
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope, current_role
 
 
 def create_account(*, name: str, actor: str = "system") -> Account:

@@ -58,7 +58,7 @@ def revise_profile(
 
 
 def archive_profile(*, account: Account, profile: Profile, now: datetime, actor: str) -> list[ProfileRevision]:
-    """Take a profile out of use; its revisions and the scores that point to them stay. Archiving twice changes nothing."""
+    """Take a profile out of use; its revisions and the scores that point to them stay. Twice is as once."""
     with account_scope(account.pk):
         if Profile.objects.filter(account=account, pk=profile.pk, archived_at=None).update(archived_at=now):
             record_audit(account=account, actor=actor, action="profile.archived", target=profile.name)
@@ -85,7 +85,7 @@ def _add_revision(profile: Profile, settings: Settings, description: str) -> Pro
 
 
 def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
-    """Make or change one of the account's own evaluators: a family's evaluator under the account's name and defaults."""
+    """Make or change one of the account's own evaluators: a family's, under the account's name and defaults."""
     errors = evaluator_errors(account, evaluator)
     if errors:
         raise Invalid(*errors)

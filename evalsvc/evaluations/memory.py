@@ -86,9 +86,10 @@ def _merged(old: History | None, ids: Ids | None, scores: Scores | None, snapsho
         ids, scores = np.empty(0, np.int64), np.empty(0)
     until = time.monotonic() + settings.API_KEY_CACHE_SECONDS
     if old is not None:
-        ids, scores, until = np.concatenate((ids, old.ids)), np.concatenate((scores, old.scores)), old.until
-        order = np.argsort(-ids, kind="stable")[:HISTORY_LENGTH]
-        ids, scores = ids[order], scores[order]
+        # By id, once each: rows restored from another cluster carry its transaction ids and may look new for ever.
+        ids, first = np.unique(np.concatenate((ids, old.ids)), return_index=True)
+        scores = np.concatenate((scores, old.scores))[first]
+        ids, scores, until = ids[::-1][:HISTORY_LENGTH], scores[::-1][:HISTORY_LENGTH], old.until
     return History(ids, scores, snapshot, epoch, until)
 
 

@@ -17,8 +17,9 @@ from typing import Any, cast
 
 import orjson
 import redis
-from django.conf import settings
 from redis.exceptions import RedisError
+
+from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
 LIST_TTL_SECONDS = 120
@@ -73,15 +74,19 @@ class ReplyBox:
                     del self._waiters[request_id]
 
     def _dispatch(self) -> None:
-        client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=BLOCK_SECONDS + 5, socket_connect_timeout=2)
+        client = make_client(timeout=BLOCK_SECONDS + 5)
+        is_down = False
         while True:
             try:
                 item = client.blpop([self.address], timeout=BLOCK_SECONDS)
             except RedisError:
-                # The waiting requests read the database meanwhile.
-                log.warning("replies: Redis does not answer")
+                # The waiting requests read the database meanwhile. One line an outage, not one an attempt.
+                if not is_down:
+                    log.warning("replies: Redis does not answer")
+                is_down = True
                 time.sleep(PAUSE_SECONDS)
                 continue
+            is_down = False
             if item is not None:
                 self._hand_out(cast("bytes", item[1]))
 
@@ -108,7 +113,7 @@ def reply_box() -> ReplyBox:
 
 @cache
 def _sender() -> redis.Redis:
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
+    return make_client(timeout=2.0)
 
 
 def send_reply(address: str, request_id: int, verdicts: list[dict[str, Any]]) -> None:

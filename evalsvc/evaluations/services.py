@@ -108,12 +108,22 @@ def accept(
             run = entry.resolved
             entry.verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
     accepted = Accepted(account_id, call, place_of(account_id, call), entries)
-    kept = entries if keep_always or accepted.pending_lanes else [entry for entry in entries if is_kept(call, entry)]
+    kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch)
     for entry, history in zip(entries, histories, strict=True):
         if entry.resolved is not None:
             entry.interval = interval_of(call.strategy, entry.resolved.family, history)
     return accepted
+
+
+def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:
+    """Return what gets a row: everything when somebody comes back for it, else what capture keeps.
+
+    A request that captures all keeps its unresolved entries too, so that its stored results line up with the sent ones.
+    """
+    kept = [entry for entry in accepted.entries if is_kept(accepted.call, entry)]
+    everything = keep_always or accepted.pending_lanes or (kept and accepted.call.capture == "all")
+    return accepted.entries if everything else kept
 
 
 def place_of(account_id: int, call: EvaluateCall) -> Place:

@@ -39,7 +39,7 @@ def application_role_is_bound(
     return [
         Error(
             f"Row-level security does not bind role {name!r} of DATABASE_URL: accounts could see each other.",
-            hint="Give the application a role of its own, as docs/operations.md shows; migrate with the owner's role in "
+            hint="Give the application a role of its own (docs/operations.md); the owner belongs in "
             "DATABASE_MIGRATION_URL.",
             id="evalsvc.E001",
         )

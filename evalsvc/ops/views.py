@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hmac
 import os
+from functools import cache
 
+import orjson
 from django.conf import settings
 from django.db import connections
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -65,6 +68,18 @@ def metrics(request: HttpRequest) -> HttpResponse:
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+@require_safe
+def openapi_document(request: HttpRequest) -> HttpResponse:
+    """Write the OpenAPI document, which is the same for everyone."""
+    return HttpResponse(_openapi_bytes(), content_type="application/vnd.oai.openapi+json")
+
+
+@cache
+def _openapi_bytes() -> bytes:
+    generator = SchemaGenerator()  # type: ignore[no-untyped-call]
+    return orjson.dumps(generator.get_schema(request=None, public=True), default=str)  # type: ignore[no-untyped-call]
 
 
 @require_safe

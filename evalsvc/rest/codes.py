@@ -112,12 +112,6 @@ EVALUATION_ERRORS = {
             "not_configured", 200, "The evaluator needs something that is not set up", "Set up what the message names."
         ),
         Code(
-            "strategy_not_applicable",
-            200,
-            "The interval strategy does not fit these scores",
-            "Use `full-history`, or a strategy for this kind of score.",
-        ),
-        Code(
             "evaluator_failed",
             200,
             "The evaluator broke on this sample",

@@ -33,6 +33,7 @@ class Pii(Family):
     lane = Lane.INLINE
     binary = True
     required_fields = (Field.OUTPUT,)
+    accepts_own_profiles = True
     settings_schema = object_schema(
         {
             "entities": {

@@ -40,6 +40,7 @@ class Toxicity(Family):
     lane = Lane.CPU
     binary = False
     required_fields = (Field.OUTPUT,)
+    accepts_own_profiles = True
     settings_schema = object_schema({"pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD}})
     managed_profiles = (
         ManagedProfile(

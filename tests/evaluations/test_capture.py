@@ -60,8 +60,11 @@ def test_the_default_is_all_with_app_or_experiment_and_else_none(alice: Caller, 
 def test_what_could_not_run_is_kept_without_a_score(alice: Caller) -> None:
     alice.evaluate("exact-match", "nobody", output="Paris", app="shop")
 
-    (row,) = Evaluation.objects.using("system").filter(account_id=alice.account.pk)
-    assert (row.status, row.error_code, row.score, row.in_history) == ("validation_error", "missing_input", None, False)
+    rows = Evaluation.objects.using("system").filter(account_id=alice.account.pk).order_by("position")
+    assert [(row.status, row.error_code, row.score, row.captured, row.in_history) for row in rows] == [
+        ("validation_error", "missing_input", None, True, False),
+        ("validation_error", "unknown_evaluator", None, False, False),
+    ]
     assert scores_of(alice, "exact-match") == []
 
 
@@ -86,10 +89,9 @@ def test_a_kept_request_is_read_again_as_it_was_answered(alice: Caller) -> None:
         answer = alice.evaluate("exact-match", "nobody", "pii", tags={"a": "b"}, **fields).json()
 
     again = alice.get(f"/v1/evaluate/{answer['id']}").json()
-    ran = [result for result in answer["results"] if result["evaluation_result"]]
-    assert again["id"] == answer["id"]
-    assert again["results"] == ran
-    assert ran[0]["evaluation_result"]["additional_info"]["confidence_interval"]["n"] == 2
+    assert again == answer
+    assert [result["status"] for result in again["results"]] == ["success", "validation_error", "success"]
+    assert again["results"][0]["evaluation_result"]["additional_info"]["confidence_interval"]["n"] == 2
 
 
 def test_numbers_that_are_echoed_are_stored_as_they_were(alice: Caller) -> None:

@@ -54,7 +54,9 @@ def test_it_loses_nothing_and_counts_nothing_twice(service: Service, kill: Calla
         "patronus:detect-toxicity": N_REQUESTS,
     }
     assert len({source for _, _, source in scores_of(caller, "")}) == 2 * N_REQUESTS
-    assert {result["status"] for number in range(0, N_REQUESTS, 10) for result in clients.results(number)} == {"success"}
+    assert {result["status"] for number in range(0, N_REQUESTS, 10) for result in clients.results(number)} == {
+        "success"
+    }
 
 
 def n_pending(caller: Caller) -> int:

@@ -76,6 +76,16 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
     assert row == ([None], [True])
 
 
+def test_rows_restored_from_another_cluster_count_once(alice: Caller) -> None:
+    with connect() as writer:
+        for score in (0.1, 0.2, 0.3):
+            add(writer, alice.account.pk, score)
+        sql = "UPDATE evaluations_historyscore SET xact = '9000000000' WHERE account_id = %s"
+        writer.execute(sql, [alice.account.pk])
+
+    assert [read(alice) for _ in range(4)] == [[0.3, 0.2, 0.1]] * 4
+
+
 def test_another_epoch_reads_everything_again(alice: Caller) -> None:
     with connect() as writer:
         add(writer, alice.account.pk, 0.1)

@@ -68,7 +68,7 @@ class EvaluateView(AccountView):
         digest = fingerprint(self.account.pk, body)
         entries = services.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
         if (earlier := self._earlier(request, digest, entries)) is not None:
-            return self._finish_claim(self._stored_answer(earlier, prefer.seconds))
+            return self._finish_claim(self._stored_answer(earlier, prefer))
         response, accepted = self._accept(call, entries, digest, prefer)
         if response is None:
             response = self._finish_claim(self._work(accepted, prefer))
@@ -131,14 +131,19 @@ class EvaluateView(AccountView):
             self.claim = None
         return response
 
-    def _stored_answer(self, request_id: int, seconds: float = 0) -> HttpResponse:
+    def _stored_answer(self, request_id: int, prefer: Prefer) -> HttpResponse:
         """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
-        stored = services.await_stored(account_id=self.account.pk, request_id=request_id, seconds=seconds)
-        return stored_response(stored)
+        stored = services.await_stored(account_id=self.account.pk, request_id=request_id, seconds=prefer.seconds)
+        response = stored_response(stored)
+        if prefer.respond_async and not stored.is_finished:
+            response.status_code = 202
+        if prefer.applied:
+            response["Preference-Applied"] = prefer.applied
+        return response
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
         """Answer a repeated Idempotency-Key whose first run was accepted and has no kept answer."""
-        response = self._stored_answer(resource_id or 0)
+        response = self._stored_answer(resource_id or 0, read_prefer("wait=0"))
         response[REPLAYED_HEADER] = "true"
         return response
 
