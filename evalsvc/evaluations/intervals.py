@@ -13,6 +13,7 @@ from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
 from evaluators.base import Family
 
 LEVEL = 0.95
+EXACT = ("full-history", "wilson", "clopper-pearson")
 
 
 def interval_of(
@@ -26,7 +27,8 @@ def interval_of(
     if strategy == "none":
         return None
     scores = history.scores if history is not None else np.empty(0)
-    seed = zlib.crc32(scores.tobytes())
+    # Only resampling needs a seed, and making one reads the whole history.
+    seed = zlib.crc32(scores.tobytes()) if strategy not in EXACT else 0
     try:
         found = interval_for(strategy, scores, level, value_range=family.value_range, binary=family.binary, seed=seed)
     except StrategyNotApplicable as exc:

@@ -43,14 +43,20 @@ def checked_range(value_range: ValueRange | None) -> tuple[float, float] | None:
 
 def checked_scores(scores: Scores) -> FloatArray:
     """Return the scores as one row of finite doubles, or raise ValueError."""
+    row = as_row(scores)
+    if row.size:
+        _check_extremes(float(row.min()), float(row.max()))
+    return row
+
+
+def as_row(scores: Scores) -> FloatArray:
+    """Return the scores as one row of doubles, finite or not, or raise ValueError."""
     try:
         row = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("`scores` must be numbers.") from None
     if row.ndim != 1:
         raise ValueError(f"`scores` must have one dimension, not {row.ndim}.")
-    if row.size:
-        _check_extremes(float(row.min()), float(row.max()))
     return row
 
 
@@ -66,9 +72,12 @@ def check_declared(scores: FloatArray, value_range: tuple[float, float] | None, 
     """Raise ValueError when the scores contradict what the evaluator declares about them."""
     if not scores.size:
         return
-    if value_range is not None:
-        low, high = value_range
-        if scores.min() < low or scores.max() > high:
-            raise ValueError(f"`scores` must lie within `value_range`, {low:g} to {high:g}.")
+    check_within(float(scores.min()), float(scores.max()), value_range)
     if binary and not bool(np.all((scores == 0.0) | (scores == 1.0))):
         raise ValueError("`binary` says that every score is 0 or 1, and some are neither.")
+
+
+def check_within(lowest: float, highest: float, value_range: tuple[float, float] | None) -> None:
+    """Raise ValueError when a score lies outside the declared range."""
+    if value_range is not None and not value_range[0] <= lowest <= highest <= value_range[1]:
+        raise ValueError(f"`scores` must lie within `value_range`, {value_range[0]:g} to {value_range[1]:g}.")

@@ -7,11 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from evalsvc.stats.bits import Bits, bits_of
 from evalsvc.stats.checks import (
     FloatArray,
     Scores,
     ValueRange,
+    as_row,
     check_declared,
+    check_within,
     checked_level,
     checked_range,
     checked_scores,
@@ -89,9 +92,30 @@ def history_interval(
     Advice(kind='clopper-pearson', lower=0.397635364, upper=1.0)
     """
     level, limits = checked_level(level), checked_range(value_range)
-    row = checked_scores(scores)
-    check_declared(row, limits, binary)
+    row = as_row(scores)
+    bits = bits_of(row)
+    if bits is not None:
+        check_within(bits.low, bits.high, limits)
+        return _of_bits(bits, level, limits, binary)
+    check_declared(checked_scores(row), limits, binary)
     return percentile_limit(row, level, limits, binary)
+
+
+def _of_bits(bits: Bits, level: float, limits: tuple[float, float] | None, binary: bool | None) -> HistoryInterval:
+    """Answer for zeros and ones from their counts alone, as `percentile_limit` does from the scores."""
+    if bits.n < 2:
+        return no_interval(bits.n)
+    if bits.low == bits.high:
+        return degenerate_interval(bits.low, bits.n, level, limits, binary)
+    return _answer(
+        bits.n, _binomial_ends(bits.n, bits.ones, level), "exact-binomial", _factor(bits.autocorrelation, bits.n), 1.0
+    )
+
+
+@lru_cache(maxsize=8192)
+def _binomial_ends(n: int, ones: int, level: float) -> tuple[float, float, float]:
+    lower, median, upper = binomial_quantiles(n, ones, _probabilities(level)).tolist()
+    return lower, median, upper
 
 
 def percentile_limit(
@@ -116,18 +140,23 @@ def no_interval(n: int) -> HistoryInterval:
 
 def interval_of(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
     """Return (lower, median, upper), in order and rounded, with the warnings that the scores give cause for."""
+    return _answer(row.size, ends, method, width_factor(row), float(np.abs(row).max()))
+
+
+def _answer(
+    n: int, ends: tuple[float, float, float], method: str, factor: float | None, scale: float
+) -> HistoryInterval:
     lower, median, upper = ends
     # Three approximations may cross by a little, where they lie close together.
     middle = min(max(median, lower), upper)
-    factor = width_factor(row)
-    few: Warnings = (FEW_SCORES,) if row.size < WARNED_BELOW else ()
+    few: Warnings = (FEW_SCORES,) if n < WARNED_BELOW else ()
     drifting: Warnings = () if factor is None else (AUTOCORRELATED,)
-    lower, middle, upper = _rounded((lower, middle, upper), float(np.abs(row).max()))
+    lower, middle, upper = _rounded((lower, middle, upper), scale)
     return HistoryInterval(
         lower,
         middle,
         upper,
-        row.size,
+        n,
         method,
         warnings=few + drifting,
         autocorrelation_width_factor=factor,
@@ -179,9 +208,12 @@ def width_factor(row: FloatArray) -> float | None:
     total = float(centred @ centred)
     if total == 0.0:
         return None
-    rho = float(centred[1:] @ centred[:-1]) / total
+    return _factor(float(centred[1:] @ centred[:-1]) / total, row.size)
+
+
+def _factor(rho: float, n: int) -> float | None:
     # The margin keeps rounding errors from deciding a tie.
-    if rho <= 2.0 / math.sqrt(row.size) + 1e-9:
+    if rho <= 2.0 / math.sqrt(n) + 1e-9:
         return None
     return round(math.sqrt((1.0 + rho) / (1.0 - rho)), 9)
 

@@ -18,7 +18,14 @@ from evalsvc.stats.checks import (
     checked_range,
     checked_scores,
 )
-from evalsvc.stats.history import all_equal, degenerate_interval, interval_of, no_interval, percentile_limit
+from evalsvc.stats.history import (
+    all_equal,
+    degenerate_interval,
+    history_interval,
+    interval_of,
+    no_interval,
+    percentile_limit,
+)
 from evalsvc.stats.intervals import clopper_pearson, wilson
 from evalsvc.stats.results import HistoryInterval
 
@@ -103,6 +110,8 @@ def interval_for(
     """
     if strategy not in _COMPUTED:
         raise ValueError(f"`strategy` must be one of {', '.join(STRATEGIES)}, not {strategy!r}.")
+    if strategy == "full-history":
+        return history_interval(scores, level, value_range=value_range, binary=binary)
     history = _checked(scores, level, value_range, binary, seed)
     _refuse_unfit(strategy, binary)
     return no_interval(history.row.size) if history.row.size < 2 else _COMPUTED[strategy](history)
