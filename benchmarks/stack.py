@@ -73,14 +73,13 @@ def stack() -> Iterator[Stack]:
 
 
 @contextlib.contextmanager
-def gunicorn(*, workers: int = 2, threads: int = 32) -> Iterator[tuple[int, psutil.Process]]:
-    """Serve the benchmark's addresses on a free port."""
+def gunicorn() -> Iterator[tuple[int, psutil.Process]]:
+    """Serve the benchmark's addresses on a free port, with the settings that `make up` uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-k", "gthread", "-w", str(workers)]
-    command += ["--threads", str(threads), "-b", f"127.0.0.1:{port}", "--keep-alive", "75", "--log-level", "error"]
-    command += ["--no-control-socket"]
+    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-c", "python:evalsvc.ops.gunicorn_conf"]
+    os.environ["EVALSVC_PORT"] = str(port)
     process = subprocess.Popen(command, cwd=CHECKOUT)
     try:
         wait_for(f"http://127.0.0.1:{port}/readyz")
