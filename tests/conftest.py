@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -32,7 +34,12 @@ class Caller:
         client = Client(raise_request_exception=False)
         data = raw if raw is not None else (json.dumps(body) if body is not None else "")
         meta = {"HTTP_X_API_KEY": self.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
-        return client.generic(method, path, data, content_type="application/json", **meta)
+        try:
+            return client.generic(method, path, data, content_type="application/json", **meta)
+        finally:
+            # Django's test client keeps a thread's connection open, and a thread that ends would take it along.
+            if threading.current_thread() is not threading.main_thread():
+                connections.close_all()
 
     def get(self, path: str, **headers: str) -> Any:
         return self.call("GET", path, **headers)

@@ -38,6 +38,7 @@ def start() -> None:
             "EVALSVC_METRICS_KEY": "metrics-key-of-the-tests",
             "EVALSVC_ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
             "EVALSVC_LEASE_SECONDS": "3",
+            "EVALSVC_DATABASE_POOL_SIZE": "30",
             "EVALSVC_WORK_LEASE_SECONDS": "3",
         }
     )
