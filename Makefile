@@ -11,7 +11,8 @@ PYTHON := $(shell for name in "$(EVALSVC_PYTHON)" python3 python3.13 python3.12 
 ifeq ($(PYTHON),)
 BOOTSTRAP = @echo "No Python found. Install Python 3.11, 3.12 or 3.13 and start again." >&2; exit 1;
 else
-BOOTSTRAP = @"$(PYTHON)" scripts/bootstrap.py
+# exec: a signal that ends make must reach the service, not a shell between them.
+BOOTSTRAP = @exec "$(PYTHON)" scripts/bootstrap.py
 endif
 export EVALSVC_PYTHON
 

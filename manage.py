@@ -14,6 +14,13 @@ def main() -> None:
 
         for name, value in load_secrets(evalsvc_home(Path(__file__).resolve().parent)).items():
             os.environ.setdefault(name, value)
+    elif "SECRET_KEY" not in os.environ:
+        # Beside a running `make up` other commands speak to its servers.
+        from evalsvc.ops.embedded.home import evalsvc_home, read_env_file
+
+        running = evalsvc_home(Path(__file__).resolve().parent) / "run" / "services.env"
+        for name, value in (read_env_file(running) if running.exists() else {}).items():
+            os.environ.setdefault(name, value)
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

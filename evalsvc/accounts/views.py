@@ -33,6 +33,8 @@ class AccountView(APIView):
 
     scoped = True
     """False for views that wait: they open their own short transactions."""
+    one_snapshot = False
+    """True for answers put together from several reads that must agree; such a view cannot write."""
     claim: Claim | None = None
     _scope: AbstractContextManager[None] | None = None
 
@@ -59,7 +61,7 @@ class AccountView(APIView):
                 raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))
             self.claim = outcome
         if self.scoped:
-            self._scope = account_scope(self.account.pk)
+            self._scope = account_scope(self.account.pk, one_snapshot=self.one_snapshot)
             self._scope.__enter__()
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:

@@ -40,7 +40,8 @@ def revise_profile(
 ) -> ProfileRevision:
     """Freeze new settings as the profile's next revision.
 
-    Earlier results keep pointing at the revision that made them, so their history stays comparable.
+    Earlier results keep pointing at the revision that made them. The history goes by the profile's name, so revisions
+    share it: a change of what is measured, and not only of what passes, deserves a profile of its own.
     """
     check_settings(profile.family, settings)
     with account_scope(account.pk):
@@ -126,9 +127,12 @@ def evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]
         if find_evaluator(name) is not None and name != evaluator.base:
             errors.append(FieldError("/evaluator_id", f"{name!r} is the name of a managed evaluator."))
     with account_scope(account.pk):
-        others = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).exclude(pk=evaluator.pk)
-        if others.exists():
-            errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} exists already."))
+        others = Evaluator.objects.filter(account=account).exclude(pk=evaluator.pk)
+        taken = {name for other in others for name in (other.evaluator_id, *other.aliases)}
+    if evaluator.evaluator_id in taken:
+        errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} exists already."))
+    for name in taken.intersection(evaluator.aliases):
+        errors.append(FieldError("/aliases", f"{name!r} is the name of another evaluator of this account."))
     return errors
 
 

@@ -131,7 +131,8 @@ def digits(value: int | uuid.UUID | None) -> str | None:
 
 def as_number(text: str | None) -> int | str | None:
     """Write a sample id as a number where it is one, as this shape has it."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 16 else text
+    is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 16 and str(int(text)) == text
+    return int(text) if text is not None and is_number else text
 
 
 def iso_duration(microseconds: int | None) -> str | None:

@@ -37,7 +37,7 @@ class History:
 
     id_bytes: bytes
     score_bytes: bytes
-    snapshot: str
+    snapshot: str | None
     epoch: str | None
     until: float
 
@@ -93,7 +93,7 @@ def _read(sent: bytes | None, element: Any) -> bytes:
     return values.astype(values.dtype.newbyteorder("=")).tobytes()
 
 
-def _merged(old: History | None, ids: bytes, scores: bytes, snapshot: str, epoch: str | None) -> History:
+def _merged(old: History | None, ids: bytes, scores: bytes, snapshot: str | None, epoch: str | None) -> History:
     if old is None:
         until = time.monotonic() + settings.API_KEY_CACHE_SECONDS
         return History(ids, scores, snapshot, epoch, until)
@@ -126,7 +126,7 @@ def _inserted(old: History, ids: bytes, scores: bytes) -> tuple[bytes, bytes]:
 
 
 def _remember(key: tuple[int, str, str], history: History) -> None:
-    if history.epoch is None:
+    if history.epoch is None or history.snapshot is None:
         return
     if len(_memory) >= MAX_REMEMBERED and key not in _memory:
         _memory.clear()

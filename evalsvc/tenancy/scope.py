@@ -59,16 +59,19 @@ def role_scope(alias: str) -> Iterator[None]:
 
 
 @contextmanager
-def account_scope(account_id: int) -> Iterator[None]:
+def account_scope(account_id: int, *, one_snapshot: bool = False) -> Iterator[None]:
     """Run a transaction in which the database shows this account's rows only.
 
     The setting ends with the transaction, so a pooled connection never carries it to the next request; a scope inside
-    a scope gives the outer one its account back.
+    a scope gives the outer one its account back. With `one_snapshot` all its reads agree, and it cannot write.
     """
     alias, outer = current_role(), _account.get()
     token = _account.set((alias, account_id))
     try:
         with transaction.atomic(using=alias):
+            if one_snapshot and outer is None:
+                with connections[alias].cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             _set_account(alias, account_id)
             yield
             if outer is not None and outer != (alias, account_id) and outer[0] == alias:

@@ -12,6 +12,9 @@ from django.conf import settings
 from django.db import connections
 
 from evalsvc.evaluations import memory, store
+from evalsvc.evaluations.models import HistoryScore
+from evalsvc.projects.services import remember_app
+from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -73,6 +76,26 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
     )
 
     assert row == ([None], [True])
+
+
+def test_a_transaction_that_has_written_hands_no_snapshot_out(alice: Caller) -> None:
+    read(alice)
+    with account_scope(alice.account.pk):
+        remember_app(alice.account.pk, "a new app")  # gives this transaction its id
+        with connect() as other:
+            add(other, alice.account.pk, 0.2)
+        assert read(alice) == [0.2]
+        HistoryScore.objects.create(
+            account=alice.account,
+            evaluator_id=PAIR[0],
+            profile_name=PAIR[1],
+            score=0.1,
+            source="import",
+            source_id=alice.account.pk,
+        )
+
+    assert sorted(read(alice)) == [0.1, 0.2]
+    assert sorted(read(alice, None)) == [0.1, 0.2]
 
 
 def test_rows_restored_from_another_cluster_count_once(alice: Caller) -> None:

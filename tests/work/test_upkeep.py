@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -236,3 +237,41 @@ def test_a_caller_who_was_told_pending_and_calls_again_gets_the_same_evaluation(
     assert (second["id"], second["results"][0]["status"]) == (first["id"], "success")
     assert len(scores_of(alice, "toxicity")) == 1
     assert alice.evaluate("toxicity", **asked).json()["id"] != first["id"]
+
+
+def test_concurrent_retries_are_one_evaluation(alice: Caller) -> None:
+    def retry(count: int) -> str:
+        answer = alice.evaluate(
+            "exact-match", output="a", label="a", app="retries", headers={"x_stainless_retry_count": str(count)}
+        )
+        return str(answer.json()["id"])
+
+    with ThreadPoolExecutor(8) as pool:
+        ids = set(pool.map(retry, range(1, 9)))
+
+    assert len(ids) == 1
+    assert len(scores_of(alice, "exact-match")) == 1
+
+
+@pytest.mark.parametrize("count", ["0", "", "-1", "abc", "²"])
+def test_only_a_count_above_zero_is_a_retry(alice: Caller, count: str) -> None:
+    answers = [
+        alice.evaluate(
+            "exact-match", output="a", label="a", app="xx", headers={"x_stainless_retry_count": count}
+        ).json()
+        for _ in range(2)
+    ]
+
+    assert answers[0]["id"] != answers[1]["id"]
+
+
+def test_a_repeated_key_sees_how_far_the_work_has_come(alice: Caller) -> None:
+    asked = {"output": KIND, "app": "work", "headers": {"prefer": "respond-async", "idempotency_key": "k"}}
+    first = alice.evaluate("toxicity", **asked)
+    work(alice, int(first.json()["id"]))
+    second = alice.evaluate("toxicity", **asked)
+
+    assert first.status_code == 202
+    assert second.headers["Idempotency-Replayed"] == "true"
+    assert (second.json()["id"], second.json()["results"][0]["status"]) == (first.json()["id"], "success")
+    assert len(scores_of(alice, "toxicity")) == 1

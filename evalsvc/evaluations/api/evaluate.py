@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from django.conf import settings
+from django.db import connection
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -67,16 +69,17 @@ class EvaluateView(AccountView):
         call = read_call(body)
         digest = fingerprint(self.account.pk, body)
         entries = services.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
-        if (earlier := self._earlier(request, digest, entries)) is not None:
+        is_retry = says_it_retries(request)
+        with one_at_a_time(self.account.pk, digest) if is_retry else nullcontext():
+            earlier = self._earlier(is_retry, digest, entries)
+            if earlier is None:
+                response, accepted = self._accept(call, entries, digest, prefer)
+        if earlier is not None:
             return self._finish_claim(self._stored_answer(earlier, prefer))
-        response, accepted = self._accept(call, entries, digest, prefer)
-        if response is None:
-            response = self._finish_claim(self._work(accepted, prefer))
-        return response
+        return response or self._work(accepted, prefer)
 
-    def _earlier(self, request: Request, digest: int, entries: list[Entry]) -> int | None:
+    def _earlier(self, is_retry: bool, digest: int, entries: list[Entry]) -> int | None:
         """Find the request that this one repeats; inline calls are looked up only when the client says it retries."""
-        is_retry = request.META.get("HTTP_X_STAINLESS_RETRY_COUNT", "0") != "0"
         if not is_retry and all(entry.verdict.status != "pending" or entry.lane == Lane.INLINE for entry in entries):
             return None
         return find_retried(account_id=self.account.pk, fingerprint=digest, is_retry=is_retry, now=timezone.now())
@@ -109,8 +112,12 @@ class EvaluateView(AccountView):
             for lane in accepted.pending_lanes:
                 enqueue_lane(LaneRef(self.account.pk, accepted.request_id, lane, 0), reply_to=box.address)
             services.await_verdicts(accepted, waiter, prefer.seconds)
-        if accepted.pending_lanes and not prefer.respond_async:
+        if not accepted.pending_lanes:
+            return self._finish_claim(self._answer(accepted, prefer))
+        if not prefer.respond_async:
             services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
+        # The key stands for the accepted work from here on, so that a repeated call sees how far it has come.
+        self.claim = None
         return self._answer(accepted, prefer)
 
     def _answer(self, accepted: Accepted, prefer: Prefer) -> HttpResponse:
@@ -146,6 +153,21 @@ class EvaluateView(AccountView):
         response = self._stored_answer(resource_id or 0, read_prefer("wait=0"))
         response[REPLAYED_HEADER] = "true"
         return response
+
+
+def says_it_retries(request: Request) -> bool:
+    """Say whether the client counts this call as a retry of its own."""
+    count = request.META.get("HTTP_X_STAINLESS_RETRY_COUNT", "")
+    return count.isascii() and count.isdigit() and int(count) > 0
+
+
+@contextmanager
+def one_at_a_time(account_id: int, digest: int) -> Iterator[None]:
+    """Let only one retry of the same call look for the first one and, if there is none, become it."""
+    with account_scope(account_id):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [digest])
+        yield
 
 
 class StoredEvaluateView(AccountView):

@@ -64,6 +64,8 @@ ANSWER = {
 class HistoryView(AccountView):
     """A history and how sure it is."""
 
+    one_snapshot = True
+
     @extend_schema(
         operation_id="history",
         tags=["history"],

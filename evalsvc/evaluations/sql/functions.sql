@@ -4,7 +4,8 @@
 -- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids and of scores; null where none
 -- is wanted. A caller that holds a history as of a snapshot gets only what that snapshot could not see: rows are
 -- written by concurrent transactions and do not become visible in the order of their ids, but a snapshot knows exactly
--- which transactions it has seen. `p_before` answers as of an earlier request instead: ids sort by time.
+-- which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
+-- what it writes next would count as seen. `p_before` answers as of an earlier request instead: ids sort by time.
 CREATE OR REPLACE FUNCTION latest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT snapshots text[], OUT are_new boolean[]
@@ -38,6 +39,9 @@ BEGIN
           AND h.id < coalesce(p_before, 9223372036854775807)
         ORDER BY h.id DESC LIMIT 1000
       ) newest;
+    END IF;
+    IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+      taken := NULL;
     END IF;
     ids := ids || some_ids; scores := scores || some_scores; snapshots := snapshots || taken;
     are_new := are_new || (seen IS NOT NULL);

@@ -23,7 +23,7 @@ QUESTION = {
 }
 # The interval speaks of the scores before the request. A history of passes alone would have one of zero width, which
 # says nothing about how sure the mean is; so the demo application is sometimes wrong.
-EARLIER_OUTPUTS = ("Paris", "Lyon", "Paris", "Paris", "Paris is the capital", "Paris", "Paris")
+EARLIER_OUTPUTS = ("Paris", "Paris", "Lyon", "Paris", "Paris", "Paris is the capital", "Paris", "Paris")
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,16 @@ class Verdict:
         verdict = f"{'pass' if self.passed else 'fail'}, score {self.score:g}"
         if not self.interval or self.interval.get("lower") is None:
             return f"{verdict}, no interval yet"
-        lower, upper, level = (self.interval[name] for name in ("lower", "upper", "alpha"))
+        # Equal scores have an interval of zero width, which is not certainty; the advice beside it is not.
+        ends = self.interval.get("advice") or self.interval
+        lower, upper, level = ends["lower"], ends["upper"], self.interval["alpha"]
         n = self.interval["n"]
         return f"{verdict}; {level:.0%} interval of the mean of the {n} scores before it: {lower:.3f} to {upper:.3f}"
 
 
 def first_evaluation(url: str, key: str) -> Verdict:
     """Ask the running service as any client would; the first time, let a few other answers make a history."""
-    verdict = _evaluate(url, key)
+    verdict = _evaluate(url, key, capture="none")
     if verdict.interval and verdict.interval.get("n", 0) >= len(EARLIER_OUTPUTS):
         return verdict
     for output in EARLIER_OUTPUTS:
@@ -51,8 +53,9 @@ def first_evaluation(url: str, key: str) -> Verdict:
     return _evaluate(url, key)
 
 
-def _evaluate(url: str, key: str, output: str = "Paris") -> Verdict:
-    status, text = _post(url, "/v1/evaluate", key, QUESTION | {"evaluated_model_output": output})
+def _evaluate(url: str, key: str, output: str = "Paris", capture: str = "all") -> Verdict:
+    body = QUESTION | {"evaluated_model_output": output, "capture": capture}
+    status, text = _post(url, "/v1/evaluate", key, body)
     try:
         result = json.loads(text)["results"][0]["evaluation_result"]
         info = result.get("additional_info") or {}
