@@ -25,13 +25,21 @@ from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_unti
 
 @dataclass
 class Service:
-    """Web, worker and beat; `repair` starts again what a test has killed, as the supervisor would."""
+    """Web, worker and beat. As under the supervisor, a worker or beat that ends is started again."""
 
     servers: Any
     port: int
     web: subprocess.Popen[bytes]
     worker: subprocess.Popen[bytes]
     beat: subprocess.Popen[bytes]
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def supervise(self) -> None:
+        while not self.stopping.wait(0.5):
+            if self.worker.poll() is not None:
+                self.worker = start_worker("cpu", "system")
+            if self.beat.poll() is not None:
+                self.beat = start_beat()
 
     @property
     def url(self) -> str:
@@ -39,21 +47,18 @@ class Service:
 
     def pool_child(self) -> psutil.Process:
         """One of the processes that do the worker's work."""
-        return psutil.Process(self.worker.pid).children()[0]
+        return wait_until(lambda: psutil.Process(self.worker.pid).children())[0]  # type: ignore[no-any-return]
 
     def kill_worker(self) -> None:
         """The parent and all its children at once."""
         stop_group(self.worker)
 
     def repair(self) -> None:
+        """Start the servers again that a test has killed."""
         for server in (self.servers.postgres, self.servers.valkey):
             if server.process is None:
                 server.restart()
         connections.close_all()  # this process' own, which a killed PostgreSQL has cut
-        if self.worker.poll() is not None:
-            self.worker = start_worker("cpu", "system")
-        if self.beat.poll() is not None:
-            self.beat = start_beat()
 
 
 def start_beat() -> subprocess.Popen[bytes]:
@@ -79,8 +84,12 @@ def service() -> Iterator[Service]:
         port = probe.getsockname()[1]
     running = Service(services.servers, port, start_web(port), start_worker("cpu", "system"), start_beat())
     wait_until(lambda: ready(running.url))
+    supervisor = threading.Thread(target=running.supervise)
+    supervisor.start()
     yield running
     running.repair()
+    running.stopping.set()
+    supervisor.join()
     for process in (running.beat, running.worker, running.web):
         stop_group(process)
 
