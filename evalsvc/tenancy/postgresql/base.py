@@ -6,22 +6,36 @@ import select
 from typing import Any, ClassVar
 
 from django.db.backends.postgresql import base
-from psycopg import Connection, OperationalError
+from psycopg import Connection
 from psycopg_pool import ConnectionPool
 
 
-def refuse_dead(connection: Connection[Any]) -> None:
-    """Raise when the server has said something to an idle connection: nearly always good-bye.
+def is_dead(connection: Connection[Any]) -> bool:
+    """Say whether the server has said something to an idle connection: nearly always good-bye.
 
     A restarted PostgreSQL closes its sockets, so its connections are replaced before a request fails on one. What this
     cannot see, a server that vanished without closing, is bounded by TCP keepalive and `connect_timeout`.
     """
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
-    if poll.poll(0):
-        # The pool takes an open connection back, so one that only failed its check would be offered for ever.
-        connection.close()
-        raise OperationalError("the server closed this idle connection")
+    return bool(poll.poll(0))
+
+
+class PromptPool(ConnectionPool[Any]):
+    """A pool that passes over dead connections without a pause.
+
+    The pool's own `check` sleeps between two dead connections, twice as long each time: after a restart of PostgreSQL a
+    few idle ones would hold a request for longer than it waits.
+    """
+
+    def getconn(self, timeout: float | None = None) -> Connection[Any]:
+        """Return a living connection; each dead one is closed, and replaced in the background."""
+        while True:
+            connection = super().getconn(timeout)
+            if not is_dead(connection):
+                return connection
+            connection.close()
+            self.putconn(connection)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -39,7 +53,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.alias not in pools:
             parameters = self.get_connection_params() | {"autocommit": True}
             configure = self._configure_connection  # type: ignore[attr-defined]
-            pool = ConnectionPool(kwargs=parameters, open=False, configure=configure, check=refuse_dead, **options)
+            pool = PromptPool(kwargs=parameters, open=False, configure=configure, **options)
             # Two threads may race here; the loser's pool was never opened and holds nothing.
             pools.setdefault(self.alias, pool)
         found: ConnectionPool[Any] = pools[self.alias]
