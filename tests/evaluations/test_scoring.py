@@ -1,0 +1,168 @@
+"""Whatever a family does, scoring answers with a status: an error is never a score."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evalsvc.evaluations.scoring import PENDING, refused, score_sample, wants_explanation
+from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, SettingsProblem
+
+SPEC = EvaluatorSpec("probe-2026-11-01", "Probe", "Does as it is told.")
+STRATEGIES = ("never", "on-fail", "on-success", "always")
+
+
+class Probe(Family):
+    """A family that does what the test says and notes how it was asked."""
+
+    name = "probe"
+    description = "Does as it is told."
+    lane = Lane.INLINE
+    binary = False
+    required_fields = (Field.OUTPUT, Field.GOLD)
+    evaluators = (SPEC,)
+    managed_profiles = ()
+    settings_schema: dict[str, Any] = {}
+
+    def __init__(self, act: Callable[[], Score], *, can_explain: bool = True) -> None:
+        self.act, self.can_explain = act, can_explain
+        self.asked: list[tuple[Settings, bool]] = []
+
+    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
+        return []
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        self.asked.append((settings, explain))
+        return self.act()
+
+
+def fail(error: Exception) -> Callable[[], Score]:
+    def act() -> Score:
+        raise error
+
+    return act
+
+
+def verdict(family: Probe, *, explain: str = "always", sample: Sample | None = None) -> Any:
+    return score_sample(family, SPEC, {"mode": "x"}, sample or Sample(output="a", gold="b"), explain)
+
+
+def test_a_score_becomes_a_verdict() -> None:
+    score = Score(0.25, False, "Too short.", ((0, 1), (3, 5)), "short", {"n": 3})
+    found = verdict(family := Probe(lambda: score))
+
+    assert (found.status, found.error_code, found.error_message) == ("success", None, None)
+    assert (found.score, found.passed, found.explanation, found.text_output) == (0.25, False, "Too short.", "short")
+    assert found.spans == [[0, 1], [3, 5]]
+    assert found.extra == {"n": 3}
+    assert isinstance(found.duration_us, int) and found.duration_us >= 0
+    assert family.asked == [({"mode": "x"}, True)]
+
+
+def test_a_score_without_spans_has_none_and_without_hits_an_empty_list() -> None:
+    assert verdict(Probe(lambda: Score(1.0, True))).spans is None
+    assert verdict(Probe(lambda: Score(1.0, True, spans=()))).spans == []
+
+
+def test_numbers_of_other_types_become_floats_and_booleans() -> None:
+    import numpy as np
+
+    found = verdict(Probe(lambda: Score(np.float32(0.5), np.bool_(True))))
+
+    assert type(found.score) is float and found.score == 0.5
+    assert found.passed is True
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_an_error_without_a_score(value: float, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.CRITICAL):
+        found = verdict(Probe(lambda: Score(value, True, "Secret.")))
+
+    assert (found.status, found.error_code) == ("error", "evaluator_failed")
+    assert found.score is found.passed is found.explanation is found.duration_us is None
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("secret-text"), KeyError("secret-text"), MemoryError(), RecursionError("secret-text")]
+)
+def test_a_family_that_breaks_is_an_error_and_the_caller_is_not_told_its_insides(error: Exception) -> None:
+    found = verdict(Probe(fail(error)))
+
+    assert (found.status, found.error_code) == ("error", "evaluator_failed")
+    assert found.score is found.passed is None
+    assert SPEC.id in found.error_message
+    assert "secret-text" not in found.error_message
+
+
+def test_a_broken_answer_is_an_error_like_a_broken_family() -> None:
+    found = verdict(Probe(lambda: None))  # type: ignore[arg-type, return-value]
+
+    assert (found.status, found.error_code) == ("error", "evaluator_failed")
+
+
+def test_the_operator_reads_why_a_family_broke(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, logger="evalsvc.evaluations.scoring"):
+        verdict(Probe(fail(ValueError("the reason"))))
+
+    assert "probe" in caplog.text
+    assert "the reason" in caplog.text
+
+
+def test_what_cannot_be_scored_keeps_its_own_code_and_sentence() -> None:
+    found = verdict(Probe(fail(CannotScore("unsupported_language", "Only English."))))
+
+    assert found == refused("unsupported_language", "Only English.")
+    assert (found.status, found.score, found.passed) == ("validation_error", None, None)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def test_the_end_of_the_process_is_not_swallowed(error: Any) -> None:
+    with pytest.raises(type(error)):
+        verdict(Probe(fail(error)))
+
+
+@pytest.mark.parametrize(
+    ("sample", "names"),
+    [
+        (Sample(), ["evaluated_model_output", "evaluated_model_gold_answer"]),
+        (Sample(output="a"), ["evaluated_model_gold_answer"]),
+        (Sample(input="q", gold="b"), ["evaluated_model_output"]),
+    ],
+)
+def test_missing_inputs_are_named_and_the_family_is_not_asked(sample: Sample, names: list[str]) -> None:
+    found = verdict(family := Probe(lambda: Score(1.0, True)), sample=sample)
+
+    assert (found.status, found.error_code) == ("validation_error", "missing_input")
+    every = {"evaluated_model_output", "evaluated_model_gold_answer"}
+    assert [name for name in names if f"`{name}`" in found.error_message] == names
+    assert not [name for name in every - set(names) if name in found.error_message]
+    assert family.asked == []
+
+
+def test_an_empty_string_was_sent() -> None:
+    assert verdict(Probe(lambda: Score(0.0, False)), sample=Sample(output="", gold="")).status == "success"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("passed", [True, False])
+def test_it_explains_what_was_asked_for(strategy: str, passed: bool) -> None:
+    heard = strategy == "always" or (strategy, passed) in {("on-success", True), ("on-fail", False)}
+    found = verdict(family := Probe(lambda: Score(1.0, passed, "Why.")), explain=strategy)
+
+    assert wants_explanation(strategy, passed) is heard
+    assert found.explanation == ("Why." if heard else None)
+    # Whether it passes is known afterwards only, so anything but `never` has to be prepared for.
+    assert family.asked[0][1] is (strategy != "never")
+
+
+def test_a_family_that_cannot_explain_is_not_asked_to() -> None:
+    verdict(family := Probe(lambda: Score(1.0, True), can_explain=False))
+
+    assert family.asked[0][1] is False
+
+
+def test_pending_is_no_verdict_yet() -> None:
+    assert (PENDING.status, PENDING.score, PENDING.passed, PENDING.error_code) == ("pending", None, None, None)

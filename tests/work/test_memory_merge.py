@@ -1,0 +1,183 @@
+"""New rows merged into a remembered history: as if all rows had been read again."""
+
+from __future__ import annotations
+
+import struct
+import time
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsvc.evaluations import memory
+from evalsvc.evaluations.memory import HISTORY_LENGTH, History, brought_up_to_date, remembered
+
+quick = settings(deadline=None, max_examples=200)
+PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
+rows = st.dictionaries(st.integers(1, 2**62), st.floats(0, 1), max_size=40)
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    memory._memory.clear()
+    yield
+    memory._memory.clear()
+
+
+def packed(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes]:
+    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes()
+
+
+def newest(scores: dict[int, float]) -> list[int]:
+    return sorted(scores, reverse=True)[:HISTORY_LENGTH]
+
+
+def history(scores: dict[int, float], *, epoch: str | None = "1", until: float = 1e18) -> History:
+    return History(*packed(scores, newest(scores)), "1:1:", epoch, until)
+
+
+def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes]:
+    """Write rows as PostgreSQL's array_send does."""
+    header = bytes(20)
+    ids = b"".join(struct.pack(">iq", 8, i) for i in order)
+    return header + ids, header + b"".join(struct.pack(">id", 8, scores[i]) for i in order)
+
+
+def answer(scores: dict[int, float], *, is_new: bool, snapshot: str | None = "2:2:") -> list[Any]:
+    ids, values = sent(scores, newest(scores)) if scores else (None, None)
+    return [[ids], [values], [snapshot], [is_new]]
+
+
+def pairs_of(found: History) -> list[tuple[int, float]]:
+    return list(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+
+
+def model(scores: dict[int, float]) -> list[tuple[int, float]]:
+    return [(i, scores[i]) for i in newest(scores)]
+
+
+@quick
+@given(rows, rows.filter(bool), st.randoms(use_true_random=False))
+def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, float], draw: Any) -> None:
+    order = list(new)
+    draw.shuffle(order)
+    # What is known under an id stays: rows of a history never change.
+    everything = {**new, **old}
+    ids, scores = memory._inserted(history(old), *packed(new, order))
+
+    assert pairs_of(History(ids, scores, None, None, 0.0)) == model(everything)
+
+
+@quick
+@given(st.data())
+def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
+    old = data.draw(rows.filter(bool))
+    again = data.draw(st.lists(st.sampled_from(sorted(old)), min_size=1, unique=True))
+
+    ids, scores = memory._inserted(history(old), *packed(old, again))
+
+    assert pairs_of(History(ids, scores, None, None, 0.0)) == model(old)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(900, 1000), st.lists(st.integers(1, 4000), min_size=1, max_size=300, unique=True))
+def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
+    old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
+    new = {2 * i + 1: 0.5 for i in odd}
+    ids, scores = memory._inserted(history(old), *packed(new, list(new)))
+    found = pairs_of(History(ids, scores, None, None, 0.0))
+
+    assert found == model({**new, **old})
+    assert len(found) <= HISTORY_LENGTH
+
+
+def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
+    old = {i: 0.25 for i in range(10, 1010)}
+    ids, scores = memory._inserted(history(old), *packed({1: 1.0}, [1]))
+
+    assert (ids, scores) == packed(old, newest(old))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(rows, min_size=1, max_size=6))
+def test_any_number_of_merges_equals_one_read(batches: list[dict[int, float]]) -> None:
+    memory._memory.clear()
+    everything: dict[int, float] = {}
+    for i, batch in enumerate(batches):
+        everything = {**batch, **everything}
+        known = remembered(1, "1", [PAIR])
+        assert (known[0] is not None) is (i > 0)
+        (found,) = brought_up_to_date(1, "1", [PAIR], known, answer(batch, is_new=i > 0))
+        assert found is not None
+        assert pairs_of(found) == model(everything)
+
+
+def test_a_full_read_replaces_what_was_known() -> None:
+    known = [history({1: 0.1, 2: 0.2})]
+    (found,) = brought_up_to_date(1, "1", [PAIR], known, answer({3: 0.3}, is_new=False))
+
+    assert found is not None and pairs_of(found) == [(3, 0.3)]
+
+
+def test_nothing_new_moves_the_snapshot_and_not_the_time_limit() -> None:
+    known = [history({1: 0.1}, until=time.monotonic() + 50)]
+    (found,) = brought_up_to_date(1, "1", [PAIR], known, answer({}, is_new=True, snapshot="9:9:"))
+    assert found is not None and known[0] is not None
+
+    assert (found.snapshot, found.until, pairs_of(found)) == ("9:9:", known[0].until, [(1, 0.1)])
+
+
+def test_entries_that_want_no_history_get_none_in_their_place() -> None:
+    ids, scores = sent({1: 0.1}, [1])
+    row = [[None, ids], [None, scores], [None, "2:2:"], [False, False]]
+    found = brought_up_to_date(1, "1", [None, PAIR], [None, None], row)
+
+    assert found[0] is None
+    assert found[1] is not None and pairs_of(found[1]) == [(1, 0.1)]
+
+
+def test_a_history_without_rows_is_empty_and_remembered() -> None:
+    (found,) = brought_up_to_date(1, "1", [PAIR], [None], answer({}, is_new=False))
+
+    assert found is not None and found.scores.size == 0
+    assert remembered(1, "1", [PAIR]) == [found]
+
+
+@pytest.mark.parametrize(("epoch", "snapshot"), [(None, "2:2:"), ("1", None), (None, None)])
+def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | None, snapshot: str | None) -> None:
+    brought_up_to_date(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, snapshot=snapshot))
+
+    assert memory._memory == {}
+
+
+def test_it_remembers_by_account_pair_and_epoch() -> None:
+    (found,) = brought_up_to_date(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+
+    assert remembered(1, "1", [PAIR, None]) == [found, None]
+    assert remembered(2, "1", [PAIR]) == [None]
+    assert remembered(1, "2", [PAIR]) == [None]
+    assert remembered(1, None, [PAIR]) == [None]
+    assert remembered(1, "1", [(PAIR[0], "other"), ("other", PAIR[1])]) == [None, None]
+
+
+@override_settings(API_KEY_CACHE_SECONDS=-1)
+def test_a_memory_ends_with_its_time_limit() -> None:
+    brought_up_to_date(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+
+    assert remembered(1, "1", [PAIR]) == [None]
+
+
+def test_a_process_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MAX_REMEMBERED", 3)
+    for account_id in (1, 2, 3, 3, 2, 1):
+        brought_up_to_date(account_id, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+    assert {key[0] for key in memory._memory} == {1, 2, 3}
+
+    brought_up_to_date(4, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+
+    assert remembered(4, "1", [PAIR]) != [None]
+    assert len(memory._memory) <= 3

@@ -1,0 +1,176 @@
+"""Replies travel through the real Valkey from whoever scored to whoever waits."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from evalsvc.evaluations import replies
+from evalsvc.evaluations.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_reply
+from evalsvc.rest.redis_client import make_client
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def request_id() -> int:
+    return secrets.randbits(62)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """A list that nobody reads."""
+    name = f"evalsvc:replies:test:{secrets.token_hex(8)}"
+    yield name
+    make_client(timeout=5).delete(name)
+
+
+def verdict(position: int) -> dict[str, Any]:
+    return {"position": position, "status": "success", "score": 0.1 + position, "explanation": "é\n\u2028"}
+
+
+def test_a_reply_reaches_its_waiter(request_id: int) -> None:
+    box = reply_box()
+    with box.waiting_for(request_id) as waiter:
+        send_reply(box.address, request_id, [verdict(0), verdict(1)])
+
+        assert waiter.take(PATIENCE) == [verdict(0), verdict(1)]
+
+
+def test_a_waiter_may_come_first_and_sleeps_until_the_reply(request_id: int) -> None:
+    box, heard = reply_box(), []
+    with box.waiting_for(request_id) as waiter:
+        thread = threading.Thread(target=lambda: heard.extend(waiter.take(PATIENCE)))
+        thread.start()
+        send_reply(box.address, request_id, [verdict(0)])
+        thread.join(PATIENCE)
+
+    assert heard == [verdict(0)]
+
+
+def test_everyone_who_waits_for_a_request_hears_it(request_id: int) -> None:
+    box = reply_box()
+    with box.waiting_for(request_id) as one, box.waiting_for(request_id) as other:
+        send_reply(box.address, request_id, [verdict(0)])
+
+        assert one.take(PATIENCE) == other.take(PATIENCE) == [verdict(0)]
+
+
+def test_requests_hear_their_own_replies_only(request_id: int) -> None:
+    box = reply_box()
+    with box.waiting_for(request_id) as mine, box.waiting_for(request_id + 1) as theirs:
+        send_reply(box.address, request_id + 1, [verdict(1)])
+        send_reply(box.address, request_id, [verdict(0)])
+
+        assert mine.take(PATIENCE) == [verdict(0)]
+        assert theirs.take(PATIENCE) == [verdict(1)]
+
+
+def test_a_reply_that_nobody_waits_for_harms_nobody(request_id: int) -> None:
+    box = reply_box()
+    send_reply(box.address, request_id + 1, [verdict(1)])
+    with box.waiting_for(request_id) as waiter:
+        send_reply(box.address, request_id, [verdict(0)])
+
+        assert waiter.take(PATIENCE) == [verdict(0)]
+
+
+def test_replies_of_several_lanes_arrive_in_order(request_id: int) -> None:
+    box, heard = reply_box(), []
+    with box.waiting_for(request_id) as waiter:
+        for i in range(5):
+            send_reply(box.address, request_id, [verdict(i)])
+        while len(heard) < 5:
+            some = waiter.take(PATIENCE)
+            assert some
+            heard += some
+
+    assert heard == [verdict(i) for i in range(5)]
+
+
+def test_who_stops_waiting_is_forgotten_even_after_an_error(request_id: int) -> None:
+    box = reply_box()
+    with box.waiting_for(request_id) as first:
+        with pytest.raises(ValueError, match="broke"), box.waiting_for(request_id) as second:
+            raise ValueError("broke")
+        assert box._waiters[request_id] == [first]
+        box._hand_out(b'{"request_id": %d, "verdicts": [{"position": 0}]}' % request_id)
+        assert second.take(0) == []
+        assert first.take(0) == [{"position": 0}]
+
+    assert request_id not in box._waiters
+
+
+def test_nothing_is_taken_twice() -> None:
+    waiter = Waiter()
+    waiter.put([verdict(0)])
+    waiter.put([verdict(1)])
+
+    assert waiter.take(PATIENCE) == [verdict(0), verdict(1)]
+    assert waiter.take(0) == []
+    assert waiter.take(-5) == []
+    waiter.put([verdict(2)])
+    assert waiter.take(-5) == [verdict(2)]
+
+
+def test_replies_that_nobody_reads_vanish(address: str) -> None:
+    send_reply(address, 1, [verdict(0)])
+
+    assert 0 < make_client(timeout=5).ttl(address) <= LIST_TTL_SECONDS
+
+
+def test_an_unreachable_redis_costs_the_reply_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable:
+        def pipeline(self, **_: Any) -> Any:
+            raise RedisConnectionError
+
+    monkeypatch.setattr(replies, "_sender", Unreachable)
+
+    send_reply("nowhere", 1, [verdict(0)])
+
+
+def test_a_process_has_one_box_whoever_asks() -> None:
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(reply_box())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+
+    assert len(found) == 8
+    assert set(map(id, found)) == {id(reply_box())}
+
+
+def test_a_forked_child_has_an_address_of_its_own(request_id: int) -> None:
+    box = reply_box()
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, reply_box().address.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    ready, _, _ = select.select([reader], [], [], PATIENCE)
+    address = os.read(reader, 1000).decode() if ready else ""
+    os.close(reader)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+    assert address.startswith(f"evalsvc:replies:{child}:")
+    assert address != box.address
+    assert reply_box() is box
+    with box.waiting_for(request_id) as waiter:
+        send_reply(box.address, request_id, [verdict(0)])
+        assert waiter.take(PATIENCE) == [verdict(0)]
