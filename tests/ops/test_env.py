@@ -1,0 +1,121 @@
+"""Settings from the environment, and what the operator reads when one is missing or wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from evalsvc.env import env_bool, env_int, env_list, env_str, postgres_settings
+
+NAME = "EVALSVC_TEST_VALUE"
+
+
+@pytest.fixture(autouse=True)
+def unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(NAME, raising=False)
+    monkeypatch.delenv(f"{NAME}_FILE", raising=False)
+
+
+def test_a_missing_value_is_named_with_its_remedy() -> None:
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        env_str(NAME)
+    assert f"{NAME} is not set" in str(stopped.value)
+    assert f"{NAME}_FILE" in str(stopped.value)
+
+
+def test_the_variable_beats_the_file_and_the_file_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert env_str(NAME, "default") == "default"
+    secret = tmp_path / "secret"
+    secret.write_text("  from the file\u00e9\n", encoding="utf-8")
+    monkeypatch.setenv(f"{NAME}_FILE", str(secret))
+    assert env_str(NAME, "default") == env_str(NAME) == "from the file\u00e9"
+    monkeypatch.setenv(NAME, "from the variable")
+    assert env_str(NAME, "default") == "from the variable"
+
+
+def test_an_empty_variable_is_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, "")
+    assert env_str(NAME, "default") == ""
+    assert env_bool(NAME, True) is False
+    assert env_list(NAME, "a,b") == []
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("-3", -3), ("120", 120), (" 7 ", 7)])
+def test_a_whole_number_is_read(monkeypatch: pytest.MonkeyPatch, text: str, number: int) -> None:
+    monkeypatch.setenv(NAME, text)
+    assert env_int(NAME, 5) == number
+
+
+def test_a_number_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("42\n")
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "n"))
+    assert env_int(NAME, 5) == 42
+
+
+@pytest.mark.parametrize("text", ["", "1.5", "ten", "1e3", "0x10", "1 000"])
+def test_a_wrong_number_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        env_int(NAME, 5)
+    assert str(stopped.value) == f"{NAME} must be a whole number, not {text!r}."
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_defaults_are_used(default: bool) -> None:
+    assert env_bool(NAME, default) is default
+    assert env_int(NAME, 5) == 5
+    assert env_list(NAME) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", True), ("TRUE", True), (" yes ", True), ("On", True), ("0", False), ("False", False), ("no", False), ("OFF", False)],
+)  # fmt: skip
+def test_a_switch_is_read(monkeypatch: pytest.MonkeyPatch, text: str, value: bool) -> None:
+    monkeypatch.setenv(NAME, text)
+    assert env_bool(NAME, not value) is value
+
+
+@pytest.mark.parametrize("text", ["2", "-1", "ja", "enabled", "truth", "1,0"])
+def test_a_wrong_switch_is_named_and_never_guessed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        env_bool(NAME, True)
+    assert str(stopped.value) == f"{NAME} must be 1 or 0, not {text!r}."
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"), [("a", ["a"]), (" a , b,", ["a", "b"]), (",,", []), ("a b,c", ["a b", "c"])]
+)
+def test_a_list_has_no_blanks(monkeypatch: pytest.MonkeyPatch, text: str, parts: list[str]) -> None:
+    monkeypatch.setenv(NAME, text)
+    assert env_list(NAME) == parts
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgresql://u:p@h:5433/d", ("d", "u", "p", "h", "5433", {})),
+        ("postgres://u@h/d", ("d", "u", "", "h", "", {})),
+        ("postgresql://", ("evalsvc", "", "", "", "", {})),
+        ("postgresql://u:p%40%2F%3A@h/d%20e", ("d e", "u", "p@/:", "h", "", {})),
+        ("postgresql://u%40x:p@h/d", ("d", "u@x", "p", "h", "", {})),
+        ("postgresql://u@/d?host=/run/pg&port=5444", ("d", "u", "", "/run/pg", "5444", {})),
+        ("postgresql://u@[::1]:5432/d", ("d", "u", "", "::1", "5432", {})),
+        ("postgresql://u@h/d?sslmode=verify-full&sslrootcert=/a%20b", ("d", "u", "", "h", "", {"sslmode": "verify-full", "sslrootcert": "/a b"})),
+    ],
+)  # fmt: skip
+def test_a_database_url_is_taken_apart(url: str, expected: tuple[object, ...]) -> None:
+    found = postgres_settings(url)
+    assert tuple(found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")) == expected
+    assert found["ENGINE"] == "evalsvc.tenancy.postgresql"
+
+
+@pytest.mark.parametrize("url", ["mysql://u:hidden@h/d", "sqlite:///x", "", "h/d", "http://h"])
+def test_another_database_is_refused_by_name_and_without_its_password(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        postgres_settings(url, name="DATABASE_SYSTEM_URL")
+    assert str(stopped.value).startswith("DATABASE_SYSTEM_URL must start with postgresql://")
+    assert "hidden" not in str(stopped.value)
