@@ -1,0 +1,366 @@
+"""Which processes one start makes, what each is told, and what none of them gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from evalsvc.celery import app
+from evalsvc.ops.supervisor import roster
+from evalsvc.ops.supervisor.backends import (
+    NOT_FOR_CHILDREN,
+    Backends,
+    application_secrets,
+    broker_url,
+    child_environment,
+    outside_database,
+    remove_old_sockets,
+)
+from evalsvc.ops.supervisor.lock import AlreadyRunning, hold_home
+from evalsvc.ops.supervisor.process import Command, kill_tree, start, stop_tree, tail
+from evaluators.base import Lane
+from evaluators.registry import families
+
+CHECKOUT = Path(roster.__file__).resolve().parents[3]
+OUTSIDE = {"DATABASE_URL": "postgresql://app@db/x", "REDIS_URL": "redis://cache/1"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "run").mkdir()
+    return tmp_path
+
+
+def option(command: Command, name: str) -> str:
+    return command.argv[command.argv.index(name) + 1]
+
+
+def test_every_queue_that_work_is_routed_to_has_a_worker() -> None:
+    queues = {option(spec.command(), "-Q") for spec in roster.workers(CHECKOUT, {})}
+    routed = {family.lane.value for family in families()} - {Lane.INLINE.value} | {app.conf.task_default_queue}
+
+    assert queues == {"cpu", "judge", "experiments", "system"}
+    assert routed <= queues
+
+
+def test_each_worker_runs_one_queue_under_a_name_of_its_own() -> None:
+    specs = roster.workers(CHECKOUT, {})
+
+    assert [spec.name for spec in specs] == ["worker-cpu", "worker-judge", "worker-experiments", "worker-system"]
+    for spec in specs:
+        queue = spec.name.removeprefix("worker-")
+        command = spec.command()
+        assert option(command, "-Q") == queue
+        assert option(command, "-n") == f"{queue}@%h"
+        assert (option(command, "-P"), int(option(command, "-c"))) == roster.WORKERS[queue]
+
+
+def test_judges_wait_in_threads_and_computation_has_processes() -> None:
+    pools = {spec.name: option(spec.command(), "-P") for spec in roster.workers(CHECKOUT, {})}
+
+    assert pools["worker-judge"] == "threads"
+    assert {pools[f"worker-{queue}"] for queue in ("cpu", "experiments", "system")} == {"prefork"}
+
+
+def test_every_child_runs_this_python_in_the_checkout_with_the_environment_it_was_given(home: Path) -> None:
+    env = {"A": "1"}
+    specs = [roster.web(CHECKOUT, env, "127.0.0.1", 8123), *roster.workers(CHECKOUT, env)]
+    specs.append(roster.beat(CHECKOUT, env, home))
+
+    assert len({spec.name for spec in specs}) == len(specs) == 6
+    for spec in specs:
+        command = spec.command()
+        assert command.argv[:2] == [sys.executable, "-m"]
+        assert command.cwd == CHECKOUT
+        own = {"EVALSVC_HOST", "EVALSVC_PORT"} if spec.name == "web" else set()
+        assert set(command.env) == {"A"} | own
+    assert env == {"A": "1"}
+
+
+def test_the_web_is_told_where_to_listen_whatever_it_inherits() -> None:
+    command = roster.web(CHECKOUT, {"EVALSVC_HOST": "10.0.0.1", "EVALSVC_PORT": "1"}, "::1", 8123).command()
+
+    assert (command.env["EVALSVC_HOST"], command.env["EVALSVC_PORT"]) == ("::1", "8123")
+    assert (CHECKOUT / option(command, "--config")).is_file()
+    assert command.argv[-1] == "evalsvc.wsgi:application"
+
+
+def test_the_clock_keeps_its_schedule_in_the_home(home: Path) -> None:
+    assert Path(option(roster.beat(CHECKOUT, {}, home).command(), "-s")).parent == home
+
+
+def test_servers_stop_after_everything_that_uses_them(home: Path) -> None:
+    backends = Backends(home, {"POSTGRES_PASSWORD": "x"}, {})
+    try:
+        servers = backends.specs()
+        users = [
+            roster.web(CHECKOUT, {}, "127.0.0.1", 1),
+            *roster.workers(CHECKOUT, {}),
+            roster.beat(CHECKOUT, {}, home),
+        ]
+        assert [spec.name for spec in servers] == ["postgres", "valkey"]
+        assert max(spec.stage for spec in servers) < min(spec.stage for spec in users)
+    finally:
+        backends.remove_sockets()
+
+
+def test_the_operators_own_servers_are_used_and_none_is_started(home: Path) -> None:
+    backends = Backends(home, {}, OUTSIDE)
+
+    assert backends.specs() == []
+    assert backends.broker_environment() == {"REDIS_URL": "redis://cache/1", "CELERY_BROKER_URL": "redis://cache/1"}
+
+
+@pytest.mark.parametrize(
+    ("outside", "servers"),
+    [
+        ({}, ["postgres", "valkey"]),
+        ({"REDIS_URL": "redis://c/0"}, ["postgres"]),
+        ({"DATABASE_URL": "postgresql:///x"}, ["valkey"]),
+        ({"DATABASE_URL": "", "REDIS_URL": ""}, ["postgres", "valkey"]),
+    ],
+)
+def test_what_the_operator_does_not_name_is_embedded(home: Path, outside: dict[str, str], servers: list[str]) -> None:
+    backends = Backends(home, {"POSTGRES_PASSWORD": "x"}, outside)
+    try:
+        assert [spec.name for spec in backends.specs()] == servers
+    finally:
+        backends.remove_sockets()
+
+
+def test_the_sockets_of_a_killed_run_are_removed_at_the_next_start(home: Path) -> None:
+    first = Backends(home, {"POSTGRES_PASSWORD": "x"}, {})
+    folders = [server.socket_dir for server in first.servers]
+    for folder in folders:
+        (folder / "left").touch()
+
+    Backends(home, {}, OUTSIDE)
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_a_folder_that_is_not_ours_is_never_emptied(home: Path) -> None:
+    precious = home / "precious"
+    precious.mkdir()
+    (precious / "data").touch()
+    (home / "run" / "sockets").write_text(f"{precious}\n{home / 'evalsvc-gone'}\n")
+
+    remove_old_sockets(home)
+    assert (precious / "data").exists()
+    assert not (home / "run" / "sockets").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("redis://:p%40@cache:6380/2", "redis://:p%40@cache:6380/2"),
+        ("rediss://cache/0?ssl_cert_reqs=required", "rediss://cache/0?ssl_cert_reqs=required"),
+        ("unix:///run/valkey.sock?db=3", "redis+socket:///run/valkey.sock?virtual_host=3"),
+        ("unix:///run/valkey.sock", "redis+socket:///run/valkey.sock"),
+    ],
+)
+def test_the_broker_is_spelled_as_kombu_reads_it(given: str, wanted: str) -> None:
+    assert broker_url(given) == wanted
+
+
+def test_a_broker_of_its_own_is_kept(home: Path) -> None:
+    backends = Backends(home, {}, OUTSIDE | {"CELERY_BROKER_URL": "redis://broker/0"})
+
+    assert backends.broker_environment()["CELERY_BROKER_URL"] == "redis://broker/0"
+
+
+def test_given_urls_are_taken_as_they_are() -> None:
+    given = {"DATABASE_URL": "postgresql://a/x", "DATABASE_MIGRATION_URL": "postgresql://o/x"}
+
+    urls = outside_database(given, {})
+    assert (urls.app, urls.owner, urls.system) == ("postgresql://a/x", "postgresql://o/x", "postgresql://a/x")
+    urls = outside_database(given | {"DATABASE_SYSTEM_URL": "postgresql://s/x"}, {})
+    assert urls.system == "postgresql://s/x"
+
+
+@pytest.mark.parametrize("name", [*NOT_FOR_CHILDREN, "PGHOST", "PGPASSWORD", "PGSERVICE"])
+def test_no_child_inherits(monkeypatch: pytest.MonkeyPatch, home: Path, name: str) -> None:
+    monkeypatch.setenv(name, "secret-of-the-owner")
+
+    assert "secret-of-the-owner" not in child_environment(home, {}).values()
+
+
+def test_web_and_workers_never_see_the_url_of_the_owner(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """The environment of a real process, not the one we meant to give it."""
+    monkeypatch.setenv("DATABASE_MIGRATION_URL", "postgresql://owner:secret@db/x")
+    monkeypatch.setenv("DATABASE_OWNER_PASSWORD", "secret")
+    env = child_environment(home, {"DATABASE_URL": "postgresql://app@db/x"})
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+
+    process = start(roster.python("-c", code, checkout=home, env=env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    seen = json.loads(process.communicate(timeout=30)[0])
+    assert "secret" not in "".join(seen.values())
+    assert (seen["DATABASE_URL"], seen["EVALSVC_HOME"]) == ("postgresql://app@db/x", str(home))
+
+
+def test_the_start_decides_over_the_shell_and_the_shell_over_the_defaults(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setenv("EVALSVC_HOME", "/elsewhere")
+    monkeypatch.setenv("REDIS_URL", "redis://shell/0")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+
+    env = child_environment(home, {"REDIS_URL": "redis://start/0"})
+    assert (env["OMP_NUM_THREADS"], env["OPENBLAS_NUM_THREADS"]) == ("4", "1")
+    assert (env["EVALSVC_HOME"], env["REDIS_URL"]) == (str(home), "redis://start/0")
+
+
+def test_a_secret_in_the_environment_outranks_the_one_of_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"SECRET_KEY": "a", "KEY_PEPPER": "b", "ENCRYPTION_KEYS": "c", "POSTGRES_PASSWORD": "d"}
+    monkeypatch.setenv("SECRET_KEY", "mine")
+    monkeypatch.setenv("KEY_PEPPER", "")
+    monkeypatch.delenv("ENCRYPTION_KEYS")
+
+    assert application_secrets(made) == {"SECRET_KEY": "mine", "KEY_PEPPER": "b", "ENCRYPTION_KEYS": "c"}
+
+
+def test_one_start_per_home_and_the_next_after_it_ends(home: Path) -> None:
+    with hold_home(home) as lock:
+        with pytest.raises(AlreadyRunning) as early, hold_home(home):
+            pass
+        assert (early.value.pid, early.value.url) == (os.getpid(), "")
+        lock.announce("http://127.0.0.1:" + "8" * 200)
+        lock.announce("http://127.0.0.1:8000")
+        with pytest.raises(AlreadyRunning, match=r"already runs at http://127.0.0.1:8000 ") as late, hold_home(home):
+            pass
+        assert late.value.url == "http://127.0.0.1:8000"
+    with hold_home(home):
+        assert json.loads((home / "run" / "lock").read_text())["url"] == ""
+
+
+def test_a_lock_file_that_says_nonsense_still_locks(home: Path) -> None:
+    with hold_home(home):
+        (home / "run" / "lock").write_text("{")
+        with pytest.raises(AlreadyRunning, match=r"already runs \(process unknown\)"), hold_home(home):
+            pass
+
+
+def test_homes_do_not_lock_each_other_and_a_failed_start_frees_its_own(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "run").mkdir(parents=True)
+    with pytest.raises(ZeroDivisionError), hold_home(home), hold_home(other):
+        raise ZeroDivisionError
+    with hold_home(home), hold_home(other):
+        pass
+
+
+def test_a_taken_port_is_passed_over() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"No free port from {port} on at 127.0.0.1. Choose another with --port."):
+            roster.free_port("127.0.0.1", port, tries=1)
+        found = roster.free_port("127.0.0.1", port)
+    assert port < found < port + 100
+
+
+def test_a_free_port_is_the_one_that_was_asked_for() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert roster.free_port("127.0.0.1", port) == port
+
+
+def test_no_port_lies_beyond_the_last() -> None:
+    with pytest.raises(OSError, match="No free port"):
+        roster.free_port("127.0.0.1", 65_536)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("", "127.0.0.1"), ("10.1.2.3", "10.1.2.3"), ("localhost", "localhost")],
+)
+def test_a_server_for_everyone_is_reached_at_this_machine(host: str, address: str) -> None:
+    assert roster.reachable(host) == address
+
+
+@pytest.fixture
+def site() -> Iterator[Any]:
+    class Handler(BaseHTTPRequestHandler):
+        status = 200
+
+        def do_GET(self) -> None:
+            self.send_response(type(self).status if self.path == "/readyz" else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield Handler, server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("status", "ready"), [(200, True), (503, False), (301, False), (400, False)])
+def test_the_web_is_ready_when_it_says_so(site: Any, status: int, ready: bool) -> None:
+    handler, port = site
+    handler.status = status
+
+    assert roster.answers("0.0.0.0", port) is ready
+    assert roster.web(CHECKOUT, {}, "127.0.0.1", port).is_ready() is ready
+
+
+def test_a_port_without_a_server_is_not_ready() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert roster.answers("127.0.0.1", bound.getsockname()[1]) is False
+
+
+def test_a_program_keeps_its_arguments_whatever_they_hold(tmp_path: Path) -> None:
+    arguments = ["", "a b", "-", "--", "$HOME", "'", "ü"]
+    command = Command(
+        [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))", *arguments], {}, cwd=tmp_path
+    )
+
+    process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert json.loads(process.communicate(timeout=30)[0]) == arguments
+
+
+def test_a_child_leads_a_session_of_its_own_and_takes_its_children_along() -> None:
+    code = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
+    process = start(
+        Command([sys.executable, "-c", code], dict(os.environ)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout is not None
+        below = psutil.Process(int(process.stdout.readline()))
+        assert os.getsid(process.pid) == os.getsid(below.pid) == process.pid != os.getsid(0)
+        kill_tree(process)
+    assert not below.is_running() or below.status() == psutil.STATUS_ZOMBIE
+
+
+def test_stopping_what_has_ended_is_no_error() -> None:
+    process = start(Command([sys.executable, "-c", ""], {}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process.wait(30)
+
+    assert stop_tree(process, signal.SIGTERM, 1) is True
+
+
+def test_a_tail_is_short_and_a_missing_log_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    assert tail(log) == "(no log)"
+    log.write_bytes(b"".join(b"line %d \xff\n" % number for number in range(100_000)))
+    lines = tail(log, 3).splitlines()
+    assert [line.split()[1] for line in lines] == ["99997", "99998", "99999"]
