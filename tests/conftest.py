@@ -107,6 +107,13 @@ def scores_of(caller: Caller, evaluator: str) -> list[tuple[str, float, int]]:
     return list(rows.order_by("id").values_list("profile_name", "score", "source_id"))
 
 
+def findings() -> dict[str, int]:
+    """What `verify` finds wrong, by check: tests that write rows by hand leave some, so compare before and after."""
+    from evalsvc.evaluations.upkeep import verify
+
+    return {what: finding.n for what, finding in verify() if finding}
+
+
 def wait_until(question: Callable[[], Any], *, seconds: float = 60, pause: float = 0.05) -> Any:
     """Ask until the answer is true; fail when it never is."""
     deadline = time.monotonic() + seconds
