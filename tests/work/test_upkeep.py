@@ -253,7 +253,7 @@ def test_concurrent_retries_are_one_evaluation(alice: Caller) -> None:
     assert len(scores_of(alice, "exact-match")) == 1
 
 
-@pytest.mark.parametrize("count", ["0", "", "-1", "abc", "²"])
+@pytest.mark.parametrize("count", ["0", "000", "", "-1", "abc", "²"])
 def test_only_a_count_above_zero_is_a_retry(alice: Caller, count: str) -> None:
     answers = [
         alice.evaluate(
@@ -275,3 +275,22 @@ def test_a_repeated_key_sees_how_far_the_work_has_come(alice: Caller) -> None:
     assert second.headers["Idempotency-Replayed"] == "true"
     assert (second.json()["id"], second.json()["results"][0]["status"]) == (first.json()["id"], "success")
     assert len(scores_of(alice, "toxicity")) == 1
+
+
+@pytest.mark.parametrize("count", ["1", "01", "9" * 6000])
+def test_any_count_above_zero_is_a_retry(alice: Caller, count: str) -> None:
+    asked = {"output": "a", "label": "a", "app": "xx", "headers": {"x_stainless_retry_count": count}}
+    first, second = (alice.evaluate("exact-match", **asked) for _ in range(2))
+
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.json()["id"] == second.json()["id"]
+    assert len(scores_of(alice, "exact-match")) == 1
+
+
+def test_two_idempotency_keys_are_two_evaluations(alice: Caller) -> None:
+    asked = {"output": KIND, "app": "work"}
+    answers = [
+        alice.evaluate("toxicity", **asked, headers={"prefer": "wait=0", "idempotency_key": key}).json() for key in "ab"
+    ]
+
+    assert answers[0]["id"] != answers[1]["id"]

@@ -69,17 +69,20 @@ class EvaluateView(AccountView):
         call = read_call(body)
         digest = fingerprint(self.account.pk, body)
         entries = services.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
-        is_retry = says_it_retries(request)
+        # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
+        is_retry = self.claim is None and says_it_retries(request)
         with one_at_a_time(self.account.pk, digest) if is_retry else nullcontext():
             earlier = self._earlier(is_retry, digest, entries)
             if earlier is None:
                 response, accepted = self._accept(call, entries, digest, prefer)
         if earlier is not None:
-            return self._finish_claim(self._stored_answer(earlier, prefer))
+            return self._stored_answer(earlier, prefer)
         return response or self._work(accepted, prefer)
 
     def _earlier(self, is_retry: bool, digest: int, entries: list[Entry]) -> int | None:
         """Find the request that this one repeats; inline calls are looked up only when the client says it retries."""
+        if self.claim is not None:
+            return None
         if not is_retry and all(entry.verdict.status != "pending" or entry.lane == Lane.INLINE for entry in entries):
             return None
         return find_retried(account_id=self.account.pk, fingerprint=digest, is_retry=is_retry, now=timezone.now())
@@ -158,7 +161,8 @@ class EvaluateView(AccountView):
 def says_it_retries(request: Request) -> bool:
     """Say whether the client counts this call as a retry of its own."""
     count = request.META.get("HTTP_X_STAINLESS_RETRY_COUNT", "")
-    return count.isascii() and count.isdigit() and int(count) > 0
+    # Never as a number: a caller may send thousands of digits.
+    return count.isascii() and count.isdigit() and count.strip("0") != ""
 
 
 @contextmanager
