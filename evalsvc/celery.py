@@ -24,7 +24,15 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     # Evaluations are re-enqueued by the sweep within seconds; the broker's own redelivery is the last resort, and a
     # short timeout would start a healthy slow task a second time.
-    broker_transport_options={"visibility_timeout": 600, "socket_keepalive": True, "socket_connect_timeout": 3},
+    broker_transport_options={
+        "visibility_timeout": 600,
+        "socket_keepalive": True,
+        "socket_connect_timeout": 3,
+        # A request that enqueues must not wait for a broker that is down: the sweep enqueues it later.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
+    },
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     worker_cancel_long_running_tasks_on_connection_loss=False,
