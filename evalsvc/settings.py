@@ -106,9 +106,12 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "evalsvc.rest",
     "evalsvc.accounts",
+    "evalsvc.judges",
     "evalsvc.catalog",
+    "evalsvc.datasets",
     "evalsvc.projects",
     "evalsvc.evaluations",
+    "evalsvc.experiments",
     "evalsvc.ops",
 ]
 AUTH_USER_MODEL = "accounts.User"

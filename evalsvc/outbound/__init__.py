@@ -1,0 +1,1 @@
+"""The only code that calls other people's servers."""
