@@ -15,6 +15,7 @@ from django.db import Error, IntegrityError, ProgrammingError, connection, conne
 
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller, new_caller
+from tests.datasets.shapes import new_version
 from tests.projects.test_place import new_experiment
 
 TABLES = """
@@ -24,6 +25,9 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
   AND (a.attname = 'account_id' OR (c.relname = 'accounts_account' AND a.attname = 'id'))
 ORDER BY 1
 """
+
+# The application's role has no UPDATE on these at all.
+FROZEN = {"datasets_datasetversion", "datasets_example"}
 
 
 def query(sql: str, values: Any = None, *, alias: str = "default") -> list[tuple[Any, ...]]:
@@ -56,6 +60,7 @@ def filled() -> Caller:
     profile = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
     assert alice.post("/v1/evaluator-criteria", profile).status_code == 200
     new_experiment(alice)
+    new_version(alice)
     with account_scope(alice.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=alice.account, evaluator_id="own-pii", **own)
@@ -110,7 +115,8 @@ def test_a_stranger_sees_changes_and_deletes_nothing(filled: Caller, charlie: Ca
         with account_scope(charlie.account.pk):
             assert n_rows(table, where) == 0, table
             if table != "accounts_auditentry":
-                assert changed(f"UPDATE {table} SET {column} = {column} WHERE {where}") == 0, table
+                if table not in FROZEN:
+                    assert changed(f"UPDATE {table} SET {column} = {column} WHERE {where}") == 0, table
                 assert changed(f"DELETE FROM {table} WHERE {where}") == 0, table
         assert n_rows(table, where, alias="system") > 0, table
 
@@ -148,6 +154,12 @@ def test_managed_rows_are_the_owners(charlie: Caller, table: str) -> None:
     row = query(f"SELECT to_jsonb(t)::text FROM {table} t WHERE account_id IS NULL LIMIT 1")[0][0]
     with refused_by_policy(), account_scope(charlie.account.pk):
         changed(f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s::jsonb)", [row])
+
+
+@pytest.mark.parametrize("table", sorted(FROZEN))
+def test_frozen_rows_cannot_be_changed(filled: Caller, table: str) -> None:
+    with pytest.raises(ProgrammingError, match="permission denied"), account_scope(filled.account.pk):
+        changed(f"UPDATE {table} SET account_id = account_id")
 
 
 @pytest.mark.parametrize("sql", ["UPDATE accounts_auditentry SET actor = 'x'", "DELETE FROM accounts_auditentry"])

@@ -1,0 +1,25 @@
+"""JSON of any shape, kept as it was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.db import models
+from psycopg.types.json import Json
+
+
+class JSONTextField(models.JSONField):
+    """A `json` column: unlike `jsonb` it keeps the order of keys, and 1e22 stays a float. None is SQL's NULL."""
+
+    def db_type(self, connection: Any) -> str:
+        """Return the column's type."""
+        return "json"
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        """Hand psycopg a document."""
+        return None if value is None else Json(value, dumps=orjson.dumps)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        """Return the document; psycopg has decoded it."""
+        return value
