@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -45,6 +46,14 @@ def env_bool(name: str, default: bool) -> bool:
 def env_list(name: str, default: str = "") -> list[str]:
     """Return a comma-separated variable as a list without blanks."""
     return [part.strip() for part in env_str(name, default).split(",") if part.strip()]
+
+
+def env_networks(name: str, default: str = "") -> list[IPv4Network | IPv6Network]:
+    """Return a comma-separated variable as networks in CIDR notation; a bare address is a network of one."""
+    try:
+        return [ip_network(part) for part in env_list(name, default)]
+    except ValueError as exc:
+        raise ImproperlyConfigured(f"{name} must be networks like 10.1.0.0/16, with commas between: {exc}.") from None
 
 
 def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evalsvc.env import env_bool, env_int, env_list, env_str, postgres_settings
+from evalsvc.env import env_bool, env_int, env_list, env_networks, env_str, postgres_settings
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -40,6 +40,11 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = env_list("EVALSVC_CSRF_TRUSTED_ORIGINS")
 # W008: see SECURE_SSL_REDIRECT. W003: the CSRF middleware is there, as a subclass.
 SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W003"]
+
+# --- Whom may it call? -----------------------------------------------------------------------------------------------
+# Private, loopback and other special networks are refused unless they are named here.
+OUTBOUND_ALLOW = env_networks("EVALSVC_OUTBOUND_ALLOW", "")
+OUTBOUND_PLAIN_HTTP = env_bool("EVALSVC_OUTBOUND_PLAIN_HTTP", False)  # http:// outside of the networks above
 
 # --- How is work done? -----------------------------------------------------------------------------------------------
 INLINE_LANE = env_str("EVALSVC_INLINE_LANE", "inline")  # "worker" sends inline families through Celery too
@@ -210,6 +215,7 @@ LOGGING = {
     "loggers": {
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "ERROR"},
-        "httpx": {"level": "WARNING"},
+        # These write headers and bodies of calls at lower levels.
+        **{name: {"level": "WARNING"} for name in ("httpx", "httpx2", "httpcore", "httpcore2", "openai")},
     },
 }

@@ -35,6 +35,7 @@ def start() -> None:
             "DJANGO_SETTINGS_MODULE": "evalsvc.settings",
             "EVALSVC_HOME": home,
             "EVALSVC_REQUIRE_HTTPS": "0",
+            "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8,::1/128",
             "EVALSVC_METRICS_KEY": "metrics-key-of-the-tests",
             "EVALSVC_ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
             "EVALSVC_LEASE_SECONDS": "3",

@@ -124,6 +124,8 @@ def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     }
     defaults = {
         "EVALSVC_REQUIRE_HTTPS": "0",
+        # An LLM server of this machine may be called; whoever starts this is at home on it.
+        "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8,::1/128",
         # One thread per process: many processes share few cores, and numpy would start a thread for each.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

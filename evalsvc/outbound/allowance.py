@@ -1,0 +1,55 @@
+"""How long a call may take, and how much of an answer it may read, counted over the whole call.
+
+Timeouts of HTTP clients start anew with every byte, so a server that trickles holds a worker for ever. Here each read
+and each write gets what is left of one budget.
+"""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from typing import Self
+
+from evalsvc.outbound.failures import OutboundFailed
+
+_current: ContextVar[Allowance | None] = ContextVar("outbound_allowance", default=None)
+
+
+class Allowance:
+    """Seconds and bytes of one call; a context manager, and within it the rule for everything the thread sends."""
+
+    __slots__ = ("_deadline", "_left", "_outer")
+
+    def __init__(self, *, seconds: float, max_bytes: int) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._left = max_bytes
+        self._outer: Allowance | None = None
+
+    def __enter__(self) -> Self:
+        self._outer = _current.get()
+        _current.set(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _current.set(self._outer)
+
+    def seconds(self) -> float:
+        """Return the seconds that are left; raises OutboundFailed `timeout` when there are none."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
+        return left
+
+    def count(self, n_bytes: int) -> None:
+        """Take bytes of an answer; raises OutboundFailed `too_large` when it has more than it may have."""
+        self._left -= n_bytes
+        if self._left < 0:
+            raise OutboundFailed(OutboundFailed.TOO_LARGE, "The answer is larger than this service reads.")
+
+
+def current() -> Allowance:
+    """Return the allowance of the call that this thread is in."""
+    allowance = _current.get()
+    if allowance is None:
+        raise RuntimeError("an outgoing call outside of an Allowance")
+    return allowance

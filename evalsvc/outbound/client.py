@@ -1,0 +1,56 @@
+"""Our own calls to other people's servers: JSON out, bytes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpcore2
+import orjson
+
+from evalsvc.outbound.allowance import Allowance
+from evalsvc.outbound.guard import check_headers, check_url
+from evalsvc.outbound.transport import transport
+
+MAX_BYTES = 4 * 1024 * 1024
+USER_AGENT = "evalsvc"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered, whatever its status; a redirect is an answer like any other. Names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def post_json(
+    url: str,
+    body: Any,
+    *,
+    headers: Mapping[str, str] | None = None,
+    timeout_seconds: float,
+    max_bytes: int = MAX_BYTES,
+) -> Answer:
+    """Send JSON and return the answer; `timeout_seconds` is for the whole call, the look-up of the name included.
+
+    `body` is anything that orjson writes, or bytes that are JSON already. Raises OutboundFailed.
+    """
+    parts = check_url(url)
+    check_headers(headers or {})
+    content = body if isinstance(body, bytes) else orjson.dumps(body)
+    base = {
+        "host": parts.netloc,
+        "user-agent": USER_AGENT,
+        "accept": "application/json",
+        "content-type": "application/json",
+    }
+    wanted = base | {name.lower(): value for name, value in (headers or {}).items()}
+    wanted["content-length"] = str(len(content))
+    raw = [(name.encode(), value.encode()) for name, value in wanted.items()]
+    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+        status, found, read = transport().send("POST", httpcore2.URL(url), headers=raw, content=content)
+    answered = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in found}
+    return Answer(status, answered, read)

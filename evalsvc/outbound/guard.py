@@ -1,0 +1,185 @@
+"""Which addresses, URLs and headers an outgoing call may have.
+
+A name is looked up once and the connection goes to an address of that answer which has passed the check. So a name that
+answers differently the next time, or a spelling of an address that only the resolver understands, gains nothing.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from queue import Empty, SimpleQueue
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+
+from evalsvc.outbound.failures import OutboundFailed
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+# Written out: what the standard library calls global differs between Python versions. After the IANA registries of
+# special-purpose addresses (RFC 6890), and two addresses of cloud metadata services that look public.
+REFUSED = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8",  # this host
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, metadata
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments, metadata
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+        "168.63.129.16/32",  # metadata
+        "::/96",  # unspecified, loopback, IPv4-compatible
+        "64:ff9b::/96",  # NAT64: leads to any IPv4 address
+        "64:ff9b:1::/48",  # NAT64 of the local network
+        "100::/64",  # discard
+        "2001::/23",  # protocol assignments, Teredo, ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: leads to any IPv4 address
+        "3fff::/20",  # documentation
+        "5f00::/16",  # segment routing
+        "fc00::/7",  # unique local, metadata
+        "fe80::/10",  # link-local
+        "fec0::/10",  # site-local
+        "ff00::/8",  # multicast
+    )
+)
+IN_CLEAR = "Plain http is for networks that the operator allows; use https."
+# The first group frames the message, the second is for hops between us and the server.
+OWN_HEADERS = frozenset(
+    ("host", "content-length", "transfer-encoding", "accept-encoding", "expect")
+    + ("connection", "keep-alive", "upgrade", "te", "trailer", "proxy-connection", "proxy-authorization")
+)
+_token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
+
+
+def is_refused(address: Address, *, allow: Sequence[Network] = ()) -> bool:
+    """Say whether no call may go there. An IPv4 address in IPv6 clothes (::ffff:0:0/96) is judged as what it is."""
+    address = getattr(address, "ipv4_mapped", None) or address
+    return not _within(address, allow) and _within(address, REFUSED)
+
+
+def may_connect(address: Address, *, plain: bool) -> bool:
+    """Say whether a call may go there; unencrypted ones go to networks that the operator has named."""
+    allow = settings.OUTBOUND_ALLOW
+    if is_refused(address, allow=allow):
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return not plain or settings.OUTBOUND_PLAIN_HTTP or _within(address, allow)
+
+
+def _within(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def addresses_of(host: str, port: int, *, plain: bool, timeout: float) -> list[str]:
+    """Look a name up, once, and return the addresses that a connection may go to, in the resolver's order.
+
+    Raises OutboundFailed: `connection` when there is no such name, `refused_address` when none of them may be called,
+    `timeout` when the resolver has not answered after `timeout` seconds.
+    """
+    found = [ip_address(text.partition("%")[0]) for text in _look_up(host, port, timeout)]
+    good = [str(address) for address in found if may_connect(address, plain=plain)]
+    if good:
+        return good
+    raise _refusal(found, plain=plain)
+
+
+def _refusal(found: Sequence[Address], *, plain: bool) -> OutboundFailed:
+    # Neither the address nor its kind is told: the answer must not map the operator's network.
+    in_clear = plain and any(may_connect(address, plain=False) for address in found)
+    detail = IN_CLEAR if in_clear else "The host's address is not one that this service calls."
+    return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, detail)
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """Ask the resolver of this machine; one entry for each address."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _look_up(host: str, port: int, timeout: float) -> list[str]:
+    """Look a name up in a thread, as nothing else can leave the resolver when the time is over."""
+    answers: SimpleQueue[list[str] | BaseException] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(look_up(host, port))
+        except (OSError, UnicodeError) as exc:
+            answers.put(exc)
+
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        threading.Thread(target=ask, daemon=True, name="outbound-resolver").start()
+    try:
+        answer = answers.get(timeout=max(0.0, timeout))
+    except Empty:
+        raise OutboundFailed(OutboundFailed.TIMEOUT, "The resolver did not answer in time.") from None
+    if isinstance(answer, BaseException):
+        raise OutboundFailed(OutboundFailed.CONNECTION, "The host's name cannot be resolved.") from None
+    return answer
+
+
+def check_url(url: str) -> SplitResult:
+    """Take a URL apart that a call may go to, as far as that can be said without asking a resolver.
+
+    Raises OutboundFailed: `bad_url`, or `refused_address` for a literal address that may not be called.
+    """
+    if not 1 <= len(url) <= 2048 or not url.isascii() or not url.isprintable() or any(c in url for c in ' \\"<>^`{|}'):
+        raise _bad_url("Write a URL of at most 2048 printable ASCII characters, without spaces.")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise _bad_url("The host or the port cannot be read.") from None
+    if parts.scheme not in ("http", "https"):
+        raise _bad_url("The URL must begin with https:// (or http:// in a network that the operator allows).")
+    if not host or port == 0:
+        raise _bad_url("The URL needs a host, and a port between 1 and 65535 if it names one.")
+    if "@" in parts.netloc:
+        raise _bad_url("The URL must not hold a user name or a password; send secrets in headers.")
+    if parts.fragment or url.endswith("#"):
+        raise _bad_url("The URL must not have a fragment.")
+    _check_literal(host, plain=parts.scheme == "http")
+    return parts
+
+
+def _check_literal(host: str, *, plain: bool) -> None:
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return
+    if not may_connect(address, plain=plain):
+        raise _refusal([address], plain=plain)
+
+
+def _bad_url(detail: str) -> OutboundFailed:
+    return OutboundFailed(OutboundFailed.BAD_URL, detail)
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse headers that would change where the request goes or where it ends; raises OutboundFailed `bad_header`."""
+    for name, value in headers.items():
+        if not name or not set(name.lower()) <= _token:
+            raise OutboundFailed(OutboundFailed.BAD_HEADER, "A header's name has characters that names cannot have.")
+        if name.lower() in OWN_HEADERS:
+            raise OutboundFailed(OutboundFailed.BAD_HEADER, f"The header {name} is set by the service.")
+        if not value.isascii() or not value.replace("\t", " ").isprintable() or value != value.strip():
+            detail = f"The value of the header {name} must be printable ASCII on one line, without blanks around it."
+            raise OutboundFailed(OutboundFailed.BAD_HEADER, detail)

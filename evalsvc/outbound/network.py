@@ -1,0 +1,125 @@
+"""The sockets under every outgoing call: opened to checked addresses only, and never past the call's allowance."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+
+from evalsvc.outbound.allowance import current
+from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.outbound.guard import addresses_of
+
+
+class GuardedStream(httpcore2.NetworkStream):
+    """A socket whose reads and writes share what is left of the call's time and bytes."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Return what has arrived; empty at the end."""
+        allowance = current()
+        try:
+            self._sock.settimeout(allowance.seconds())
+            data = self._sock.recv(max_bytes)
+        except OSError as exc:
+            raise failure(exc) from None
+        allowance.count(len(data))
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send everything."""
+        allowance, rest = current(), memoryview(buffer)
+        try:
+            while rest:
+                self._sock.settimeout(allowance.seconds())
+                rest = rest[self._sock.send(rest) :]
+        except OSError as exc:
+            raise failure(exc) from None
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._sock.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        """Shake hands; the certificate is checked against the name, whatever address it led to."""
+        try:
+            self._sock.settimeout(current().seconds())
+            return GuardedStream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
+        except ssl.SSLCertVerificationError as exc:
+            self.close()
+            detail = f"The server's certificate is not accepted: {exc.verify_message}."
+            raise OutboundFailed(OutboundFailed.CONNECTION, detail) from None
+        except OSError as exc:
+            self.close()
+            raise failure(exc) from None
+
+    def get_extra_info(self, info: str) -> Any:
+        """Tell the connection pool whether an idle connection has been closed by the server."""
+        if info == "ssl_object":
+            return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
+        return self._is_readable() if info == "is_readable" else None
+
+    def _is_readable(self) -> bool:
+        if self._sock.fileno() < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return bool(poll.poll(0))
+
+
+class GuardedBackend(httpcore2.NetworkBackend):
+    """Opens connections for one scheme."""
+
+    def __init__(self, *, plain: bool) -> None:
+        self._plain = plain
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Look the name up, check, and connect to an address that passed: there is no second look-up."""
+        allowance = current()
+        addresses = addresses_of(host, port, plain=self._plain, timeout=allowance.seconds())
+        for address in addresses[:-1]:
+            try:
+                # Not all of the time for the first address: of two, one is often without a route.
+                return _connect(address, port, timeout=allowance.seconds() / 3)
+            except OSError:
+                continue
+        try:
+            return _connect(addresses[-1], port, timeout=allowance.seconds())
+        except OSError as exc:
+            raise failure(exc) from None
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
+    ) -> httpcore2.NetworkStream:
+        """Refuse."""
+        raise OutboundFailed(OutboundFailed.REFUSED_ADDRESS, "Sockets of this machine are not called.")
+
+
+def _connect(address: str, port: int, *, timeout: float) -> GuardedStream:
+    sock = socket.create_connection((address, port), timeout)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return GuardedStream(sock)
+
+
+def failure(exc: OSError) -> OutboundFailed:
+    """Name what the operating system says, without the address that it says it about."""
+    if isinstance(exc, TimeoutError):
+        return OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
+    words = {ConnectionRefusedError: "refuses the connection", ConnectionResetError: "has cut the connection"}
+    what = words.get(type(exc), "cannot be reached, or does not speak TLS" if isinstance(exc, ssl.SSLError) else "")
+    return OutboundFailed(OutboundFailed.CONNECTION, f"The server {what or 'cannot be reached'}.")
