@@ -1,0 +1,198 @@
+r"""An interval for bounded scores that may be watched: what a gambler could not have become rich against.
+
+For each candidate mean m, one gambler bets that the scores are higher and another that they are lower, with stakes
+chosen before each score. If m is the true mean neither gains on average, so a fortune of 2/alpha has probability at
+most alpha/2 ever (Ville), and the candidates against which nobody made it are the interval.
+
+.. math:: W^{\pm}_t(m) = \prod_{i \le t} \left(1 \pm \lambda_i^{\pm}(x_i - m_i)\right), \qquad
+          m_i = \frac{Nm - S_{i-1}}{N-i+1}, \qquad
+          \lambda_i = \sqrt{\frac{2\ln(2/\alpha)}{\hat\sigma^2_{i-1}\, i \ln(1+i)}}
+
+with the stake on higher scores capped at :math:`1/2m_i`, on lower scores at :math:`1/2(1-m_i)`. For new data
+:math:`m_i = m`. Scores are rescaled to [0, 1].
+
+References
+----------
+Waudby-Smith & Ramdas (2020), Confidence sequences for sampling without replacement, NeurIPS 33; (2024), Estimating
+means of bounded random variables by betting, JRSS B 86.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evalsvc.stats.checks import FloatArray, Scores, ValueRange, as_row, checked_level, checked_range
+
+Ends = tuple[float, float]
+
+GRID = 1000
+# Steps of bisection: ends to 2^-20 of the range, rounded outwards.
+HALVINGS = 20
+
+
+class Betting:
+    """The interval as scores come in; each update costs as much as its own scores, however many came before.
+
+    Candidate means lie on a grid of a thousandth of the range; ends are rounded outwards to it.
+
+    Parameters
+    ----------
+    population : int or None
+        Size of the set; None for new data.
+    level : float
+        Probability that all intervals, one after each score, hold the mean.
+    value_range : pair of float
+        Lowest and highest possible score.
+
+    Examples
+    --------
+    >>> running = Betting(400, 0.95, (0, 1))
+    >>> running.update([0.5, 0.75, 1.0, 0.5] * 25)
+    >>> low, high = running.interval()
+    >>> round(low, 3), round(high, 3)
+    (0.63, 0.746)
+    """
+
+    def __init__(self, population: int | None, level: float, value_range: ValueRange = (0.0, 1.0)) -> None:
+        limits = checked_range(value_range)
+        if limits is None:
+            raise ValueError("`value_range` must be two numbers: without it there is nothing to bet on.")
+        self._low, self._width = limits[0], limits[1] - limits[0]
+        self._population = population
+        self._alpha = 1.0 - checked_level(level)
+        self._past = _Past()
+        self._means = np.linspace(0.0, 1.0, GRID + 1)
+        self._higher = np.zeros(GRID + 1)
+        self._lower = np.zeros(GRID + 1)
+
+    @property
+    def n(self) -> int:
+        """How many scores have been seen."""
+        return self._past.n
+
+    def update(self, scores: Scores) -> None:
+        """Take in the next scores, in the order of the permutation; raise ValueError for one outside the range."""
+        row = _unit_scores(scores, self._low, self._width)
+        if self._population is not None and self._past.n + row.size > self._population:
+            raise ValueError(f"`scores` must not be more than the population, {self._population}.")
+        for start in range(0, row.size, 64):
+            chunk = row[start : start + 64]
+            stakes, before = _stakes(chunk, self._past, self._alpha)
+            higher, lower = _growth(self._means, chunk, stakes, before, self._past.n, self._population)
+            self._higher += higher
+            self._lower += lower
+            self._past = self._past.after(chunk)
+
+    def interval(self) -> Ends:
+        """Return lower and upper end, in the unit of the scores; the whole range before the first score."""
+        rich = math.log(2.0 / self._alpha)
+        too_low = np.flatnonzero(self._higher >= rich)
+        too_high = np.flatnonzero(self._lower >= rich)
+        lower = float(self._means[too_low[-1]]) if too_low.size else 0.0
+        upper = float(self._means[too_high[0]]) if too_high.size else 1.0
+        lower, upper = _within_reach(lower, upper, self._past, self._population)
+        return self._low + self._width * lower, self._low + self._width * upper
+
+
+def betting_interval(scores: Scores, population: int | None, level: float, value_range: Ends) -> Ends:
+    """Return the interval after all these scores at once, by bisection instead of a grid.
+
+    Parameters
+    ----------
+    scores : sequence of float
+        In the order of the permutation, within the range.
+    population, level, value_range
+        As for `Betting`.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end, in the unit of the scores.
+
+    Examples
+    --------
+    >>> low, high = betting_interval([0.5, 0.75, 1.0, 0.5] * 25, 400, 0.95, (0, 1))
+    >>> round(low, 3), round(high, 3)
+    (0.631, 0.745)
+    """
+    low, width = value_range[0], value_range[1] - value_range[0]
+    row = _unit_scores(scores, low, width)
+    alpha = 1.0 - level
+    rich = math.log(2.0 / alpha)
+    stakes, before = _stakes(row, _Past(), alpha)
+    ends = np.array([0.0, 1.0])
+    # Both ends at once: the lower by the first gambler, the upper by the second, each from the mean outwards.
+    inside = np.full(2, float(row.mean()) if row.size else 0.5)
+    for _ in range(HALVINGS):
+        middle = (inside + ends) / 2.0
+        growth = _growth(middle, row, stakes, before, 0, population)
+        is_kept = np.array([growth[0][0] < rich, growth[1][1] < rich])
+        inside, ends = np.where(is_kept, middle, inside), np.where(is_kept, ends, middle)
+    lower, upper = _within_reach(float(ends[0]), float(ends[1]), _Past().after(row), population)
+    return low + width * lower, low + width * upper
+
+
+class _Past:
+    """What the stakes and candidate means need to know of the scores before."""
+
+    __slots__ = ("deviations", "n", "total")
+
+    def __init__(self, n: int = 0, total: float = 0.0, deviations: float = 0.0) -> None:
+        self.n, self.total, self.deviations = n, total, deviations
+
+    def after(self, row: FloatArray) -> _Past:
+        deviations = self.deviations + float(_squared_deviations(row, self).sum())
+        return _Past(self.n + row.size, self.total + float(row.sum()), deviations)
+
+
+def _squared_deviations(row: FloatArray, past: _Past) -> FloatArray:
+    """Return the squared distance of each score from the mean so far, itself included, shrunk towards one half."""
+    count = past.n + np.arange(1, row.size + 1)
+    means = (0.5 + past.total + np.cumsum(row)) / (count + 1.0)
+    squared: FloatArray = (row - means) ** 2
+    return squared
+
+
+def _stakes(row: FloatArray, past: _Past, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """Return the uncapped stake on each score, from the scores before it, and the sum of those."""
+    number = past.n + np.arange(1, row.size + 1)
+    squared = _squared_deviations(row, past)
+    # The variance of the scores before each one: the running sum without its own term.
+    variance = (0.25 + past.deviations + np.cumsum(squared) - squared) / number
+    stakes = np.sqrt(2.0 * math.log(2.0 / alpha) / (variance * number * np.log1p(number)))
+    return stakes, past.total + np.cumsum(row) - row
+
+
+def _growth(
+    means: FloatArray, row: FloatArray, stakes: FloatArray, before: FloatArray, n: int, population: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return by how much the log fortune of either gambler grows over the row, for each candidate mean."""
+    expected = means[:, None]
+    if population is not None:
+        expected = (population * expected - before) / (population - n - np.arange(row.size))
+    # A mean that cannot be reached any more is settled by `_within_reach`; here it must only not break the logarithm.
+    expected = np.clip(expected, 1e-12, 1.0 - 1e-12)
+    surprise = row - expected
+    higher = np.log1p(np.minimum(stakes, 0.5 / expected) * surprise).sum(axis=1)
+    lower = np.log1p(-np.minimum(stakes, 0.5 / (1.0 - expected)) * surprise).sum(axis=1)
+    return higher, lower
+
+
+def _within_reach(lower: float, upper: float, past: _Past, population: int | None) -> Ends:
+    if not past.n:
+        return 0.0, 1.0
+    # The gamblers may rule out the mean just seen; an interval beside its own estimate would be read as an error.
+    mean = past.total / past.n
+    lower, upper = min(lower, mean), max(upper, mean)
+    if population is None:
+        return lower, upper
+    return max(lower, past.total / population), min(upper, (past.total + population - past.n) / population)
+
+
+def _unit_scores(scores: Scores, low: float, width: float) -> FloatArray:
+    row = (as_row(scores) - low) / width
+    if row.size and not (row.min() >= 0.0 and row.max() <= 1.0):
+        raise ValueError("`scores` must lie within `value_range`.")
+    return row
