@@ -60,11 +60,10 @@ REFUSED = tuple(
     )
 )
 IN_CLEAR = "Plain http is for networks that the operator allows; use https."
-# The first group frames the message, the second is for hops between us and the server.
-OWN_HEADERS = frozenset(
-    ("host", "content-length", "transfer-encoding", "accept-encoding", "expect")
-    + ("connection", "keep-alive", "upgrade", "te", "trailer", "proxy-connection", "proxy-authorization")
-)
+# They frame the message, or are for the hops between us and the server.
+FRAMING = frozenset(("host", "content-length", "transfer-encoding", "accept-encoding", "expect", "trailer", "te"))
+OF_HOPS = frozenset(("connection", "keep-alive", "upgrade", "proxy-connection", "proxy-authorization"))
+OWN_HEADERS = FRAMING | OF_HOPS
 _token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 

@@ -120,6 +120,9 @@ def failure(exc: OSError) -> OutboundFailed:
     """Name what the operating system says, without the address that it says it about."""
     if isinstance(exc, TimeoutError):
         return OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
-    words = {ConnectionRefusedError: "refuses the connection", ConnectionResetError: "has cut the connection"}
+    words: dict[type[OSError], str] = {
+        ConnectionRefusedError: "refuses the connection",
+        ConnectionResetError: "has cut the connection",
+    }
     what = words.get(type(exc), "cannot be reached, or does not speak TLS" if isinstance(exc, ssl.SSLError) else "")
     return OutboundFailed(OutboundFailed.CONNECTION, f"The server {what or 'cannot be reached'}.")

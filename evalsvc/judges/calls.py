@@ -1,0 +1,87 @@
+"""A counted call: the limits are asked first, and told afterwards what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.judges import limits
+from evalsvc.judges.chat import Completion, complete
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import RATE_LIMITED, TIMEOUT, CallFailed
+
+CHARS_PER_TOKEN = 3.5
+DEFAULT_ANSWER_TOKENS = 1024
+SEAT_WAIT_SECONDS = 0.25
+
+
+def estimated_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any] | None = None) -> int:
+    """Return how many tokens a call may need: its text at 3.5 bytes a token, and the longest answer it asks for."""
+    n_bytes = sum(len(str(message.get("content") or "").encode()) for message in messages)
+    asked = (parameters or {}).get("max_completion_tokens") or (parameters or {}).get("max_tokens")
+    answer = asked if isinstance(asked, int) and asked > 0 else DEFAULT_ANSWER_TOKENS
+    return int(n_bytes / CHARS_PER_TOKEN) + 8 * len(messages) + answer
+
+
+def ask(
+    connection: ConnectionFacts,
+    *,
+    messages: Sequence[Mapping[str, Any]],
+    model: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    deadline_seconds: float | None = None,
+) -> Completion:
+    """Make one call within the connection's limits; it does not wait for them.
+
+    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when it is not this call's turn,
+    `budget_exhausted` when the day's money does not hold it. Nothing has been sent then.
+    """
+    asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
+    seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
+    seat = limits.occupy(connection, seconds=seconds + 5)
+    if seat is None:
+        raise _not_yet(SEAT_WAIT_SECONDS)
+    try:
+        if wait := limits.take(connection, asked, tokens=tokens):
+            raise _not_yet(wait)
+        return _settled(connection, asked, tokens, messages, parameters, seconds)
+    finally:
+        limits.vacate(connection, seat)
+
+
+def _settled(
+    connection: ConnectionFacts,
+    model: str,
+    tokens: int,
+    messages: Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, Any] | None,
+    seconds: float,
+) -> Completion:
+    used: Completion | CallFailed | None = None
+    try:
+        used = complete(connection, messages=messages, model=model, parameters=parameters, deadline_seconds=seconds)
+        return used
+    except CallFailed as failed:
+        used = failed
+        raise
+    finally:
+        limits.settle(
+            connection,
+            model,
+            taken_tokens=tokens,
+            used_tokens=used.input_tokens + used.output_tokens if used else tokens,
+            used_cost=_owed(connection, used, tokens),
+            succeeded=isinstance(used, Completion),
+        )
+
+
+def _owed(connection: ConnectionFacts, used: Completion | CallFailed | None, tokens: int) -> float | None:
+    # Nobody knows what a call costs that was left while the endpoint worked: all that was reserved stays spent.
+    if used is None or (isinstance(used, CallFailed) and used.code == TIMEOUT):
+        return limits.estimated_cost(connection, tokens)
+    return used.cost
+
+
+def _not_yet(seconds: float) -> CallFailed:
+    detail = "The connection's limits do not allow this call yet."
+    return CallFailed(RATE_LIMITED, detail, is_transient=True, retry_after_seconds=seconds)

@@ -1,0 +1,41 @@
+"""A connection as callers hold it: plain values, the secret included."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionFacts:
+    """What a call needs to know. It lives in one process: it shows no secret and refuses to be pickled.
+
+    Prices are money for a million tokens; limits that are None do not apply.
+    """
+
+    account_id: int
+    id: uuid.UUID
+    name: str
+    base_url: str
+    model: str
+    key: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    price_input_per_million: float | None = None
+    price_output_per_million: float | None = None
+    timeout_seconds: float = 60.0
+    rpm: int | None = None
+    tpm: int | None = None
+    max_concurrency: int | None = None
+    daily_budget: float | None = None
+    epoch: int = 1
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a connection's facts hold its secret; send its id instead")
+
+    def cost_of(self, *, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the money that so many tokens cost; None where a price is not known."""
+        if self.price_input_per_million is None or self.price_output_per_million is None:
+            return None
+        return (input_tokens * self.price_input_per_million + output_tokens * self.price_output_per_million) / 1_000_000

@@ -1,0 +1,55 @@
+"""What a call to an LLM can end in, apart from an answer."""
+
+from __future__ import annotations
+
+TIMEOUT = "timeout"
+RATE_LIMITED = "rate_limited"
+REFUSED = "refused"
+BAD_OUTPUT = "bad_output"
+CONNECTION = "connection"
+BUDGET_EXHAUSTED = "budget_exhausted"
+NOT_CONFIGURED = "not_configured"
+BUG = "bug"
+CODES = (TIMEOUT, RATE_LIMITED, REFUSED, BAD_OUTPUT, CONNECTION, BUDGET_EXHAUSTED, NOT_CONFIGURED, BUG)
+
+
+class CallFailed(Exception):
+    """A call without a usable answer. What was billed all the same is in the token counts and the cost.
+
+    `detail` is a sentence that may be shown to the account: it holds no key and no text that was sent.
+    `is_transient` says whether the same call may succeed later, after `retry_after_seconds` where that is known.
+    `status` and `provider_code` are what the endpoint said, for callers that adapt to what it can do.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        is_transient: bool = False,
+        retry_after_seconds: float | None = None,
+        status: int | None = None,
+        provider_code: str | None = None,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost: float | None = None,
+        latency_ms: float = 0.0,
+    ) -> None:
+        self.code = code
+        self.detail = detail
+        self.is_transient = is_transient
+        self.retry_after_seconds = retry_after_seconds
+        self.status = status
+        self.provider_code = provider_code
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
+        self.cost = cost
+        self.latency_ms = latency_ms
+        super().__init__(f"{code}: {detail}")
+
+
+class Unresolved(CallFailed):
+    """No such connection, or one that cannot be called: switched off, deleted, or with a key that cannot be read."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(NOT_CONFIGURED, detail)

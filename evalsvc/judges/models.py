@@ -1,0 +1,69 @@
+"""Table: Connection."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+
+valid_name = RegexValidator(
+    r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\Z", "1 to 100 letters, digits, spaces, dots, dashes or underscores."
+)
+POSITIVE_OR_NONE = ("rpm", "tpm", "max_concurrency")
+NOT_NEGATIVE_OR_NONE = ("price_input_per_million", "price_output_per_million", "daily_budget")
+
+
+class Connection(models.Model):
+    """Where an LLM lives: an OpenAI-compatible address, its key, its prices and how fast it may be called."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE)
+    name = models.CharField(max_length=100, validators=[valid_name])
+    base_url = models.CharField(max_length=2048, help_text="As https://llm.example.com/v1; /chat/completions is added.")
+    model = models.CharField(max_length=200, help_text="Asked when nothing names another.")
+    secret = models.BinaryField(null=True, editable=False)
+    """The key and the extra headers, encrypted."""
+    has_key = models.BooleanField(default=False, editable=False)
+    key_last4 = models.CharField(max_length=4, blank=True, editable=False)
+    header_names = models.JSONField(default=list, editable=False)
+    price_input_per_million = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text="Money for a million tokens sent."
+    )
+    price_output_per_million = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text="Money for a million tokens written."
+    )
+    timeout_seconds = models.FloatField(default=60.0, help_text="For one whole call.")
+    rpm = models.PositiveIntegerField(null=True, blank=True, help_text="Calls a minute, for each model; empty: any.")
+    tpm = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens a minute, for each model; empty: any.")
+    max_concurrency = models.PositiveIntegerField(null=True, blank=True, help_text="Calls at a time; empty: any.")
+    daily_budget = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, help_text="Money a day (UTC); needs both prices."
+    )
+    is_enabled = models.BooleanField(default=True)
+    epoch = models.PositiveIntegerField(default=1, editable=False)
+    """Grows with each change, so that whoever holds an older state can tell."""
+    created_at = models.DateTimeField(db_default=Now())
+    revised_at = models.DateTimeField(db_default=Now(), editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+    """A tombstone: configs of experiments go on naming the id, and answer `not_configured`. It holds no secret."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["account", "name"], condition=Q(deleted_at=None), name="uq_connection_name"
+            ),
+            models.CheckConstraint(
+                condition=Q(timeout_seconds__gt=0) & Q(timeout_seconds__lte=600), name="ck_connection_timeout"
+            ),
+            models.CheckConstraint(
+                condition=Q(deleted_at=None) | Q(secret=None), name="ck_deleted_connection_has_no_secret"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,144 @@
+"""What an endpoint's answer means: its text, what it billed, and which failure an error stands for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import openai
+
+from evalsvc.judges import failures
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import CallFailed
+from evalsvc.outbound.failures import OutboundFailed
+
+# Out of money, and not out of breath: asking again later today does not help.
+SPENT = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
+# The endpoint will not answer this text; another one it may.
+NOT_THIS_TEXT = frozenset(
+    ("context_length_exceeded", "string_above_max_length", "content_policy_violation", "content_filter")
+)
+MAX_TOKENS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """What an answer says it used; zero where it says nothing."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+def billed_of(connection: ConnectionFacts, answer: Any) -> Billed:
+    """Return the usage of an answer, read before anything else, as it is owed even when the rest is of no use."""
+    if not isinstance(answer, dict):
+        raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
+    usage = answer.get("usage")
+    read = usage if isinstance(usage, dict) else {}
+    sent, written = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
+    return Billed(sent, written, connection.cost_of(input_tokens=sent, output_tokens=written))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS else 0
+
+
+def text_of(answer: dict[str, Any], billed: Billed) -> tuple[str, str | None]:
+    """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was billed."""
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    message = choice.get("message") if choice else None
+    if choice is None or not isinstance(message, dict):
+        raise _billed_failure(failures.BAD_OUTPUT, "The endpoint's answer has no message.", billed)
+    reason, text = choice.get("finish_reason"), message.get("content")
+    if message.get("refusal") or reason == "content_filter":
+        raise _billed_failure(failures.REFUSED, "The model refused to answer.", billed)
+    if not isinstance(text, str) or not text.strip():
+        cut = " before its token limit cut it off" if reason == "length" else ""
+        raise _billed_failure(failures.BAD_OUTPUT, f"The model wrote nothing{cut}.", billed)
+    return text, reason if isinstance(reason, str) else None
+
+
+def _billed_failure(code: str, detail: str, billed: Billed) -> CallFailed:
+    return CallFailed(
+        code, detail, input_tokens=billed.input_tokens, output_tokens=billed.output_tokens, cost=billed.cost
+    )
+
+
+def from_outbound(exc: OutboundFailed) -> CallFailed:
+    """Name a call that brought no answer."""
+    match exc.code:
+        case OutboundFailed.TIMEOUT:
+            return CallFailed(failures.TIMEOUT, exc.detail, is_transient=True)
+        case OutboundFailed.CONNECTION:
+            return CallFailed(failures.CONNECTION, exc.detail, is_transient=True)
+        case OutboundFailed.TOO_LARGE | OutboundFailed.BAD_ANSWER:
+            return CallFailed(failures.BAD_OUTPUT, exc.detail)
+        case _:
+            return CallFailed(failures.NOT_CONFIGURED, exc.detail)
+
+
+def from_status(exc: openai.APIStatusError, *, key: str) -> CallFailed:
+    """Name an answer with an error status."""
+    status, said = exc.status_code, _said(exc)
+    if said in SPENT or status == 402:
+        detail = "The endpoint says that its own quota for this key is spent."
+        return CallFailed(failures.BUDGET_EXHAUSTED, detail, status=status, provider_code=said)
+    if status == 429:
+        detail = "The endpoint says that it is called too often."
+        return CallFailed(
+            failures.RATE_LIMITED,
+            detail,
+            is_transient=True,
+            retry_after_seconds=retry_after(exc.response.headers.get("retry-after")),
+            status=status,
+            provider_code=said,
+        )
+    code, detail, is_transient = _of_status(status, said)
+    return CallFailed(code, detail + _message(exc, key), is_transient=is_transient, status=status, provider_code=said)
+
+
+def _of_status(status: int, said: str | None) -> tuple[str, str, bool]:
+    if status in (408, 504):
+        return failures.TIMEOUT, f"The endpoint ran out of time itself (HTTP {status}).", True
+    if status in (409, 425) or status >= 500:
+        return failures.CONNECTION, f"The endpoint is in trouble (HTTP {status}).", True
+    if 300 <= status < 400:
+        return failures.NOT_CONFIGURED, f"The endpoint redirects (HTTP {status}), which is not followed.", False
+    if status in (401, 403):
+        return failures.NOT_CONFIGURED, f"The endpoint does not accept the key (HTTP {status}).", False
+    if status == 413 or said in NOT_THIS_TEXT:
+        return failures.REFUSED, f"The endpoint does not take this text (HTTP {status}).", False
+    return failures.NOT_CONFIGURED, f"The endpoint does not take this request (HTTP {status}).", False
+
+
+def _said(exc: openai.APIStatusError) -> str | None:
+    return exc.code[:100] if exc.code else None
+
+
+def _message(exc: openai.APIStatusError, key: str) -> str:
+    """Return the endpoint's own sentence, short; nothing of a 401, which likes to repeat the key in part."""
+    body = exc.body if isinstance(exc.body, dict) else {}
+    text = body.get("message")
+    if exc.status_code in (401, 403) or not isinstance(text, str) or not text.strip():
+        return ""
+    text = " ".join(text.split())
+    return f" It says: {(text.replace(key, '…') if key else text)[:300]}"
+
+
+def retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
+    """Read a Retry-After header, in seconds or as a date; None when it is missing or makes no sense."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -1,0 +1,93 @@
+"""Reads of connections."""
+
+from __future__ import annotations
+
+import uuid
+from decimal import Decimal
+
+from django.db.models import Q, QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.models import Connection
+from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, unseal
+from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import account_scope
+
+
+def list_connections(*, account: Account) -> QuerySet[Connection]:
+    """Return the account's connections by name, without the deleted ones."""
+    return Connection.objects.filter(account=account, deleted_at=None).order_by("name")
+
+
+def get_connection(*, account: Account, id: uuid.UUID) -> Connection:
+    """Return one connection of the account; NotFound for missing, foreign and deleted."""
+    connection = Connection.objects.filter(account=account, id=id, deleted_at=None).first()
+    if connection is None:
+        raise NotFound
+    return connection
+
+
+def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
+    """Return what a call needs of the connection with this id or this name, its secret decrypted.
+
+    Raises Unresolved (a CallFailed with `not_configured`) for one that is missing, foreign, deleted or switched off,
+    and for one whose secret cannot be read.
+    """
+    id = as_id(ref)
+    wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
+    with account_scope(account_id):
+        rows = list(Connection.objects.filter(wanted, account_id=account_id, deleted_at=None))
+    if not rows:
+        raise Unresolved(f"The account has no connection {ref[:100]!r}.")
+    # An id wins over a name that looks like one.
+    found = next((row for row in rows if row.id == id), rows[0])
+    if not found.is_enabled:
+        raise Unresolved(f"The connection {found.name} is switched off.")
+    return facts_of(found)
+
+
+def as_id(ref: str) -> uuid.UUID | None:
+    """Read a reference as an id; None for a name."""
+    try:
+        return uuid.UUID(ref)
+    except ValueError:
+        return None
+
+
+def facts_of(connection: Connection) -> ConnectionFacts:
+    """Return a connection's facts, its secret decrypted; raises Unresolved when that cannot be done."""
+    secret = secret_of(connection)
+    return ConnectionFacts(
+        account_id=connection.account_id,
+        id=connection.id,
+        name=connection.name,
+        base_url=connection.base_url,
+        model=connection.model,
+        key=secret.key,
+        headers=secret.headers,
+        price_input_per_million=_float(connection.price_input_per_million),
+        price_output_per_million=_float(connection.price_output_per_million),
+        timeout_seconds=connection.timeout_seconds,
+        rpm=connection.rpm,
+        tpm=connection.tpm,
+        max_concurrency=connection.max_concurrency,
+        daily_budget=_float(connection.daily_budget),
+        epoch=connection.epoch,
+    )
+
+
+def secret_of(connection: Connection) -> Secret:
+    """Return the key and the headers; empty where none are stored. Raises Unresolved when they cannot be read."""
+    if connection.secret is None:
+        return Secret("", {})
+    try:
+        return unseal(bytes(connection.secret), of=connection.id)
+    except (Unreadable, NoEncryptionKeys):
+        detail = f"The key of the connection {connection.name} cannot be decrypted; enter it again."
+        raise Unresolved(detail) from None
+
+
+def _float(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
