@@ -1,0 +1,195 @@
+"""Which configs to stop while a race runs: pure decisions, taken alike by the service and by the simulations.
+
+| policy | stops a config when | error |
+|---|---|---|
+| `manual` | never | none |
+| `race_safe` | evidence against it reaches a threshold for all rivals together | alpha, for ever stopping the best |
+| `race_default` | evidence against it reaches 20 | 1/20 for each rival, whenever one looks |
+| `race_fast` | a paired t test at alpha/(k-1) says so | not bounded: it is looked at again and again |
+| `halving` | it is in the worse half at the end of a shard | not bounded |
+
+All but `manual` also stop what cannot win any more, and, where an epsilon is given, the dearer of two equals. The last
+config in the race is never stopped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evalsvc.stats.contest import POLICIES, Contender, Drop, Rules, threshold
+from evalsvc.stats.evidence import Pair, advance, advance_all, differences, e_value, new_pair, not_worse_value
+from evalsvc.stats.finite import t_quantile
+from evalsvc.stats.paired import Differences
+
+__all__ = [
+    "POLICIES",
+    "Contender",
+    "Drop",
+    "Pair",
+    "Rules",
+    "advance",
+    "advance_all",
+    "decide",
+    "differences",
+    "e_value",
+    "new_pair",
+    "threshold",
+]
+
+Pairs = Mapping[tuple[int, int], Pair]
+
+
+def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[Drop]:
+    """Return the configs to stop now, the clearest cases first.
+
+    Parameters
+    ----------
+    rules : Rules
+        As fixed at the start.
+    contenders : sequence of Contender
+        All there ever were; those out of the race neither stop others nor are stopped.
+    pairs : mapping
+        From (winner id, loser id) to the evidence so far. Pairs that are not there, or began before either config was
+        fresh, count for nothing.
+
+    Returns
+    -------
+    list of Drop
+        At most one for each config. A config that has completed is not stopped: nothing would be saved. At least one
+        config stays in the race.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rules = Rules("race_default", 0.95, None, 2, None, 400, (200, 400))
+    >>> both = [Contender(i, i, 0, 20, True, 0.0, None) for i in (1, 2)]
+    >>> lead = advance(new_pair(1, 2, 0, None), np.ones(20), 400, None)
+    >>> [(drop.loser, drop.reason) for drop in decide(rules, both, {(1, 2): lead})]
+    [(2, 'evidence')]
+    """
+    if rules.policy not in POLICIES:
+        raise ValueError(f"`policy` must be one of {', '.join(POLICIES)}, not {rules.policy!r}.")
+    if rules.policy == "manual" or not any(c.is_active for c in contenders):
+        return []
+    race = _Race(rules, contenders, {c.id: c for c in contenders if c.is_active}, pairs)
+    drops: dict[int, Drop] = {}
+    for drop in _claims(race):
+        # A completed config has nothing left to save, and the race keeps one config whatever the claims are.
+        if race.active[drop.loser].watermark < rules.population and len(drops) + 1 < len(race.active):
+            drops.setdefault(drop.loser, drop)
+    return list(drops.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Race:
+    rules: Rules
+    ever: Sequence[Contender]
+    active: Mapping[int, Contender]
+    pairs: Pairs
+
+    def fresh_pairs(self) -> Iterator[Pair]:
+        """Yield the pairs of configs in the race that have evidence, all of it unseen by their designers."""
+        for pair in self.pairs.values():
+            winner, loser = self.active.get(pair.winner), self.active.get(pair.loser)
+            if winner and loser and pair.n and pair.start >= max(winner.fresh_from, loser.fresh_from):
+                yield pair
+
+
+def _claims(race: _Race) -> Iterator[Drop]:
+    """Yield every reason to stop a config: what is certain, then what is likely, then what is only cheaper."""
+    fresh = list(race.fresh_pairs())
+    yield from _futile(race, fresh)
+    yield from _BY_POLICY[race.rules.policy](race, fresh)
+    if race.rules.epsilon is not None:
+        yield from _equivalent(race, fresh)
+
+
+def _numbers(pair: Pair) -> dict[str, float]:
+    return {"start": pair.start, "n": pair.n, "difference": pair.total / pair.n}
+
+
+def _futile(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+    """Stop what stays behind even if every example to come is scored best for it and worst for the other."""
+    for pair in fresh:
+        remaining = race.rules.population - pair.start - pair.n
+        if pair.total > remaining:
+            numbers = {**_numbers(pair), "lead": pair.total, "remaining": remaining}
+            yield Drop(pair.loser, pair.winner, "futility", None, numbers)
+
+
+def _by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+    found = []
+    for pair in fresh:
+        wanted, value = threshold(race.rules, race.active[pair.winner]), e_value(pair)
+        if value >= wanted:
+            drop = Drop(pair.loser, pair.winner, "evidence", wanted, {**_numbers(pair), "e_value": value})
+            found.append((value / wanted, drop))
+    yield from _strongest_first(found)
+
+
+def _by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+    rivals = max(1, len(race.active) - 1)
+    found = []
+    for pair in fresh:
+        sums = Differences(pair.n, pair.total, pair.squares, pair.n_plus, pair.n_minus)
+        if pair.n < max(2, race.rules.min_n) or pair.total <= 0.0:
+            continue
+        # A one-sided test at alpha/rivals has the quantile of a two-sided interval at twice that.
+        wanted = t_quantile(pair.n - 1, 1.0 - min(1.0, 2.0 * race.rules.alpha / rivals))
+        error = math.sqrt(sums.variance / pair.n)
+        t = sums.mean / error if error > 0.0 else math.inf
+        if t >= wanted:
+            numbers = {**_numbers(pair), "t": min(t, 1e9)}
+            found.append((t, Drop(pair.loser, pair.winner, "fast", wanted, numbers)))
+    yield from _strongest_first(found)
+
+
+def _strongest_first(found: list[tuple[float, Drop]]) -> Iterator[Drop]:
+    # Ids decide between equals, so that the order in which pairs were stored does not.
+    yield from (drop for _, drop in sorted(found, key=lambda entry: (-entry[0], entry[1].loser, entry[1].winner or 0)))
+
+
+def _equivalent(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+    """Stop the dearer of two configs of which neither is worse by epsilon or more."""
+    values = {(pair.winner, pair.loser): not_worse_value(pair) for pair in fresh}
+    for pair in fresh:
+        stays, goes = race.active[pair.winner], race.active[pair.loser]
+        if (stays.cost, stays.arrival) > (goes.cost, goes.arrival):
+            continue
+        wanted = max(threshold(race.rules, stays), threshold(race.rules, goes))
+        value = min(values[stays.id, goes.id], values.get((goes.id, stays.id), 0.0))
+        if value >= wanted:
+            yield Drop(goes.id, stays.id, "equivalence", wanted, {**_numbers(pair), "e_value": value})
+
+
+def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
+    """Keep half for each shard end passed: of sixteen 8, 4, 2, 1; clones count from where they are fresh.
+
+    Nothing is remembered between looks: one look too many, or a config stopped by hand, stops no further config.
+    """
+    passed = min(c.watermark for c in race.active.values())
+    looks = {c.id: sum(c.fresh_from < end <= passed for end in race.rules.shard_ends) for c in race.ever}
+    kept = math.ceil(sum(0.5**n for n in looks.values()))
+    leads = _mean_leads(fresh)
+    ranked = sorted((lead, -race.active[id].arrival, id) for id, lead in leads.items() if looks[id])
+    for lead, _, id in ranked[: max(0, len(race.active) - kept)]:
+        yield Drop(id, None, "halving", None, {"n": passed, "difference": lead, "kept": kept})
+
+
+def _mean_leads(fresh: Sequence[Pair]) -> dict[int, float]:
+    """Return for each config its mean difference to the others, with missing halves counted both ways."""
+    leads: dict[int, list[float]] = {}
+    for pair in fresh:
+        leads.setdefault(pair.winner, []).append(pair.total / pair.n)
+        leads.setdefault(pair.loser, []).append(-pair.total / pair.n)
+    return {id: math.fsum(found) / len(found) for id, found in leads.items()}
+
+
+_BY_POLICY: dict[str, Callable[[_Race, Sequence[Pair]], Iterator[Drop]]] = {
+    "race_safe": _by_evidence,
+    "race_default": _by_evidence,
+    "race_fast": _by_t_test,
+    "halving": _by_halves,
+}
