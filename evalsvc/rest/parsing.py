@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -80,26 +81,26 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
         raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
     except RecursionError:
         raise Problem("The body is nested too deeply.", code="malformed_json") from None
-    if b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH or _long_number.search(body):
-        refuse_unstorable(body)
+    if might_be_unstorable(body) and (errors := list(islice(find_unstorable(msgspec.json.decode(body)), 10))):
+        raise Invalid(*errors)
     return value
 
 
-def refuse_unstorable(body: bytes) -> None:
-    """Refuse NUL characters (PostgreSQL cannot hold them), integers beyond 64 bits and nesting beyond MAX_DEPTH.
+def might_be_unstorable(body: bytes) -> bool:
+    """Say whether a document is worth the walk of `find_unstorable`; nearly none is."""
+    return bool(b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH or _long_number.search(body))
 
-    Called only for bodies that might hold one of them, since it walks the whole document.
-    """
-    errors = []
-    for pointer, value, depth in walk(msgspec.json.decode(body)):
+
+def find_unstorable(document: Any) -> Iterator[FieldError]:
+    """Find NUL characters (PostgreSQL cannot hold them), integers beyond 64 bits and nesting beyond MAX_DEPTH."""
+    for pointer, value, depth in walk(document):
         if depth > MAX_DEPTH:
-            raise Invalid(FieldError(pointer, f"Nested deeper than {MAX_DEPTH} levels."))
+            yield FieldError(pointer, f"Nested deeper than {MAX_DEPTH} levels.")
+            return
         if isinstance(value, str) and "\0" in value:
-            errors.append(FieldError(pointer, "Holds a NUL character, which cannot be stored."))
+            yield FieldError(pointer, "Holds a NUL character, which cannot be stored.")
         elif isinstance(value, int) and not SMALLEST <= value <= LARGEST:
-            errors.append(FieldError(pointer, "An integer has at most 64 bits."))
-    if errors:
-        raise Invalid(*errors[:10])
+            yield FieldError(pointer, "An integer has at most 64 bits.")
 
 
 def walk(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, Any, int]]:
