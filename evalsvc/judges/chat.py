@@ -23,6 +23,7 @@ from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.transport import http_client
 
+__all__ = ["CallFailed", "Completion", "complete"]
 MAX_BYTES = 4 * 1024 * 1024
 RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n"))
 """Parameters that a caller cannot set: one answer, at once, to what the other arguments say."""

@@ -15,6 +15,8 @@ from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, unseal
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
 
+__all__ = ["ConnectionFacts", "connection_facts", "facts_of", "get_connection", "list_connections", "secret_of"]
+
 
 def list_connections(*, account: Account) -> QuerySet[Connection]:
     """Return the account's connections by name, without the deleted ones."""
