@@ -1,0 +1,113 @@
+"""The service's addresses for datasets and experiments, one method a call. Ids are strings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evalsvc.client.live import Live
+from evalsvc.client.transport import Transport
+
+
+class Api:
+    """Calls of `/v1/datasets` and `/v1/experiments`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    def upload(self, name: str, lines: Sequence[str]) -> dict[str, Any]:
+        """Store examples under a name; return a plan's reference. The same examples again give the same version."""
+        # A boundary of our own: the body must be the same when the request is repeated.
+        boundary = uuid.uuid4().hex
+        response = self.transport.call(
+            "POST",
+            "/v1/datasets",
+            headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
+            data={"dataset_name": name},
+            files={"file": (f"{name}.jsonl", "\n".join(lines).encode(), "application/x-ndjson")},
+        )
+        answer = response.json()
+        return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]}
+
+    def create_experiment(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Create an experiment with a plan and its configs."""
+        return self._experiment(self.transport.post("/v1/experiments", body))
+
+    def experiment(self, experiment_id: str) -> dict[str, Any]:
+        """Return an experiment, its plan and its configs."""
+        return self._experiment(self.transport.get(f"/v1/experiments/{experiment_id}"))
+
+    def experiments(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the experiments of a name, newest first."""
+        return self.transport.pages("/v1/experiments", "experiments", {"name": name})
+
+    def start(self, experiment_id: str) -> None:
+        """Let a draft run."""
+        self.transport.post(f"/v1/experiments/{experiment_id}/start")
+
+    def control(self, experiment_id: str, config_id: str, action: str) -> dict[str, Any]:
+        """Stop or resume a config."""
+        answer: dict[str, Any] = self.transport.post(f"/v1/experiments/{experiment_id}/configs/{config_id}/{action}")
+        return answer
+
+    def clone(self, experiment_id: str, config_id: str, changes: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+        """Make a config from another one; return it."""
+        body = {"changes": dict(changes)} | ({"name": name} if name is not None else {})
+        answer = self.transport.post(f"/v1/experiments/{experiment_id}/configs/{config_id}/clone", body)
+        config: dict[str, Any] = answer["config"]
+        return config
+
+    def delete_config(self, experiment_id: str, config_id: str) -> None:
+        """Hide a config; what it cost and showed stays."""
+        self.transport.call("DELETE", f"/v1/experiments/{experiment_id}/configs/{config_id}")
+
+    def live(self, experiment_id: str, etag: str | None = None) -> tuple[Live | None, str | None]:
+        """Return how an experiment stands and its ETag; None when nothing changed since that ETag."""
+        headers = {"If-None-Match": etag} if etag else {}
+        response = self.transport.call("GET", f"/v1/experiments/{experiment_id}/live", headers=headers)
+        if response.status_code == 304:
+            return None, etag
+        return Live.read(response.json()), response.headers.get("ETag")
+
+    def decisions(self, experiment_id: str) -> Iterator[dict[str, Any]]:
+        """Yield every stop with what it rested on, newest first."""
+        return self.transport.pages(f"/v1/experiments/{experiment_id}/decisions", "decisions", {"limit": 100})
+
+    def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
+        """Yield a config's outputs with their scores."""
+        params = {"config_id": config_id, "limit": 1000}
+        return self.transport.pages(f"/v1/experiments/{experiment_id}/results", "results", params)
+
+    def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> dict[str, Any]:
+        """Ask for the next examples of a config."""
+        path = f"/v1/experiments/{experiment_id}/configs/{config_id}/lease"
+        answer: dict[str, Any] = self.transport.post(path, {"n": n, "lease_seconds": lease_seconds})
+        return answer
+
+    def record(
+        self, experiment_id: str, unit: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]], *, done: bool
+    ) -> dict[str, Any]:
+        """Post outputs of a unit; return what was newly written and how the config stands."""
+        body = {"token": unit["token"], "outputs": list(outputs), "done": done}
+        answer: dict[str, Any] = self.transport.post(
+            f"/v1/experiments/{experiment_id}/units/{unit['id']}/outputs", body
+        )
+        return answer
+
+    @staticmethod
+    def _experiment(answer: Mapping[str, Any]) -> dict[str, Any]:
+        experiment: dict[str, Any] = answer["experiment"]
+        return experiment
+
+
+def content_name(lines: Sequence[str]) -> str:
+    """Return the name of a dataset that is made of its content: equal inputs find the dataset they made before."""
+    return f"inputs-{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:24]}"
+
+
+def json_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return examples as lines of canonical JSON."""
+    return [json.dumps(one, sort_keys=True, ensure_ascii=True, allow_nan=False) for one in examples]

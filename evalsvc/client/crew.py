@@ -1,0 +1,244 @@
+"""Threads that lease examples, run the caller's code on them, and post what it made."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.client.api import Api
+from evalsvc.client.errors import InvalidError
+from evalsvc.client.live import ALIVE, Live
+from evalsvc.client.metrics import CustomMetric
+from evalsvc.client.rescoring import score_here
+from evalsvc.client.results import Row, RowScore
+from evalsvc.client.runnables import Loop, Runner
+from evalsvc.client.values import from_json, to_json
+
+log = logging.getLogger("evalsvc.client")
+
+UNIT_SECONDS = 2.0
+LARGEST_UNIT = 10
+LONGEST_LEASE_SECONDS = 3600
+MAX_MESSAGE = 2000
+REFUSED_BODIES = frozenset({"validation_failed", "body_too_large", "malformed_json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An example as the caller gave it: its own objects, which JSON may not hold."""
+
+    index: int
+    input: Any
+    expected: Any
+
+
+@dataclass(slots=True)
+class Job:
+    """One config that this process runs."""
+
+    config_id: str
+    name: str
+    runner: Runner
+    state: str = "running"
+    ready_at: float = 0.0
+    # How long one example took lately: decides how many are leased at once, and for how long.
+    seconds: float | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Say whether more outputs are wanted of it."""
+        return self.state in ALIVE
+
+
+@dataclass
+class Crew:
+    """Runs the push configs of one experiment. `failure` is what ended it early, if something did."""
+
+    api: Api
+    experiment_id: str
+    metrics: Mapping[str, CustomMetric]
+    known: Mapping[str, Known] = field(default_factory=dict)
+    threads: int = 8
+    lease_seconds: int = 60
+
+    def __post_init__(self) -> None:
+        self.loop = Loop()
+        self.jobs: dict[str, Job] = {}
+        self.rows: dict[tuple[str, int], Row] = {}
+        self.failure: BaseException | None = None
+        self.news = threading.Event()
+        self._turn = 0
+        self._stopping = threading.Event()
+        self._changed = threading.Condition()
+        self._workers: list[threading.Thread] = []
+
+    @property
+    def is_running(self) -> bool:
+        """Say whether its threads were started and not told to stop."""
+        return bool(self._workers) and not self._stopping.is_set()
+
+    def add(self, config_id: str, name: str, runnable: object) -> None:
+        """Run a config from now on."""
+        with self._changed:
+            self.jobs[config_id] = Job(config_id, name, Runner(runnable, self.loop))
+            self._changed.notify_all()
+
+    def start(self) -> None:
+        """Start the threads; they are daemons, so that a call that hangs does not keep the process alive."""
+        self._stopping.clear()
+        self._workers = [
+            threading.Thread(target=self._work, name=f"evalsvc-{i}", daemon=True) for i in range(self.threads)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    def stop(self, *, patience: float = 5.0) -> None:
+        """Take no more examples, and wait some seconds for those in work."""
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+        deadline = time.monotonic() + patience
+        for worker in self._workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+        self._workers = []
+        self.loop.close()
+
+    def learn(self, live: Live) -> None:
+        """Take over the states of the configs: someone may have stopped or resumed one."""
+        with self._changed:
+            for one in live.configs:
+                if one.id in self.jobs:
+                    self.jobs[one.id].state = one.state
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                if (job := self._next()) is not None:
+                    self._turn_of(job)
+        except BaseException as exc:
+            # A thread must not die in silence: whoever waits for the experiment raises this.
+            self.failure = self.failure or exc
+            self._stopping.set()
+        finally:
+            self.news.set()
+
+    def _next(self) -> Job | None:
+        """Return the next config whose turn it is; wait when none has anything to lease."""
+        with self._changed:
+            alive = [job for job in self.jobs.values() if job.is_alive]
+            now = time.monotonic()
+            ready = [job for job in alive if job.ready_at <= now]
+            if not ready:
+                self._changed.wait(min((job.ready_at - now for job in alive), default=1.0))
+                return None
+            self._turn += 1
+            return ready[self._turn % len(ready)]
+
+    def _turn_of(self, job: Job) -> None:
+        size, seconds = self._size(job)
+        answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
+        if answer.get("unit") is not None:
+            self._run_unit(job, answer["unit"])
+            return
+        self._note(job, answer["state"])
+        job.ready_at = time.monotonic() + answer.get("retry_after_ms", 1000) / 1000
+
+    def _size(self, job: Job) -> tuple[int, int]:
+        """Return how many examples to lease and for how long: about two seconds of work, and ample time for it."""
+        if job.seconds is None:
+            return 1, self.lease_seconds
+        size = max(1, min(LARGEST_UNIT, int(UNIT_SECONDS / max(job.seconds, 1e-3))))
+        return size, max(self.lease_seconds, min(LONGEST_LEASE_SECONDS, int(10 * size * job.seconds)))
+
+    def _run_unit(self, job: Job, unit: Mapping[str, Any]) -> None:
+        outputs: list[dict[str, Any]] = []
+        rows: list[Row] = []
+        for example in unit["examples"]:
+            if self._stopping.is_set() or not job.is_alive:
+                break
+            row, output = self._run_one(job, example)
+            # An example that was cut short by the end is not recorded: the next process runs it.
+            if row is not None:
+                rows.append(row)
+                outputs.append(output)
+        if not outputs:
+            return
+        answer = self._record(unit, outputs, done=len(outputs) == len(unit["examples"]))
+        with self._changed:
+            self.rows.update({(job.config_id, row.pos): row for row in rows})
+        self._note(job, answer["state"])
+        self.news.set()
+
+    def _run_one(self, job: Job, example: Mapping[str, Any]) -> tuple[Row | None, dict[str, Any]]:
+        row = row_of(example, self.known)
+        began = time.perf_counter()
+        try:
+            row.output = job.runner(row.input)
+        except (Exception, SystemExit) as exc:
+            # The caller's code: one example that breaks it is a result about that example, not the end.
+            if self._stopping.is_set():
+                return None, {}
+            row.status, row.error_type, row.error_message = "error", "bug", _message(exc)
+        seconds = time.perf_counter() - began
+        row.latency_ms = round(seconds * 1000, 3)
+        job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
+        return row, self._output(row)
+
+    def _output(self, row: Row) -> dict[str, Any]:
+        body: dict[str, Any] = {"pos": row.pos, "latency_ms": row.latency_ms}
+        if not row.is_ok:
+            return body | {"error": {"type": row.error_type, "message": row.error_message}}
+        scores = {}
+        for name, metric in self.metrics.items():
+            try:
+                scores[name] = score_here(metric, row.input, row.output, row.expected, self.loop)
+            except Exception as exc:
+                # The caller's code again: a scorer that breaks leaves its score missing, which the service counts.
+                row.scores[name] = RowScore(error_code="bug", error_message=_message(exc))
+        return body | {"output": to_json(row.output)} | ({"scores": scores} if scores else {})
+
+    def _record(self, unit: Mapping[str, Any], outputs: list[dict[str, Any]], *, done: bool) -> dict[str, Any]:
+        """Post; what the service cannot accept becomes an error of its example, and spoils no other."""
+        try:
+            return self.api.record(self.experiment_id, unit, outputs, done=done)
+        except InvalidError as exc:
+            if exc.code not in REFUSED_BODIES:
+                raise
+            if len(outputs) > 1:
+                for i, one in enumerate(outputs):
+                    answer = self._record(unit, [one], done=done and i == len(outputs) - 1)
+                return answer
+            refused = {"type": "bad_output", "message": _message(exc)}
+            body = {"pos": outputs[0]["pos"], "latency_ms": outputs[0]["latency_ms"], "error": refused}
+            return self.api.record(self.experiment_id, unit, [body], done=done)
+
+    def _note(self, job: Job, state: str) -> None:
+        with self._changed:
+            if job.state != state:
+                job.state = state
+                self.news.set()
+                self._changed.notify_all()
+
+
+def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:
+    """Return a row for an example of the service; the caller's own objects are used where this process has them."""
+    key = str(example["id"])
+    own = known.get(key)
+    return Row(
+        example_id=key,
+        pos=example["pos"],
+        index=own.index if own is not None else None,
+        input=own.input if own is not None else from_json(example["input"]),
+        expected=own.expected if own is not None else from_json(example.get("expected")),
+        contexts=example.get("contexts"),
+        metadata=from_json(example.get("metadata")),
+    )
+
+
+def _message(exc: BaseException) -> str:
+    return f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]

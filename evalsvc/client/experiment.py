@@ -1,0 +1,224 @@
+"""A running experiment in the caller's hands: follow it, steer it, read what it found."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.api import Api
+from evalsvc.client.crew import Crew, row_of
+from evalsvc.client.live import Live, Standing
+from evalsvc.client.progress import Progress
+from evalsvc.client.results import EvaluationResult, Row, RowScore
+from evalsvc.client.values import from_json
+
+if TYPE_CHECKING:
+    from evalsvc.client.client import Client
+
+SECONDS_BETWEEN_READS = 1.0
+SHORTEST_PAUSE_SECONDS = 0.2
+
+
+class ExperimentResult:
+    """Several configs on the same examples: what they scored, and the levers to stop, resume and clone them."""
+
+    def __init__(
+        self, *, client: Client, api: Api, body: Mapping[str, Any], crew: Crew, how_to_resume: str, progress: bool
+    ) -> None:
+        self.id: str = body["id"]
+        self.name: str = body["name"]
+        self.plan: Mapping[str, Any] = body["plan"]
+        self._client = client
+        self._api = api
+        self._crew = crew
+        self._how_to_resume = how_to_resume
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        primary = self.primary
+        self._progress = (
+            Progress(primary["name"], higher_is_better=primary.get("higher_is_better", True)) if progress else None
+        )
+
+    def __repr__(self) -> str:
+        return f"<ExperimentResult {self.name!r} {self.id}>"
+
+    @property
+    def primary(self) -> Mapping[str, Any]:
+        """Return the metric that decides."""
+        wanted = self.plan.get("primary_metric")
+        metrics: Sequence[Mapping[str, Any]] = self.plan["metrics"]
+        return next((metric for metric in metrics if metric["name"] == wanted), metrics[0])
+
+    # Reading
+
+    def live(self) -> Live:
+        """Return how it stands now."""
+        live, _ = self._api.live(self.id)
+        if live is None:
+            raise AssertionError("a request without If-None-Match was answered with 304")
+        return live
+
+    def leaderboard(self) -> list[Standing]:
+        """Return the configs, best estimate of the primary metric first."""
+        return self.live().leaderboard(
+            self.primary["name"], higher_is_better=self.primary.get("higher_is_better", True)
+        )
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return every stop with what it rested on, newest first."""
+        return list(self._api.decisions(self.id))
+
+    def result(self, config: str) -> EvaluationResult:
+        """Return the rows and estimates of one config, by name or id."""
+        live = self.live()
+        return self._result(live, live.config(config))
+
+    def results(self) -> dict[str, EvaluationResult]:
+        """Return the rows and estimates of every config, by name."""
+        live = self.live()
+        return {one.name: self._result(live, one) for one in live.configs}
+
+    def partial(self, live: Live, config: str) -> EvaluationResult:
+        """Return what is known of a config here and now, without asking the service: rows lack evaluators' scores."""
+        one = live.config(config)
+        rows = [row for (config_id, _), row in list(self._crew.rows.items()) if config_id == one.id]
+        return self._assembled(live, one, rows, is_final=False)
+
+    def _result(self, live: Live, one: Standing) -> EvaluationResult:
+        bodies = list(self._api.results(self.id, one.id))
+        rows = [self._row(one.id, body) for body in bodies]
+        return self._assembled(live, one, rows, is_final=not one.is_alive)
+
+    def _row(self, config_id: str, body: Mapping[str, Any]) -> Row:
+        row = row_of(body, self._crew.known)
+        own = self._crew.rows.get((config_id, row.pos))
+        row.status = body["status"]
+        row.output = from_json(body.get("output"))
+        for name in ("error_type", "error_message", "latency_ms", "cost", "input_tokens", "output_tokens"):
+            setattr(row, name, body.get(name))
+        row.scores = {name: RowScore(**_score(one)) for name, one in (body.get("scores") or {}).items()}
+        if own is not None:
+            # Why a scorer of the caller's own broke is known here only.
+            row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
+        return row
+
+    def _assembled(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:
+        job = self._crew.jobs.get(one.id)
+        return EvaluationResult(
+            name=live.name,
+            experiment_id=self.id,
+            config=one.name,
+            config_id=one.id,
+            state=one.state,
+            stop_reason=one.stop_reason,
+            n_examples=live.n_examples,
+            is_final=is_final,
+            parameters={"runnable": job.runner.name} if job is not None else {},
+            metrics=one.metrics,
+            rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
+            client=self._client,
+        )
+
+    def results_of(self, config: str) -> Iterator[EvaluationResult]:
+        """Run, and yield what is known of one config whenever something changed; the last one is final."""
+        for live in self.follow():
+            yield self.partial(live, config)
+        yield self.result(config)
+
+    # Steering
+
+    def stop(self, config: str) -> None:
+        """Run no more of a config; what it has done is kept, and it can be resumed."""
+        self._api.control(self.id, self.live().config(config).id, "stop")
+
+    def resume(self, config: str) -> None:
+        """Let a stopped config go on where it stood: at once if this process still runs, else with `run()`."""
+        self._api.control(self.id, self.live().config(config).id, "resume")
+
+    def clone(
+        self, config: str, runnable: object, changes: Mapping[str, Any] | None = None, *, name: str | None = None
+    ) -> str:
+        """Add a config that descends from another, on the same examples; return its id.
+
+        It runs at once if this process still runs the experiment, else with `run()`.
+        """
+        made = self._api.clone(self.id, self.live().config(config).id, changes or {}, name)
+        self._crew.add(made["id"], made["name"], runnable)
+        return str(made["id"])
+
+    def delete(self, config: str) -> None:
+        """Hide a config; what it cost and showed stays."""
+        self._api.delete_config(self.id, self.live().config(config).id)
+
+    # Running
+
+    def follow(self) -> Iterator[Live]:
+        """Run this process' configs, and yield how the experiment stands whenever that changed, until all are done."""
+        self._crew.start()
+        try:
+            yield from self._changes()
+        except KeyboardInterrupt:
+            print(f"\nInterrupted; what is recorded is kept. Go on with {self._how_to_resume}", file=sys.stderr)
+            raise
+        finally:
+            self._crew.stop()
+
+    def _changes(self) -> Iterator[Live]:
+        etag: str | None = None
+        live: Live | None = None
+        while True:
+            self._crew.news.clear()
+            news, etag = self._api.live(self.id, etag)
+            if self._crew.failure is not None:
+                raise self._crew.failure
+            if news is not None:
+                live = news
+                self._crew.learn(live)
+                is_over = self._is_over(live)
+                if self._progress is not None:
+                    self._progress.show(live, is_last=is_over)
+                yield live
+                if is_over:
+                    return
+            time.sleep(SHORTEST_PAUSE_SECONDS)
+            self._crew.news.wait(SECONDS_BETWEEN_READS)
+
+    def _is_over(self, live: Live) -> bool:
+        ours = [one for one in live.configs if one.id in self._crew.jobs]
+        return live.state not in ("draft", "running") or not any(one.is_alive for one in ours)
+
+    def run(self, on_progress: Callable[[ExperimentResult, Live], None] | None = None) -> ExperimentResult:
+        """Run until every config of this process is completed or stopped."""
+        for live in self.follow():
+            if on_progress is not None:
+                on_progress(self, live)
+        return self
+
+    def run_in_background(self, on_progress: Callable[[ExperimentResult, Live], None] | None = None) -> None:
+        """Run on a thread of its own; `wait()` waits for it."""
+
+        def work() -> None:
+            try:
+                self.run(on_progress)
+            except Exception as exc:  # raised by wait()
+                self._failure = exc
+
+        self._thread = threading.Thread(target=work, name="evalsvc-experiment", daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> ExperimentResult:
+        """Wait for a run in the background; TimeoutError when it takes longer than that many seconds."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                raise TimeoutError(f"Experiment {self.id} still runs after {timeout} s.")
+        if self._failure is not None:
+            raise self._failure
+        return self
+
+
+def _score(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: body.get(name) for name in ("value", "passed", "error_code", "error_message")}

@@ -1,0 +1,206 @@
+"""What is measured: names of evaluators, functions of the caller's own, and the estimates that come of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+Scorer = Callable[..., Any]
+"""`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomMetric:
+    """A scorer of the caller's own with what the statistics should know about its numbers.
+
+    With `ratio=True` it returns (numerator, denominator), and the metric is the quotient of their sums.
+    """
+
+    score: Scorer
+    value_range: tuple[float, float] | None = None
+    binary: bool = False
+    higher_is_better: bool = True
+    ratio: bool = False
+
+    def as_wire(self, name: str) -> dict[str, Any]:
+        """Return the plan's entry for a metric whose numbers the client posts."""
+        body: dict[str, Any] = {
+            "name": name,
+            "source": "client",
+            "type": "ratio" if self.ratio else "algebraic",
+            "higher_is_better": self.higher_is_better,
+        }
+        if self.binary:
+            body["binary"] = True
+        if self.value_range is not None or self.binary:
+            body["value_range"] = list(self.value_range or (0, 1))
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers."""
+
+    name: str
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    n: int = 0
+    N: int = 0
+    n_error: int = 0
+    type: str = "algebraic"
+    strategy: str | None = None
+    level: float | None = None
+    covers: str | None = None
+    safe: str | None = None
+    method: str | None = None
+    warnings: tuple[str, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def read(cls, name: str, body: Mapping[str, Any]) -> Metric:
+        """Read a metric of a live answer, or of a saved file."""
+        return cls(
+            name=name,
+            value=body.get("value"),
+            lower=body.get("lower"),
+            upper=body.get("upper"),
+            n=body.get("n") or 0,
+            N=body.get("N") or 0,
+            n_error=body.get("n_error") or 0,
+            type=body.get("type") or "algebraic",
+            strategy=body.get("strategy"),
+            level=body.get("level"),
+            covers=body.get("covers"),
+            safe=body.get("safe"),
+            method=body.get("method"),
+            warnings=tuple(body.get("warnings") or ()),
+            raw=body.get("raw") or body,
+        )
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.name} ?"
+        bounds = "" if self.lower is None or self.upper is None else f" [{self.lower:.3g}, {self.upper:.3g}]"
+        return f"{self.name} {self.value:.3g}{bounds}"
+
+
+COLUMNS = ("metric", "value", "lower", "upper", "n", "N", "n_error", "level", "strategy", "method")
+
+
+class Metrics(dict[str, Metric]):
+    """Estimates by name."""
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Metrics:
+        """Read the metrics of a live answer, or of a saved file."""
+        return cls({name: Metric.read(name, one) for name, one in body.items()})
+
+    def as_wire(self) -> dict[str, Any]:
+        """Return them as JSON, by name."""
+        return {name: asdict(metric) for name, metric in self.items()}
+
+    def save(self, path: str | Path) -> Path:
+        """Write them to a `.csv` (one row a metric) or a `.json` file."""
+        target = Path(path)
+        if target.suffix == ".json":
+            target.write_text(json.dumps(self.as_wire(), indent=2, allow_nan=False), encoding="utf-8")
+        elif target.suffix == ".csv":
+            with target.open("w", newline="", encoding="utf-8") as out:
+                rows = csv.writer(out)
+                rows.writerow(COLUMNS)
+                rows.writerows([name, *(getattr(metric, one) for one in COLUMNS[1:])] for name, metric in self.items())
+        else:
+            raise ValueError(f"Metrics are saved as .csv or .json, not as '{target.suffix}'.")
+        return target
+
+
+def split_evaluator(text: str) -> tuple[str, str | None]:
+    """Split `evaluator` or `evaluator/profile`; the profile's own slashes stay in it."""
+    evaluator, _, profile = text.partition("/")
+    return evaluator, profile or None
+
+
+def evaluator_as_wire(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of the wire's `evaluators`."""
+    if not isinstance(wanted, str):
+        return dict(wanted)
+    evaluator, profile = split_evaluator(wanted)
+    return {"evaluator": evaluator} if profile is None else {"evaluator": evaluator, "criteria": profile}
+
+
+def plan_metrics(
+    evaluators: Sequence[str | Mapping[str, Any]], metrics: Mapping[str, Scorer | CustomMetric] | None
+) -> list[dict[str, Any]]:
+    """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
+    wanted = [{"name": one, **evaluator_as_wire(one)} if isinstance(one, str) else dict(one) for one in evaluators]
+    for one in wanted:
+        one.setdefault("name", "/".join(filter(None, (one.get("evaluator"), one.get("criteria")))))
+    wanted += [custom(scorer).as_wire(name) for name, scorer in (metrics or {}).items()]
+    names = [one["name"] for one in wanted]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"Metrics need different names; {', '.join(doubled)} is there more than once.")
+    return wanted or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]
+
+
+def custom(scorer: Scorer | CustomMetric) -> CustomMetric:
+    """Wrap a bare function."""
+    return scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer)
+
+
+def posted_score(value: Any, *, ratio: bool) -> float | dict[str, float]:
+    """Check what a scorer returned and make it JSON; ValueError when it is no finite number."""
+    parts = tuple(value) if ratio and isinstance(value, (tuple, list)) else (value,)
+    numbers = [float(part) for part in parts]
+    if len(numbers) != (2 if ratio else 1) or not all(math.isfinite(number) for number in numbers):
+        expected = "a pair of finite numbers (numerator, denominator)" if ratio else "a finite number"
+        raise ValueError(f"A scorer must return {expected}, not {value!r}.")
+    return {"numerator": numbers[0], "denominator": numbers[1]} if ratio else numbers[0]
+
+
+def estimate(name: str, scores: Sequence[float], *, n_total: int, level: float = 0.95) -> Metric:
+    """Estimate the mean of scores computed here: Wilson's interval for zeros and ones, else Student's t.
+
+    It covers new data like these, for one look. Numbers too few or too equal for that get no interval and a warning.
+    """
+    n = len(scores)
+    failed = n_total - n
+    if n == 0:
+        return Metric(name, None, n=0, N=n_total, n_error=failed, level=level, warnings=("no scores",))
+    mean = statistics.fmean(scores)
+    z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
+    known = {"n": n, "N": n_total, "n_error": failed, "level": level, "covers": "new data", "safe": "one look"}
+    small = ("n<30",) if n < 30 else ()
+    if set(scores) <= {0.0, 1.0}:
+        lower, upper = _wilson(mean, n, z)
+        return Metric(name, mean, lower, upper, method="wilson", warnings=small, **known)  # type: ignore[arg-type]
+    spread = statistics.stdev(scores) if n > 1 else 0.0
+    if n < 6 or spread == 0.0:
+        reason = "all scores are equal" if n > 1 and spread == 0.0 else "n<6"
+        return Metric(name, mean, method=None, warnings=(reason,), **known)  # type: ignore[arg-type]
+    half = _student(z, n - 1) * spread / math.sqrt(n)
+    return Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known)  # type: ignore[arg-type]
+
+
+def _wilson(p: float, n: int, z: float) -> tuple[float, float]:
+    """Wilson (1927), score interval of a proportion."""
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _student(z: float, df: int) -> float:
+    """Quantile of Student's t from the normal one: Abramowitz and Stegun 26.7.5, to three digits from df = 5 at .95."""
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / df ** (i + 1) for i, term in enumerate(terms))

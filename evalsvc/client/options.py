@@ -1,0 +1,68 @@
+"""Options that evaluations and experiments share, as keyword arguments that a type checker knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+RUN_DEFAULTS: RunOptions = {"threads": 8, "lease_seconds": 60, "progress": True}
+
+
+class RunOptions(TypedDict, total=False):
+    """How this process runs.
+
+    `threads`: calls at once, coroutines included. `lease_seconds`: after how long examples that this process took and
+    did not finish are given to another; at least as long as one call takes. `progress`: show a bar on stderr.
+    """
+
+    threads: int
+    lease_seconds: int
+    progress: bool
+
+
+class PlanOptions(TypedDict, total=False):
+    """What the service plans with; see docs/experiments.md for what each means and its default."""
+
+    primary_metric: str
+    level: float
+    strategy: str
+    use_fpc: bool
+    policy: str
+    seed: int
+    sample: Mapping[str, str]
+    budget: Mapping[str, float]
+    baseline: str
+    k_max: int
+    epsilon: float
+    micro_batch: int
+    num_shards: int
+    online_strategy_kwargs: Mapping[str, Any]
+
+
+class Options(RunOptions, PlanOptions, total=False):
+    """Everything that may be said about an experiment, beside what it runs and measures.
+
+    `contexts`: retrieved texts for each input. `project`, `tags` and `metadata` go with the experiment's name.
+    """
+
+    contexts: Sequence[Sequence[str] | None]
+    project: str
+    tags: Mapping[str, str]
+    metadata: Mapping[str, Any]
+
+
+def run_options(options: Mapping[str, Any]) -> RunOptions:
+    """Return the options of the run, with defaults."""
+    chosen = {name: options.get(name, default) for name, default in RUN_DEFAULTS.items()}
+    if chosen["threads"] < 1:
+        raise ValueError(f"`threads` must be at least 1, not {chosen['threads']}.")
+    return RunOptions(**chosen)  # type: ignore[typeddict-item]
+
+
+def plan_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the plan that were given; TypeError for a name that is no option."""
+    if unknown := sorted(options.keys() - Options.__optional_keys__):
+        raise TypeError(
+            f"Unknown options: {', '.join(unknown)}. There are {', '.join(sorted(Options.__optional_keys__))}."
+        )
+    return {name: options[name] for name in PlanOptions.__optional_keys__ if options.get(name) is not None}

@@ -1,0 +1,72 @@
+"""A bar in a terminal, quiet lines in a log: how far it is, and what the primary metric says so far."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TextIO
+
+from evalsvc.client.live import Live, Standing
+
+WIDTH = 24
+SECONDS_BETWEEN_LINES = 30.0
+SHOWN = 8
+
+
+class Progress:
+    """Draws `Live` answers on stderr. In a terminal it redraws in place; elsewhere it writes a line at each tenth of
+    the work, and at least every half minute.
+    """
+
+    def __init__(self, metric: str, *, higher_is_better: bool = True, out: TextIO | None = None) -> None:
+        self._metric = metric
+        self._higher_is_better = higher_is_better
+        self._out = out if out is not None else sys.stderr
+        self._is_terminal = self._out.isatty()
+        self._n_lines = 0
+        self._said: tuple[int, float] | None = None
+        self._lock = threading.Lock()
+
+    def show(self, live: Live, *, is_last: bool = False) -> None:
+        """Draw the present state."""
+        with self._lock:
+            if self._is_terminal:
+                self._redraw(self.lines(live))
+            elif self._is_due(live, is_last):
+                self._out.write("; ".join(self.lines(live, bar=False)) + "\n")
+            self._out.flush()
+
+    def lines(self, live: Live, *, bar: bool = True) -> list[str]:
+        """Return what is shown: one line a config, the leader first, at most eight."""
+        ranked = live.leaderboard(self._metric, higher_is_better=self._higher_is_better)
+        several = len(ranked) > 1
+        lines = [self._line(one, live.n_examples, bar=bar, named=several) for one in ranked[:SHOWN]]
+        return lines + ([f"… and {len(ranked) - SHOWN} more"] if len(ranked) > SHOWN else [])
+
+    def _line(self, one: Standing, n_examples: int, *, bar: bool, named: bool) -> str:
+        share = one.n_done / n_examples if n_examples else 1.0
+        full = round(share * WIDTH)
+        drawn = f"[{'#' * full}{'.' * (WIDTH - full)}] " if bar else ""
+        name = f"{one.name[:30]:<30} " if named and bar else (f"{one.name}: " if named else "")
+        failed = f"  {one.n_error} failed" if one.n_error else ""
+        metric = one.metrics.get(self._metric)
+        level = f" at {metric.level:.0%}" if metric is not None and metric.level and metric.lower is not None else ""
+        estimate = f"  {metric}{level}" if metric is not None else ""
+        state = "" if one.is_alive else f"  {one.state}" + (f" by {one.stop_reason}" if one.stop_reason else "")
+        return f"{name}{drawn}{one.n_done}/{n_examples}{failed}{estimate}{state}"
+
+    def _redraw(self, lines: list[str]) -> None:
+        up = f"\x1b[{self._n_lines}F" if self._n_lines else ""
+        self._out.write(up + "".join(f"\x1b[2K{line}\n" for line in lines))
+        self._out.write("".join("\x1b[2K\n" for _ in range(self._n_lines - len(lines))))
+        self._n_lines = max(self._n_lines, len(lines))
+
+    def _is_due(self, live: Live, is_last: bool) -> bool:
+        whole = live.n_examples * len(live.configs)
+        tenth = 10 * sum(one.n_done for one in live.configs) // whole if whole else 10
+        now = time.monotonic()
+        due = self._said is None or is_last or tenth != self._said[0] or now - self._said[1] > SECONDS_BETWEEN_LINES
+        if due:
+            self._said = (tenth, now)
+        return due

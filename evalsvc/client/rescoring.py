@@ -1,0 +1,104 @@
+"""Scores of outputs that are there already: by a function here, or by an evaluator of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.errors import ConfigurationError
+from evalsvc.client.metrics import CustomMetric, Metric, Scorer, custom, estimate, evaluator_as_wire, posted_score
+from evalsvc.client.results import Row, RowScore
+from evalsvc.client.runnables import Loop, settled
+from evalsvc.client.values import as_text
+
+if TYPE_CHECKING:
+    from evalsvc.client.client import Client
+
+
+def rescore(
+    rows: Sequence[Row],
+    wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+    *,
+    name: str | None,
+    component: str | None,
+    client: Client | None,
+    level: float,
+    threads: int,
+) -> Metric:
+    """Score every row that has an output, keep the scores in the rows, and estimate their mean."""
+    if isinstance(wanted, (str, Mapping)):
+        label, scores = _by_evaluator(rows, wanted, component, client, threads)
+    else:
+        label, scores = _by_function(rows, custom(wanted), component)
+    label = name or (f"{component}.{label}" if component else label)
+    for row, score in zip(rows, scores, strict=True):
+        if score is not None:
+            row.scores[label] = score
+    values = [score.value for score in scores if score is not None and score.value is not None]
+    return estimate(label, values, n_total=len(rows), level=level)
+
+
+def score_here(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:
+    """Call a scorer and return what goes on the wire; raises whatever it raises, or ValueError for no number."""
+    return posted_score(settled(metric.score(value, output, expected), loop), ratio=metric.ratio)
+
+
+def _by_function(rows: Sequence[Row], metric: CustomMetric, component: str | None) -> tuple[str, list[RowScore | None]]:
+    if metric.ratio:
+        raise ValueError("A ratio is estimated by the service only; return one number a row here.")
+    loop = Loop()
+    try:
+        scores = [_one_by_function(row, metric, component, loop) if row.is_ok else None for row in rows]
+    finally:
+        loop.close()
+    return getattr(metric.score, "__name__", "score"), scores
+
+
+def _one_by_function(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
+    try:
+        output, expected = part_of(row.output, component), part_of(row.expected, component)
+        return RowScore(score_here(metric, row.input, output, expected, loop))
+    except Exception as exc:
+        # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
+        return RowScore(error_code="bug", error_message=f"{type(exc).__name__}: {exc}")
+
+
+def _by_evaluator(
+    rows: Sequence[Row],
+    wanted: str | Mapping[str, Any],
+    component: str | None,
+    client: Client | None,
+    threads: int,
+) -> tuple[str, list[RowScore | None]]:
+    if client is None:
+        raise ConfigurationError(
+            "An evaluator runs in the service, and this result knows no client.",
+            code="no_client",
+            remedy="Pass `client=Client(...)`, or load the result with `EvaluationResult.load(path, client=...)`.",
+        )
+    entry = evaluator_as_wire(wanted)
+    label = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
+
+    def ask(row: Row) -> RowScore | None:
+        if not row.is_ok:
+            return None
+        verdict = client.evaluate(
+            [entry],
+            input=as_text(row.input),
+            output=as_text(part_of(row.output, component)),
+            gold=as_text(part_of(row.expected, component)),
+            contexts=row.contexts,
+            capture="none",
+        )[0]
+        return RowScore(verdict.score, verdict.passed, verdict.error_code, verdict.error_message)
+
+    with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="evalsvc-rescore") as pool:
+        return label, list(pool.map(ask, rows))
+
+
+def part_of(value: Any, component: str | None) -> Any:
+    """Return one component's part of an output or expectation; None when it has none."""
+    if component is None:
+        return value
+    return value.get(component) if isinstance(value, Mapping) else None

@@ -1,0 +1,109 @@
+"""Anything that can be run as a function of one input: functions, coroutines, and objects with `run`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+
+class Loop:
+    """An event loop on a thread of its own, made at first use: coroutines of all threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine there and return its result here; how many wait at once is the caller's limit."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=_serve, args=(self._loop,), name="evalsvc-loop", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def close(self) -> None:
+        """Cancel what still runs, and end the loop and its thread."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.create_task, _wind_up(loop))
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+async def _wind_up(loop: asyncio.AbstractEventLoop) -> None:
+    others = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+    loop.call_soon(loop.stop)
+
+
+class Runner:
+    """A runnable as `run(input) -> output`."""
+
+    def __init__(self, runnable: object, loop: Loop) -> None:
+        self.name = name_of(runnable)
+        self._target = target_of(runnable)
+        self._loop = loop
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(self._target)
+        except (TypeError, ValueError):  # some built-ins have none
+            self._signature = None
+
+    def __call__(self, value: Any) -> Any:
+        """Run on one input. A dictionary goes in as keyword arguments where its keys are parameters, else whole."""
+        args, kwargs = self._arguments(value)
+        return settled(self._target(*args, **kwargs), self._loop)
+
+    def _arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        named = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+        if self._signature is None:
+            return (value,), {}
+        if named and _fits(self._signature, (), value):
+            return (), dict(value)
+        if _fits(self._signature, (value,), {}):
+            return (value,), {}
+        keys = f"the keys {', '.join(value)}" if named else f"one {type(value).__name__}"
+        raise TypeError(f"{self.name}{self._signature} takes neither {keys} nor the input as one argument.")
+
+
+def settled(output: Any, loop: Loop) -> Any:
+    """Return a value, or wait for it on the loop when it is awaitable."""
+    return loop.wait_for(_awaited(output)) if inspect.isawaitable(output) else output
+
+
+async def _awaited(output: Any) -> Any:
+    return await output
+
+
+def _fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def target_of(runnable: object) -> Callable[..., Any]:
+    """Return what to call: `run` (or `run_async`) of an object that has one, else the callable itself."""
+    for method in ("run", "run_async"):
+        found = getattr(runnable, method, None)
+        if callable(found) and not inspect.isroutine(runnable) and not isinstance(runnable, type):
+            return found
+    if callable(runnable):
+        return runnable
+    raise TypeError(f"A {type(runnable).__name__} cannot be run: it is not callable and has no `run` method.")
+
+
+def name_of(runnable: object) -> str:
+    """Return where a runnable comes from, as `module:name`."""
+    named = runnable if hasattr(runnable, "__qualname__") else type(runnable)
+    return f"{getattr(named, '__module__', '?')}:{getattr(named, '__qualname__', '?')}"

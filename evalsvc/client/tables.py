@@ -1,0 +1,46 @@
+"""Results as flat rows: for CSV files and data frames."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.values import to_json
+
+if TYPE_CHECKING:
+    from evalsvc.client.results import Row
+
+FACTS = (
+    "index", "example_id", "input", "expected", "output", "status", "error_type", "error_message", "latency_ms", "cost",
+    "input_tokens", "output_tokens",
+)  # fmt: skip
+# What a spreadsheet would run as a formula when a model's output begins with it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def flat(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+    """Return a row as one level of columns: its facts, then each metric's score."""
+    cells = {name: getattr(row, name) for name in FACTS}
+    for name in metrics:
+        score = row.scores.get(name)
+        cells[name] = score.value if score is not None else None
+    return cells
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write flat rows; structures as JSON, and texts that a spreadsheet would run with a quote before them."""
+    with path.open("w", newline="", encoding="utf-8") as out:
+        table = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else list(FACTS))
+        table.writeheader()
+        table.writerows({name: cell(value) for name, value in row.items()} for row in rows)
+
+
+def cell(value: Any) -> Any:
+    """Return a value as a CSV cell."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = value if isinstance(value, str) else json.dumps(to_json(value), ensure_ascii=False)
+    return f"'{text}" if text.startswith(FORMULA) else text

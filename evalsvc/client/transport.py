@@ -1,0 +1,156 @@
+"""One HTTP connection pool with retries. A POST carries a key of its own, so that a repeated one has one effect."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import re
+import secrets
+import threading
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import httpx
+
+from evalsvc.client.errors import ClientError, ConfigurationError, UnreachableError, error_of, problem_of
+
+log = logging.getLogger("evalsvc.client")
+
+FIRST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 8.0
+LONGEST_RETRY_AFTER_SECONDS = 90.0
+_window_ends = re.compile(r"\bt=(\d+)")
+_random = secrets.SystemRandom()
+
+
+class Transport:
+    """Calls of one service with one key; may be used from many threads at once."""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 60,
+        retries: int = 3,
+        http_transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        url = base_url or os.environ.get("EVALSVC_BASE_URL") or os.environ.get("EVALSVC_URL")
+        key = api_key or os.environ.get("EVALSVC_API_KEY")
+        if not url:
+            raise ConfigurationError(
+                "The address of the service is not known.",
+                code="no_base_url",
+                remedy="Pass `base_url`, or set EVALSVC_BASE_URL.",
+            )
+        if not key:
+            raise ConfigurationError(
+                "There is no API key.", code="no_api_key", remedy="Pass `api_key`, or set EVALSVC_API_KEY."
+            )
+        self.retries = retries
+        self._closing = threading.Event()
+        self._http = httpx.Client(
+            base_url=url.rstrip("/"),
+            headers={"X-API-KEY": key, "User-Agent": "evalsvc-client"},
+            timeout=httpx.Timeout(timeout, connect=min(timeout, 10)),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            transport=http_transport,
+        )
+
+    def close(self) -> None:
+        """Close the connections; calls that are about to be retried give up."""
+        self._closing.set()
+        self._http.close()
+
+    def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Return the JSON of a GET; parameters that are None are left out."""
+        return self.call("GET", path, params=_given(params)).json()
+
+    def post(self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None) -> Any:
+        """Return the JSON of a POST of JSON; NaN is refused here, since JSON has none."""
+        content = json.dumps({} if body is None else body, allow_nan=False).encode()
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        return self.call("POST", path, content=content, headers=sent).json()
+
+    def call(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
+    ) -> httpx.Response:
+        """Call until there is an answer that stays; raise a `ClientError` for anything but 2xx and 304."""
+        sent = dict(headers or {})
+        if method == "POST":
+            sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
+        for attempt in range(self.retries + 1):
+            response, error = self._attempt(method, path, headers=sent, **request)
+            if error is None:
+                return cast(httpx.Response, response)
+            pause = _pause(response, attempt) if attempt < self.retries else None
+            if pause is None or not _may_retry(response):
+                raise error
+            log.info("%s %s: %s; again in %.1f s", method, path, error.code, pause)
+            if self._closing.wait(pause):
+                raise error
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _attempt(self, method: str, path: str, **request: Any) -> tuple[httpx.Response | None, ClientError | None]:
+        """Send once: a good answer and no error, a bad answer and its error, or no answer and why."""
+        try:
+            response = self._http.request(method, path, **request)
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as exc:
+            raise ConfigurationError(f"{self._http.base_url} is not an address: {exc}.", code="bad_base_url") from exc
+        except httpx.TransportError as exc:
+            return None, _unreachable(str(self._http.base_url), exc)
+        good = response.is_success or response.status_code == httpx.codes.NOT_MODIFIED
+        return response, None if good else error_of(response)
+
+    def pages(self, path: str, key: str, params: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a list page after page."""
+        cursor: str | None = None
+        while True:
+            answer = self.get(path, {**(params or {}), "cursor": cursor})
+            yield from answer[key]
+            cursor = answer.get("next_cursor")
+            if not cursor:
+                return
+
+
+def _given(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (params or {}).items() if value is not None}
+
+
+def _unreachable(url: str, exc: httpx.TransportError) -> UnreachableError:
+    slow = isinstance(exc, httpx.TimeoutException)
+    return UnreachableError(
+        f"{url} {'did not answer in time' if slow else 'cannot be reached'}: {exc or type(exc).__name__}.",
+        code="timeout" if slow else "unreachable",
+        remedy="Check that the service runs, and that the address and the network are right.",
+    )
+
+
+def _may_retry(response: httpx.Response | None) -> bool:
+    """Say whether the same request can do better later: limits, outages, and a twin that still runs."""
+    if response is None:
+        return True
+    if response.status_code == httpx.codes.CONFLICT:
+        return problem_of(response).get("code") == "in_progress"
+    return response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.status_code >= 500
+
+
+def _pause(response: httpx.Response | None, attempt: int) -> float | None:
+    """Return seconds to wait: full jitter, after what the service asked for; None when that is too long."""
+    jitter = _random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**attempt))
+    asked = _asked_for(response) if response is not None else 0.0
+    return asked + jitter if asked <= LONGEST_RETRY_AFTER_SECONDS else None
+
+
+def _asked_for(response: httpx.Response) -> float:
+    """Read `Retry-After`; on 429 without one, the end of the window in `RateLimit`."""
+    try:
+        seconds = float(response.headers.get("Retry-After", ""))
+    except ValueError:
+        limit = response.headers.get("RateLimit", "") if response.status_code == 429 else ""
+        found = _window_ends.search(limit)
+        seconds = float(found.group(1)) if found else 0.0
+    return max(0.0, seconds) if math.isfinite(seconds) else 0.0

@@ -1,0 +1,97 @@
+"""Python values as JSON and back. What JSON has no word for travels as `{"$type": …, "value": …}`; nothing is ever
+unpickled, so that a file from a stranger can be opened.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+TYPE = "$type"
+
+
+def to_json(value: object) -> Any:
+    """Return what JSON can hold: tuples and sets become lists, unknown objects their `str()`.
+
+    Objects that describe themselves (dataclasses, `to_dict()`, `model_dump()`) become what they say.
+    """
+    match value:
+        case None | bool() | str():
+            return value if value is None or isinstance(value, bool) else str(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else _typed("float", str(value))
+        case bytes() | bytearray() | memoryview():
+            return _typed("bytes", base64.b64encode(bytes(value)).decode("ascii"))
+        case Decimal():
+            return _typed("decimal", str(value))
+        case datetime():
+            return _typed("datetime", value.isoformat())
+        case date():
+            return _typed("date", value.isoformat())
+        case time():
+            return _typed("time", value.isoformat())
+        case Mapping():
+            plain = {str(key): to_json(part) for key, part in value.items()}
+            # A dictionary of the caller's own must not be read back as one of ours.
+            return _typed("object", plain) if TYPE in plain else plain
+        case list() | tuple() | set() | frozenset():
+            return [to_json(part) for part in value]
+    return _described(value)
+
+
+def from_json(value: Any) -> Any:
+    """Return the value that `to_json` was given, where it could be kept."""
+    if isinstance(value, list):
+        return [from_json(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    read = _READERS.get(str(value.get(TYPE)))
+    if read is not None and set(value) == {TYPE, "value"}:
+        return read(value["value"])
+    return {key: from_json(part) for key, part in value.items()}
+
+
+def _typed(name: str, value: Any) -> dict[str, Any]:
+    return {TYPE: name, "value": value}
+
+
+def _described(value: object) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_json({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    for method in ("model_dump", "to_dict"):
+        describe = getattr(value, method, None)
+        if callable(describe) and not isinstance(value, type):
+            try:
+                described = describe()
+            except (TypeError, ValueError, AttributeError, NotImplementedError):
+                break
+            return to_json(described) if isinstance(described, Mapping) else str(value)
+    return str(value)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "bytes": base64.b64decode,
+    "decimal": Decimal,
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "object": lambda plain: {key: from_json(part) for key, part in plain.items()},
+}
+
+
+def as_text(value: Any) -> str | None:
+    """Return a value as an evaluator reads it: a text as it is, the only text of an object, else JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and len(value) == 1:
+        return as_text(next(iter(value.values())))
+    return json.dumps(to_json(value), ensure_ascii=False)

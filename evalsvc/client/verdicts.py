@@ -1,0 +1,172 @@
+"""What `evaluate` and `history` answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval of the mean of `n` captured scores; the numbers are None where `reason` says why."""
+
+    strategy: str
+    level: float
+    lower: float | None
+    median: float | None
+    upper: float | None
+    n: int
+    method: str | None = None
+    degenerate: bool = False
+    warnings: tuple[str, ...] = ()
+    reason: str | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any] | None) -> Interval | None:
+        """Read the wire's `confidence_interval`."""
+        if not body:
+            return None
+        return cls(
+            strategy=body["strategy"],
+            level=body["alpha"],
+            lower=body.get("lower"),
+            median=body.get("median"),
+            upper=body.get("upper"),
+            n=body.get("n") or 0,
+            method=body.get("method"),
+            degenerate=bool(body.get("degenerate")),
+            warnings=tuple(body.get("warnings") or ()),
+            reason=body.get("reason"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One evaluator's answer: a score, or an error that says why there is none."""
+
+    evaluator: str
+    profile: str | None
+    status: str
+    score: float | None = None
+    passed: bool | None = None
+    explanation: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    interval: Interval | None = None
+    positions: tuple[tuple[int, int], ...] | None = None
+    extra: Mapping[str, Any] | None = None
+    evaluation_id: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_pending(self) -> bool:
+        """Say whether a worker still has it."""
+        return self.status == "pending"
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Verdict:
+        """Read one entry of the wire's `results`."""
+        result = body.get("evaluation_result") or {}
+        info = result.get("additional_info") or {}
+        spans = info.get("positions")
+        return cls(
+            evaluator=body["evaluator_id"],
+            profile=body.get("profile_name") or body.get("criteria"),
+            status=body["status"],
+            score=result.get("score_raw"),
+            passed=result.get("pass"),
+            explanation=result.get("explanation"),
+            error_code=body.get("error_code"),
+            error_message=body.get("error_message"),
+            interval=Interval.read(info.get("confidence_interval")),
+            positions=None if spans is None else tuple((int(start), int(end)) for start, end in spans),
+            extra=info.get("extra"),
+            evaluation_id=body.get("evaluation_id") or result.get("id"),
+            raw=body,
+        )
+
+
+class EvaluateResult(Sequence[Verdict]):
+    """One verdict for each evaluator that was asked, in the order of asking."""
+
+    def __init__(self, verdicts: Sequence[Verdict], request_id: str | None = None) -> None:
+        self.verdicts = tuple(verdicts)
+        self.request_id = request_id
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> EvaluateResult:
+        """Read the answer of /v1/evaluate."""
+        return cls([Verdict.read(one) for one in body["results"]], body.get("id"))
+
+    @property
+    def passed(self) -> bool:
+        """Say whether every evaluator gave a score and passed it."""
+        return all(verdict.passed is True for verdict in self.verdicts)
+
+    @property
+    def is_pending(self) -> bool:
+        """Say whether a worker still has one of them."""
+        return any(verdict.is_pending for verdict in self.verdicts)
+
+    @overload
+    def __getitem__(self, index: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Verdict]: ...
+    def __getitem__(self, index: int | slice) -> Verdict | Sequence[Verdict]:
+        return self.verdicts[index]
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __repr__(self) -> str:
+        parts = [f"{one.evaluator}: {one.error_code or one.status if one.score is None else one.score}" for one in self]
+        return f"<EvaluateResult {', '.join(parts)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """One captured score."""
+
+    id: str
+    created_at: str
+    score: float
+    passed: bool | None
+    evaluation_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000."""
+
+    evaluator: str
+    profile: str
+    n: int
+    n_total: int
+    mean: float | None
+    pass_rate: float | None
+    interval: Interval | None
+    points: tuple[HistoryPoint, ...]
+    next_cursor: str | None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> History:
+        """Read the answer of /v1/history."""
+        points = (
+            HistoryPoint(one["id"], one["created_at"], one["score"], one["pass"], one["evaluation_id"])
+            for one in body["points"]
+        )
+        return cls(
+            evaluator=body["evaluator_id"],
+            profile=body["profile_name"],
+            n=body["n"],
+            n_total=body["n_total"],
+            mean=body["mean"],
+            pass_rate=body["pass_rate"],
+            interval=Interval.read(body.get("confidence_interval")),
+            points=tuple(points),
+            next_cursor=body.get("next_cursor"),
+        )

@@ -1,0 +1,129 @@
+"""Verdicts and histories through the client."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalsvc.client import AuthenticationError, Client, ForbiddenError, InvalidError, NotFoundError
+from tests.conftest import Caller
+
+
+def test_it_judges_a_sample(client: Client) -> None:
+    result = client.evaluate(["pii", "exact-match"], output="Write to jo@example.com", gold="Write to me")
+
+    assert [one.evaluator for one in result] == ["pii-2026-11-01", "exact-match-2026-11-01"]
+    assert [one.passed for one in result] == [False, False]
+    assert result[0].positions == ((9, 23),)
+    assert not result.passed
+
+
+def test_it_passes_when_all_pass(client: Client) -> None:
+    result = client.evaluate(["pii", "exact-match"], output="Paris", gold="Paris")
+
+    assert result.passed
+    assert len(result) == 2
+
+
+def test_an_error_is_no_pass(client: Client) -> None:
+    result = client.evaluate(["pii", "nonsense"], output="Paris")
+
+    assert not result.passed
+    assert (result[1].status, result[1].error_code, result[1].score) == ("validation_error", "unknown_evaluator", None)
+
+
+def test_it_names_profiles_after_a_slash(client: Client) -> None:
+    (verdict,) = client.evaluate(["metrics/patronus:compute-rouge"], output="a b", gold="a b")
+
+    assert verdict.profile == "patronus:compute-rouge"
+    assert verdict.score == 1.0
+
+
+def test_it_takes_entries_of_the_wire(client: Client) -> None:
+    wanted = {"evaluator": "exact-match", "criteria": "patronus:exact-match", "explain_strategy": "never"}
+    (verdict,) = client.evaluate([wanted], output="a", gold="a")
+
+    assert verdict.explanation is None
+
+
+def test_the_interval_is_of_the_scores_before(client: Client) -> None:
+    for answer in ("Paris", "Rome", "Paris"):
+        client.evaluate(["exact-match"], output=answer, gold="Paris", capture="all")
+
+    (verdict,) = client.evaluate(["exact-match"], output="Paris", gold="Paris", strategy="clopper-pearson")
+
+    assert verdict.interval is not None
+    assert verdict.interval.n == 3
+    assert verdict.interval.lower < 2 / 3 < verdict.interval.upper  # type: ignore[operator]
+
+
+def test_an_interval_without_scores_says_why(client: Client) -> None:
+    (verdict,) = client.evaluate(["exact-match"], output="a", gold="a", strategy="full-history")
+
+    assert verdict.interval is not None
+    assert verdict.interval.lower is None
+    assert "2 captured scores" in (verdict.interval.reason or "")
+
+
+def test_it_waits_for_workers(client: Client) -> None:
+    (verdict,) = client.evaluate(["exact-match"], output="x" * 30_000, gold="x" * 30_000)
+
+    assert (verdict.status, verdict.passed) == ("success", True)
+
+
+def test_it_fetches_what_was_queued(client: Client) -> None:
+    result = client.evaluate(["exact-match"], output="a", gold="a", capture="all", app="shop")
+
+    assert result.request_id is not None
+    assert client.evaluation(result.request_id)[0].score == 1.0
+
+
+def test_it_reads_the_history(client: Client) -> None:
+    for answer in ("a", "b", "a", "a"):
+        client.evaluate(["exact-match"], output=answer, gold="a", capture="all")
+
+    history = client.history("exact-match", strategy="clopper-pearson", level=0.9, limit=3)
+
+    assert (history.n, history.mean) == (4, 0.75)
+    assert [point.score for point in history.points] == [1.0, 1.0, 0.0]
+    assert history.interval is not None
+    assert history.interval.level == 0.9
+    rest = client.history("exact-match", cursor=history.next_cursor)
+    assert [point.score for point in rest.points] == [1.0]
+
+
+def test_a_stranger_sees_none_of_it(client: Client, stranger: Client) -> None:
+    result = client.evaluate(["exact-match"], output="a", gold="a", capture="all")
+
+    assert stranger.history("exact-match").n == 0
+    with pytest.raises(NotFoundError) as caught:
+        stranger.evaluation(str(result.request_id))
+    assert (caught.value.status, caught.value.code) == (404, "not_found")
+
+
+def test_problems_are_typed(client: Client) -> None:
+    with pytest.raises(InvalidError) as caught:
+        client.evaluate([], output="a")
+
+    error = caught.value
+    assert (error.status, error.code) == (422, "validation_failed")
+    assert error.remedy
+    assert error.request_id
+    assert [one.pointer for one in error.errors] == ["/evaluators"]
+    assert "/evaluators" in str(error)
+    assert error.remedy in str(error)
+
+
+def test_a_read_key_cannot_write(web: str, bob: Caller) -> None:
+    with Client(web, bob.key) as reader, pytest.raises(ForbiddenError) as caught:
+        reader.evaluate(["exact-match"], output="a", gold="a")
+
+    assert caught.value.code == "read_only_key"
+
+
+def test_a_wrong_key_is_said(web: str) -> None:
+    with Client(web, "ek_wrong.key") as nobody, pytest.raises(AuthenticationError):
+        nobody.whoami()
+
+
+def test_it_knows_whose_key_it_is(client: Client, alice: Caller) -> None:
+    assert client.whoami()["api_key"]["account"]["id"] == str(alice.account.pk)
