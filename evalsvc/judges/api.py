@@ -1,0 +1,232 @@
+"""/v1/connections: list, make, read, change, delete, test."""
+
+from __future__ import annotations
+
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.judges import services
+from evalsvc.judges.checks import MAX_SECRET_CHARS
+from evalsvc.judges.failures import CODES
+from evalsvc.judges.limits import spent_today
+from evalsvc.judges.models import Connection
+from evalsvc.judges.selectors import get_connection, list_connections
+from evalsvc.judges.trial import try_connection
+from evalsvc.rest.idempotency import release_claim
+from evalsvc.tenancy.scope import account_scope
+
+
+class StrictText(serializers.CharField):
+    """Text as it is: numbers are none, blanks stay."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(trim_whitespace=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Refuse what is no string."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+def money() -> serializers.DecimalField:
+    """Return the field of an optional amount of money."""
+    return serializers.DecimalField(
+        max_digits=12, decimal_places=6, required=False, allow_null=True, coerce_to_string=False
+    )
+
+
+def limit() -> serializers.IntegerField:
+    """Return the field of an optional limit."""
+    return serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
+
+
+class ConnectionIn(serializers.Serializer[Any]):
+    """A new connection."""
+
+    name = StrictText(max_length=100)
+    base_url = StrictText(max_length=2048)
+    model = StrictText(max_length=200)
+    key = StrictText(required=False, allow_null=True, allow_blank=True, max_length=MAX_SECRET_CHARS, write_only=True)
+    headers = serializers.DictField(
+        child=StrictText(max_length=MAX_SECRET_CHARS, allow_blank=True),
+        required=False,
+        allow_null=True,
+        write_only=True,
+    )
+    price_input_per_million = money()
+    price_output_per_million = money()
+    timeout_seconds = serializers.FloatField(required=False, max_value=600)
+    rpm = limit()
+    tpm = limit()
+    max_concurrency = limit()
+    daily_budget = money()
+    is_enabled = serializers.BooleanField(required=False)
+
+
+class ConnectionOut(serializers.Serializer[Connection]):
+    """A connection without its secrets."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    base_url = serializers.CharField()
+    model = serializers.CharField()
+    key_set = serializers.BooleanField()
+    key_last4 = serializers.CharField(allow_null=True)
+    header_names = serializers.ListField(child=serializers.CharField())
+    price_input_per_million = serializers.FloatField(allow_null=True)
+    price_output_per_million = serializers.FloatField(allow_null=True)
+    timeout_seconds = serializers.FloatField()
+    rpm = serializers.IntegerField(allow_null=True)
+    tpm = serializers.IntegerField(allow_null=True)
+    max_concurrency = serializers.IntegerField(allow_null=True)
+    daily_budget = serializers.FloatField(allow_null=True)
+    spent_today = serializers.FloatField(allow_null=True)
+    is_enabled = serializers.BooleanField()
+    epoch = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    revised_at = serializers.DateTimeField()
+
+
+class TrialErrorOut(serializers.Serializer[Any]):
+    """Why a test call brought nothing."""
+
+    code = serializers.ChoiceField(choices=CODES)
+    detail = serializers.CharField()
+
+
+class TrialOut(serializers.Serializer[Any]):
+    """What a test call brought."""
+
+    ok = serializers.BooleanField()
+    model = serializers.CharField()
+    latency_ms = serializers.FloatField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cost = serializers.FloatField(allow_null=True)
+    error = TrialErrorOut(allow_null=True)
+
+
+def connection_out(row: Connection) -> dict[str, Any]:
+    """Return a connection as the API shows it."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "base_url": row.base_url,
+        "model": row.model,
+        "key_set": row.has_key,
+        "key_last4": row.key_last4 or None,
+        "header_names": row.header_names,
+        "price_input_per_million": _float(row.price_input_per_million),
+        "price_output_per_million": _float(row.price_output_per_million),
+        "timeout_seconds": row.timeout_seconds,
+        "rpm": row.rpm,
+        "tpm": row.tpm,
+        "max_concurrency": row.max_concurrency,
+        "daily_budget": _float(row.daily_budget),
+        "spent_today": spent_today(account_id=row.account_id, connection_id=row.id),
+        "is_enabled": row.is_enabled,
+        "epoch": row.epoch,
+        "created_at": row.created_at,
+        "revised_at": row.revised_at,
+    }
+
+
+def _float(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
+
+
+ENVELOPE = inline_serializer("ConnectionEnvelope", {"connection": ConnectionOut()})
+
+
+class ConnectionsView(AccountView):
+    """Where LLMs live."""
+
+    @extend_schema(
+        operation_id="list_connections",
+        tags=["connections"],
+        responses=inline_serializer("Connections", {"connections": ConnectionOut(many=True)}),
+    )
+    def get(self, request: Request) -> Response:
+        """List the account's connections by name; their keys are never shown."""
+        return Response({"connections": [connection_out(row) for row in list_connections(account=self.account)]})
+
+    @extend_schema(
+        operation_id="create_connection", tags=["connections"], request=ConnectionIn, responses={201: ENVELOPE}
+    )
+    def post(self, request: Request) -> Response:
+        """Make a connection. Its key is stored encrypted and cannot be read again."""
+        fields = checked(ConnectionIn(data=request.data))
+        row = services.create_connection(account=self.account, fields=fields, actor=self.caller.actor)
+        return Response({"connection": connection_out(row)}, status=201)
+
+
+class ConnectionView(AccountView):
+    """One connection."""
+
+    @extend_schema(operation_id="get_connection", tags=["connections"], responses=ENVELOPE)
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """Return the connection and what it has spent today."""
+        return Response({"connection": connection_out(get_connection(account=self.account, id=id))})
+
+    @extend_schema(
+        operation_id="revise_connection", tags=["connections"], request=ConnectionIn(partial=True), responses=ENVELOPE
+    )
+    def patch(self, request: Request, id: uuid.UUID) -> Response:
+        """Change what is sent; the rest stays. Another server needs the key anew; an empty key removes it."""
+        connection = get_connection(account=self.account, id=id)
+        changes = checked(ConnectionIn(data=request.data, partial=True))
+        row = services.revise_connection(
+            account=self.account, connection=connection, changes=changes, actor=self.caller.actor
+        )
+        return Response({"connection": connection_out(row)})
+
+    @extend_schema(
+        operation_id="delete_connection",
+        tags=["connections"],
+        responses={204: OpenApiResponse(description="It is gone, and so is its key.")},
+    )
+    def delete(self, request: Request, id: uuid.UUID) -> Response:
+        """Delete the connection and forget its key. What still names it is answered with `not_configured`."""
+        connection = get_connection(account=self.account, id=id)
+        services.delete_connection(
+            account=self.account, connection=connection, now=timezone.now(), actor=self.caller.actor
+        )
+        return Response(status=204)
+
+
+class ConnectionTestView(AccountView):
+    """The test button."""
+
+    scoped = False
+
+    @extend_schema(operation_id="test_connection", tags=["connections"], request=None, responses=TrialOut)
+    def post(self, request: Request, id: uuid.UUID) -> Response:
+        """Make one tiny call, within the connection's limits, and tell what came of it; 200 even when it failed."""
+        with account_scope(self.account.pk):
+            connection = get_connection(account=self.account, id=id)
+        trial = try_connection(connection)
+        if self.claim is not None:
+            # Whoever asks again wants a new call, not the old answer.
+            release_claim(self.claim)
+            self.claim = None
+        error = None if trial.ok else {"code": trial.error_code, "detail": trial.error_detail}
+        return Response(
+            {
+                "ok": trial.ok,
+                "model": trial.model,
+                "latency_ms": trial.latency_ms,
+                "input_tokens": trial.input_tokens,
+                "output_tokens": trial.output_tokens,
+                "cost": trial.cost,
+                "error": error,
+            }
+        )

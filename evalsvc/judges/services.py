@@ -1,0 +1,146 @@
+"""Verbs on connections. Secrets go in here and come out only through `selectors.connection_facts`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.judges.checks import check, check_moved
+from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.models import Connection
+from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal
+from evalsvc.judges.selectors import secret_of
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role, role_scope
+
+MAX_CONNECTIONS = 200
+PLAIN_FIELDS = (
+    *("name", "base_url", "model", "price_input_per_million", "price_output_per_million", "timeout_seconds"),
+    *("rpm", "tpm", "max_concurrency", "daily_budget", "is_enabled"),
+)
+SECRET_FIELDS = ("key", "headers")
+SHOWN_OF_LONG_KEYS = 4
+LONG_KEY = 16
+
+
+def create_connection(*, account: Account, fields: Mapping[str, Any], actor: str) -> Connection:
+    """Make a connection. `fields` are those of the model by name, and `key` and `headers`; see `checks`.
+
+    Raises Invalid for fields that cannot be accepted, `already_exists` for a name that is taken.
+    """
+    plain = {name: fields[name] for name in PLAIN_FIELDS if name in fields}
+    connection = Connection(account=account, **plain)
+    _put_secret(connection, Secret(fields.get("key") or "", fields.get("headers") or {}))
+    check(connection, fields)
+    with account_scope(account.pk):
+        if Connection.objects.filter(account=account, deleted_at=None).count() >= MAX_CONNECTIONS:
+            raise Invalid(FieldError("", f"An account has at most {MAX_CONNECTIONS} connections."))
+        _save(connection)
+        record_audit(account=account, actor=actor, action="connection.created", target=connection.name)
+    return connection
+
+
+def revise_connection(
+    *, account: Account, connection: Connection, changes: Mapping[str, Any], actor: str
+) -> Connection:
+    """Change a connection; what `changes` does not name stays. An empty `key` or `headers` removes them.
+
+    A new server needs the key anew: otherwise whoever may write could have it sent to a server of theirs.
+    """
+    with account_scope(account.pk):
+        locked = Connection.objects.select_for_update().filter(account=account, pk=connection.pk, deleted_at=None)
+        row = locked.first()
+        if row is None:
+            raise NotFound
+        check_moved(row, changes)
+        for name in PLAIN_FIELDS:
+            if name in changes:
+                setattr(row, name, changes[name])
+        if any(name in changes for name in SECRET_FIELDS):
+            _put_secret(row, _merged(row, changes))
+        check(row, changes)
+        row.epoch += 1
+        row.revised_at = Now()
+        _save(row)
+        fields = ", ".join(sorted(set(changes) & {*PLAIN_FIELDS, *SECRET_FIELDS}))
+        record_audit(account=account, actor=actor, action="connection.changed", target=row.name, fields=fields)
+    return row
+
+
+def delete_connection(*, account: Account, connection: Connection, now: datetime, actor: str) -> None:
+    """Take a connection out of use and forget its secret. Configs that name its id answer `not_configured`."""
+    with account_scope(account.pk):
+        gone: dict[str, Any] = {
+            "deleted_at": now,
+            "secret": None,
+            "has_key": False,
+            "key_last4": "",
+            "header_names": [],
+        }
+        rows = Connection.objects.filter(account=account, pk=connection.pk, deleted_at=None)
+        if rows.update(is_enabled=False, revised_at=now, **gone) != 1:
+            raise NotFound
+        record_audit(account=account, actor=actor, action="connection.deleted", target=connection.name)
+
+
+def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
+    """Encrypt every secret with the newest of ENCRYPTION_KEYS; return how many, and the ids of unreadable ones.
+
+    After it the older keys are no longer needed, but for backups. Runs as the system role, over all accounts.
+    """
+    n, unreadable = 0, []
+    with role_scope(SYSTEM):
+        for id in list(Connection.objects.exclude(secret=None).values_list("id", flat=True)):
+            with transaction.atomic(using=current_role()):
+                row = Connection.objects.select_for_update().exclude(secret=None).filter(id=id).first()
+                if row is None or row.secret is None:
+                    continue
+                try:
+                    Connection.objects.filter(id=id).update(secret=reseal(bytes(row.secret)))
+                    n += 1
+                except Unreadable:
+                    unreadable.append(id)
+    return n, unreadable
+
+
+def _merged(row: Connection, changes: Mapping[str, Any]) -> Secret:
+    try:
+        kept = secret_of(row)
+    except Unresolved as exc:
+        if not all(name in changes for name in SECRET_FIELDS):
+            raise Invalid(FieldError("/key", f"{exc.detail} Send `headers` along with `key`.")) from None
+        kept = Secret("", {})
+    key = (changes["key"] or "") if "key" in changes else kept.key
+    return Secret(key, (changes["headers"] or {}) if "headers" in changes else kept.headers)
+
+
+def _put_secret(connection: Connection, secret: Secret) -> None:
+    connection.has_key = bool(secret.key)
+    # Of a short key, four characters would be too much of it.
+    connection.key_last4 = secret.key[-SHOWN_OF_LONG_KEYS:] if len(secret.key) >= LONG_KEY else ""
+    connection.header_names = sorted(secret.headers)
+    if not secret.key and not secret.headers:
+        connection.secret = None
+        return
+    try:
+        connection.secret = seal(secret, of=connection.id)
+    except NoEncryptionKeys:
+        detail = "The operator has not set ENCRYPTION_KEYS, without which no secret is stored."
+        raise Invalid(FieldError("/key", detail)) from None
+
+
+def _save(connection: Connection) -> None:
+    try:
+        with transaction.atomic(using=current_role()):
+            connection.save()
+    except IntegrityError:
+        detail = f"A connection named {connection.name!r} exists already."
+        raise Invalid(FieldError("/name", detail), code="already_exists") from None
+    connection.refresh_from_db()
