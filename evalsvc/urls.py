@@ -9,6 +9,7 @@ from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, Famil
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.search import EvaluationView, SearchView
+from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
 from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
 from evalsvc.rest.converters import IdConverter
 
@@ -38,6 +39,9 @@ urlpatterns = [
     path("v1/evaluations/search", SearchView.as_view()),
     path("v1/evaluations/<id:id>", EvaluationView.as_view()),
     path("v1/history", HistoryView.as_view()),
+    path("v1/connections", ConnectionsView.as_view()),
+    path("v1/connections/<uuid:id>", ConnectionView.as_view()),
+    path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),
     path("docs/errors", error_page, name="errors"),
