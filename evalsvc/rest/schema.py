@@ -41,7 +41,8 @@ ANSWERS = {
     "500": "Something broke on our side.",
     "503": "A part of the service is down; retry.",
 }
-BODY_ONLY = {"409", "413", "415"}
+BODY_ONLY = {"413", "415"}
+WITH_BODY = {"post", "put", "patch"}
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -76,8 +77,10 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
 
 def applies(status: str, path: str, method: str) -> bool:
     """Say whether an operation can answer with this status."""
-    if status in BODY_ONLY:
+    if status == "409":
         return method == "post"
+    if status in BODY_ONLY:
+        return method in WITH_BODY
     return status != "404" or "{" in path
 
 

@@ -20,6 +20,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Evaluators", "catalog.evaluator", "rule"),
             ("Profiles", "catalog.profile", "tune"),
             ("Evaluations", "evaluations.evaluation", "fact_check"),
+            ("Connections", "judges.connection", "hub"),
         ),
     ),
     (
