@@ -27,6 +27,8 @@ MONTHLY_LIMIT = env_int("EVALSVC_MONTHLY_LIMIT", 100_000_000)  # requests per ac
 METRICS_KEY = env_str("EVALSVC_METRICS_KEY", "")  # empty: /metrics answers 404
 MAX_BODY_BYTES = env_int("EVALSVC_MAX_BODY_BYTES", 4 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+MAX_UPLOAD_BYTES = env_int("EVALSVC_MAX_UPLOAD_BYTES", 512 * 1024 * 1024)  # files of data sets
+MAX_EXAMPLES = env_int("EVALSVC_MAX_EXAMPLES", 1_000_000)  # per version of a data set
 API_KEY_CACHE_SECONDS = env_int("EVALSVC_API_KEY_CACHE_SECONDS", 30)
 
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
@@ -58,6 +60,10 @@ LEASE_SECONDS = env_int(
 )  # after this a queued evaluation without an answer is enqueued again
 WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30)  # how long a worker has before another may try
 MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5)
+EXPERIMENT_PUMPS = env_int("EVALSVC_EXPERIMENT_PUMPS", 2)  # worker processes on experiments, over all machines
+EXPERIMENT_SLOTS = env_int("EVALSVC_EXPERIMENT_SLOTS", 8)  # queries that each of them has in flight
+EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30)  # kept alive while the worker lives
+EXPERIMENT_PUMP_SECONDS = env_int("EVALSVC_EXPERIMENT_PUMP_SECONDS", 120)  # then a fresh pump takes over
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------

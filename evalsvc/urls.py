@@ -6,6 +6,8 @@ from drf_spectacular.views import SpectacularSwaggerView
 
 from evalsvc.accounts.api import WhoamiView
 from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, FamiliesView, RevisionView
+from evalsvc.datasets.api.datasets import DatasetsView, DatasetView, DiffView, VersionsView
+from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, ParquetView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.search import EvaluationView, SearchView
@@ -39,6 +41,14 @@ urlpatterns = [
     path("v1/evaluations/search", SearchView.as_view()),
     path("v1/evaluations/<id:id>", EvaluationView.as_view()),
     path("v1/history", HistoryView.as_view()),
+    path("v1/datasets", DatasetsView.as_view()),
+    path("v1/datasets/<uuid:id>", DatasetView.as_view()),
+    path("v1/datasets/<uuid:id>/versions", VersionsView.as_view()),
+    path("v1/datasets/<uuid:id>/diff", DiffView.as_view()),
+    path("v1/datasets/<uuid:id>/data", DataView.as_view()),
+    path("v1/datasets/<uuid:id>/jsonl", JsonlView.as_view()),
+    path("v1/datasets/<uuid:id>/csv", CsvView.as_view()),
+    path("v1/datasets/<uuid:id>/parquet", ParquetView.as_view()),
     path("v1/connections", ConnectionsView.as_view()),
     path("v1/connections/<uuid:id>", ConnectionView.as_view()),
     path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),

@@ -53,16 +53,24 @@ class AccountView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
         super().initial(request, *args, **kwargs)
-        join_chunks(request._request)
+        self.receive(request)
         if request.method == "POST" and (key := key_of(request)):
-            read_body(request)
-            outcome = claim_key(account_id=self.account.pk, key=key, fingerprint=fingerprint_of(request._request))
+            outcome = claim_key(account_id=self.account.pk, key=key, fingerprint=self.fingerprint(request))
             if isinstance(outcome, Replay):
                 raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))
             self.claim = outcome
         if self.scoped:
             self._scope = account_scope(self.account.pk, one_snapshot=self.one_snapshot)
             self._scope.__enter__()
+
+    def receive(self, request: Request) -> None:
+        """Take the body in, as far as that must be done before the transaction begins."""
+        join_chunks(request._request)
+
+    def fingerprint(self, request: Request) -> bytes:
+        """Return the digest of what must be the same for the request to count as repeated."""
+        read_body(request)
+        return fingerprint_of(request._request)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
         """Answer a repeated request whose first run was accepted and is not finished."""

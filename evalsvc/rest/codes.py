@@ -56,6 +56,12 @@ PROBLEMS = {
         Code("validation_failed", 422, "Some fields cannot be accepted", "Correct each field that `errors` points to."),
         Code("already_exists", 422, "This name is taken", "Choose another name, or revise the existing object."),
         Code(
+            "in_use",
+            422,
+            "Something else holds on to this object",
+            "Delete what the detail names first, or keep the object.",
+        ),
+        Code(
             "idempotency_key_reused",
             422,
             "This Idempotency-Key belongs to another request",

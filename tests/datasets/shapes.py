@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.tenancy.scope import account_scope
@@ -33,3 +38,60 @@ def new_version(caller: Caller, n: int = 2) -> DatasetVersion:
             for position in range(n)
         )
     return version
+
+
+def upload(
+    caller: Caller,
+    content: bytes | dict[str, bytes],
+    name: str = "rows.jsonl",
+    *,
+    path: str = "/v1/datasets",
+    headers: dict[str, str] | None = None,
+    **fields: str,
+) -> Any:
+    """POST a form with one file, or with several by their names."""
+    files = content if isinstance(content, dict) else {name: content}
+    parts = [SimpleUploadedFile(one, data) for one, data in files.items()]
+    if path == "/v1/datasets":
+        fields = {"dataset_name": uuid.uuid4().hex} | fields
+    body = encode_multipart(BOUNDARY, {**fields, "file": parts})
+    return send(caller, path, body, **(headers or {}))
+
+
+def send(caller: Caller, path: str, body: bytes, *, content_type: str = MULTIPART_CONTENT, **headers: str) -> Any:
+    """POST a body of any type."""
+    meta = {"HTTP_X_API_KEY": caller.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
+    client = Client(raise_request_exception=False)
+    return client.generic("POST", path, body, content_type=content_type, **meta)
+
+
+def lines(*rows: Any) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def examples(caller: Caller, answer: Any) -> list[dict[str, Any]]:
+    """The rows of the dataset that an upload made, as its download has them."""
+    assert answer.status_code == 200, answer.content
+    path = f"/v1/datasets/{answer.json()['dataset_id']}/jsonl"
+    return [json.loads(line) for line in body_of(caller.get(path)).splitlines()]
+
+
+def body_of(answer: Any) -> bytes:
+    """The bytes of a stream."""
+    assert answer.status_code == 200, answer.content
+    return b"".join(answer.streaming_content)
+
+
+def refusals(answer: Any) -> dict[str, str]:
+    """What a refused upload says, by pointer."""
+    assert answer.status_code == 422, answer.content
+    return {error["pointer"]: error["detail"] for error in answer.json()["errors"]}
+
+
+def n_stored(caller: Caller) -> tuple[int, int, int]:
+    """How many datasets, versions and examples the account has."""
+    models = (Dataset, DatasetVersion, Example)
+    dataset, version, example = (
+        model.objects.using("system").filter(account=caller.account).count() for model in models
+    )
+    return dataset, version, example

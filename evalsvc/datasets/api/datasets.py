@@ -1,0 +1,238 @@
+"""/v1/datasets: list, upload, look at, change, delete; versions and how they differ."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.datasets import services
+from evalsvc.datasets.api.receiving import Form, is_form, receive_form
+from evalsvc.datasets.api.shapes import (
+    ChangeOut,
+    DatasetOut,
+    DiffQuery,
+    ExamplesIn,
+    FormIn,
+    ListQuery,
+    NamedExamplesIn,
+    NamedFormIn,
+    PatchIn,
+    VersionOut,
+    change_out,
+    dataset_out,
+    version_out,
+)
+from evalsvc.datasets.importers.lines import decode_json
+from evalsvc.datasets.importers.names import check_mapping
+from evalsvc.datasets.importers.reading import Upload, read_examples, read_upload
+from evalsvc.datasets.importers.rows import Row
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.datasets.selectors import (
+    count_changes,
+    get_dataset,
+    get_version,
+    list_changes,
+    list_datasets,
+    list_versions,
+    newest_versions,
+)
+from evalsvc.rest.problems import FieldError, Invalid
+
+ENVELOPE = inline_serializer("DatasetEnvelope", {"dataset_id": serializers.UUIDField(), "dataset": DatasetOut()})
+
+
+class UploadView(AccountView):
+    """Takes examples as a form with files, or as JSON. The form is read before the transaction begins."""
+
+    form: Form | None = None
+
+    def receive(self, request: Request) -> None:
+        """Read a form to temporary files."""
+        if request.method == "POST" and is_form(request._request):
+            self.form = receive_form(request._request)
+        else:
+            super().receive(request)
+
+    def fingerprint(self, request: Request) -> bytes:
+        """Return the digest of a form's fields and files."""
+        return super().fingerprint(request) if self.form is None else self.form.digest(request._request)
+
+    def read(
+        self, request: Request, form_type: type[FormIn], body_type: type[ExamplesIn]
+    ) -> tuple[Mapping[str, Any], str, Iterator[Row]]:
+        """Return the checked fields, the format and the rows of the body."""
+        if self.form is None:
+            body = body_type(data=request.data)
+            wanted = checked(body)
+            mapping = check_mapping(wanted.get("custom_field_mapping") or {})
+            return wanted, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
+        files = self.form.uploads("file")
+        wanted = checked(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
+        upload = Upload(files, wanted.get("format"), wanted["split"], read_mapping(wanted.get("custom_field_mapping")))
+        return wanted, *read_upload(upload)
+
+
+def read_mapping(text: str | None) -> dict[str, str]:
+    """Read the mapping of a form, where it is a text."""
+    try:
+        mapping = decode_json(text or "null")
+    except ValueError as exc:
+        raise Invalid(FieldError("/custom_field_mapping", f"Not valid JSON: {exc}.")) from None
+    return {} if mapping is None else check_mapping(mapping)
+
+
+class DatasetsView(UploadView):
+    """All datasets."""
+
+    @extend_schema(
+        operation_id="list_datasets",
+        tags=["datasets"],
+        parameters=[ListQuery],
+        responses=inline_serializer("DatasetList", {"datasets": DatasetOut(many=True)}),
+    )
+    def get(self, request: Request) -> Response:
+        """List datasets, newest first, each with its newest version."""
+        query = checked(ListQuery(data=request.query_params.dict()))
+        rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
+        newest = newest_versions(account=self.account, datasets=rows)
+        return Response({"datasets": [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]})
+
+    @extend_schema(
+        operation_id="create_dataset",
+        tags=["datasets"],
+        request={"multipart/form-data": NamedFormIn, "application/json": NamedExamplesIn},
+        responses=ENVELOPE,
+    )
+    def post(self, request: Request) -> Response:
+        """Make a dataset from a file (JSONL, CSV, Parquet, BEIR, SQuAD, GSM8K), or from examples in a JSON body.
+
+        One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field.
+        """
+        wanted, format, rows = self.read(request, NamedFormIn, NamedExamplesIn)
+        version = services.create_dataset(
+            account=self.account,
+            name=wanted["dataset_name"],
+            description=wanted["dataset_description"],
+            rows=rows,
+            format=format,
+            actor=self.caller.actor,
+        )
+        return envelope(version)
+
+
+def envelope(version: DatasetVersion) -> Response:
+    """Answer with a dataset and its newest version."""
+    dataset = version.dataset
+    return Response({"dataset_id": str(dataset.id), "dataset": dataset_out(dataset, version)})
+
+
+class DatasetView(AccountView):
+    """One dataset."""
+
+    @extend_schema(operation_id="dataset", tags=["datasets"], responses=ENVELOPE)
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """Return a dataset with its newest version."""
+        return envelope(get_version(account=self.account, dataset_id=id))
+
+    @extend_schema(operation_id="change_dataset", tags=["datasets"], request=PatchIn, responses=ENVELOPE)
+    def patch(self, request: Request, id: uuid.UUID) -> Response:
+        """Rename a dataset or describe it anew. Its versions are frozen."""
+        dataset = get_dataset(account=self.account, id=id)
+        wanted = checked(PatchIn(data=request.data))
+        services.change_dataset(account=self.account, dataset=dataset, **wanted, actor=self.caller.actor)
+        return envelope(get_version(account=self.account, dataset_id=id))
+
+    @extend_schema(operation_id="delete_dataset", tags=["datasets"], responses={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:
+        """Delete a dataset with all its versions; refused (`in_use`) while an experiment uses one."""
+        dataset = get_dataset(account=self.account, id=id)
+        services.delete_dataset(account=self.account, dataset=dataset, actor=self.caller.actor)
+        return Response(status=204)
+
+
+class VersionsView(UploadView):
+    """The versions of a dataset."""
+
+    @extend_schema(
+        operation_id="list_dataset_versions",
+        tags=["datasets"],
+        parameters=[ListQuery],
+        responses=inline_serializer("DatasetVersionList", {"versions": VersionOut(many=True)}),
+    )
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """List versions, newest first."""
+        query = checked(ListQuery(data=request.query_params.dict()))
+        rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
+        found = rows[query["offset"] : query["offset"] + query["limit"]]
+        return Response({"versions": [version_out(row, with_schemas=False) for row in found]})
+
+    @extend_schema(
+        operation_id="create_dataset_version",
+        tags=["datasets"],
+        request={"multipart/form-data": FormIn, "application/json": ExamplesIn},
+        responses=inline_serializer(
+            "DatasetVersionEnvelope",
+            {"dataset_id": serializers.UUIDField(), "version": VersionOut(), "created": serializers.BooleanField()},
+        ),
+    )
+    def post(self, request: Request, id: uuid.UUID) -> Response:
+        """Add a version. The same rows again are the version that is there, with `created` false."""
+        dataset = get_dataset(account=self.account, id=id)
+        _, format, rows = self.read(request, FormIn, ExamplesIn)
+        version, created = services.add_version(
+            account=self.account, dataset=dataset, rows=rows, format=format, actor=self.caller.actor
+        )
+        return Response({"dataset_id": str(id), "version": version_out(version), "created": created})
+
+
+class DiffView(AccountView):
+    """What a version changed."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="diff_dataset_versions",
+        tags=["datasets"],
+        parameters=[DiffQuery],
+        responses=inline_serializer(
+            "DatasetDiff",
+            {
+                "to": serializers.IntegerField(),
+                "n_added": serializers.IntegerField(),
+                "n_removed": serializers.IntegerField(),
+                "n_changed": serializers.IntegerField(),
+                "n_unchanged": serializers.IntegerField(),
+                "changes": ChangeOut(many=True),
+            },
+        ),
+    )
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """Compare two versions by the ids of their examples. An example that only moved is unchanged."""
+        query = checked(DiffQuery(data=request.query_params.dict()))
+        after = get_version(account=self.account, dataset_id=id, number=query.get("to"))
+        number = query.get("from", after.number - 1)
+        if number < 1:
+            raise Invalid(FieldError("/from", "Version 1 has none before it; name the version to compare with."))
+        before = get_version(account=self.account, dataset_id=id, number=number)
+        counts = count_changes(account=self.account, before=before, after=after)
+        changes = list_changes(
+            account=self.account, before=before, after=after, limit=query["limit"], offset=query["offset"]
+        )
+        return Response(
+            {
+                "from": before.number,
+                "to": after.number,
+                "n_added": counts.added,
+                "n_removed": counts.removed,
+                "n_changed": counts.changed,
+                "n_unchanged": counts.unchanged,
+                "changes": [change_out(change) for change in changes],
+            }
+        )

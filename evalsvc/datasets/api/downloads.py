@@ -1,0 +1,128 @@
+"""/v1/datasets/{id}/data, /jsonl, /csv, /parquet: streams, whatever the size."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.datasets import exports
+from evalsvc.datasets.api.shapes import CsvQuery, DataQuery, VersionQuery
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.datasets.selectors import get_version
+
+
+class WireRow(serializers.Serializer[None]):
+    """An example as clients of Patronus read it."""
+
+    dataset_id = serializers.UUIDField()
+    sid = serializers.IntegerField(help_text="The row's number, from 1.")
+    evaluated_model_input = serializers.CharField(allow_blank=True)
+    evaluated_model_gold_answer = serializers.CharField(allow_null=True, allow_blank=True)
+    evaluated_model_retrieved_context = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    evaluated_model_output = serializers.JSONField(allow_null=True)
+    evaluated_model_system_prompt = serializers.JSONField(allow_null=True)
+    meta_evaluated_model_name = serializers.JSONField(allow_null=True)
+    meta_evaluated_model_provider = serializers.JSONField(allow_null=True)
+    meta_evaluated_model_selected_model = serializers.JSONField(allow_null=True)
+    meta_evaluated_model_params = serializers.JSONField(allow_null=True)
+    meta_evaluated_model_options = serializers.JSONField(allow_null=True)
+
+
+class DownloadView(AccountView):
+    """A version as a file. Its rows are read after the view's transaction, a page at a time."""
+
+    suffix = ""
+    content_type = ""
+
+    def version(self, request: Request, id: uuid.UUID) -> DatasetVersion:
+        """Return the version that the query asks for."""
+        query = checked(VersionQuery(data=request.query_params.dict()))
+        return get_version(account=self.account, dataset_id=id, number=query.get("version"))
+
+    def file(self, version: DatasetVersion, parts: Iterator[bytes]) -> StreamingHttpResponse:
+        """Answer with a file to save."""
+        response = StreamingHttpResponse(parts, content_type=self.content_type)
+        name = f"{version.dataset.name}-v{version.number}.{self.suffix}"
+        response["Content-Disposition"] = content_disposition_header(True, name)
+        return response
+
+
+class DataView(DownloadView):
+    """Rows for clients of Patronus."""
+
+    @extend_schema(
+        operation_id="dataset_data",
+        tags=["datasets"],
+        parameters=[DataQuery],
+        responses=inline_serializer("DatasetData", {"data": WireRow(many=True)}),
+    )
+    def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
+        """Return rows under the names that clients of Patronus read. What is not a text is written as JSON."""
+        query = checked(DataQuery(data=request.query_params.dict()))
+        version = get_version(account=self.account, dataset_id=id, number=query.get("version"))
+        parts = exports.data(self.account, version, start=query["offset"], limit=query.get("limit"))
+        return StreamingHttpResponse(parts, content_type="application/json")
+
+
+class JsonlView(DownloadView):
+    """JSONL."""
+
+    suffix, content_type = "jsonl", "application/jsonl"
+
+    @extend_schema(
+        operation_id="dataset_jsonl",
+        tags=["datasets"],
+        parameters=[VersionQuery],
+        responses={(200, content_type): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
+        """Download a version as JSONL; uploaded again it is the same version."""
+        version = self.version(request, id)
+        return self.file(version, exports.jsonl(self.account, version))
+
+
+class CsvView(DownloadView):
+    """CSV."""
+
+    suffix, content_type = "csv", "text/csv; charset=utf-8"
+
+    @extend_schema(
+        operation_id="dataset_csv",
+        tags=["datasets"],
+        parameters=[CsvQuery],
+        responses={(200, "text/csv"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
+        """Download a version as CSV. A column named `input:json` or `expected:json` holds JSON.
+
+        Cells are as they were uploaded; ask with `spreadsheet=true` for a file that a spreadsheet may open.
+        """
+        query = checked(CsvQuery(data=request.query_params.dict()))
+        version = get_version(account=self.account, dataset_id=id, number=query.get("version"))
+        parts = exports.csv_rows(self.account, version, for_spreadsheet=query["spreadsheet"])
+        return self.file(version, parts)
+
+
+class ParquetView(DownloadView):
+    """Parquet."""
+
+    suffix, content_type = "parquet", "application/vnd.apache.parquet"
+
+    @extend_schema(
+        operation_id="dataset_parquet",
+        tags=["datasets"],
+        parameters=[VersionQuery],
+        responses={(200, content_type): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
+        """Download a version as Parquet, with columns named as in CSV."""
+        version = self.version(request, id)
+        return self.file(version, exports.parquet(self.account, version))

@@ -1,0 +1,105 @@
+"""Multipart bodies in: to temporary files, within the limit, and complete."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.http import HttpRequest, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
+from django.utils.datastructures import MultiValueDict
+
+from evalsvc.rest.parsing import content_length
+from evalsvc.rest.problems import Problem
+
+CHUNK = 1 << 16
+TAIL = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The text fields of a form, and its files by name of the part."""
+
+    fields: dict[str, str]
+    files: MultiValueDict[str, Any]
+
+    def uploads(self, part: str) -> list[tuple[str, BinaryIO]]:
+        """Return the files of one part with their names."""
+        return [(upload.name or "", upload.file) for upload in self.files.getlist(part)]
+
+    def digest(self, request: HttpRequest) -> bytes:
+        """Return what must be the same for an upload to count as repeated: address, fields, names and contents."""
+        digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n{sorted(self.fields.items())}".encode())
+        for part in sorted(self.files):
+            for name, file in self.uploads(part):
+                file.seek(0)
+                content = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+                digest.update(f"\n{part} {name!r} ".encode() + content.digest())
+        return digest.digest()
+
+
+class Watched:
+    """A body as it is read: it counts, and remembers how the body ended."""
+
+    def __init__(self, body: Any, limit: int) -> None:
+        self.body, self.limit = body, limit
+        self.n_bytes = 0
+        self.tail = b""
+
+    def read(self, size: int = CHUNK) -> bytes:
+        """Return the next bytes, or raise 413 when there are too many."""
+        chunk: bytes = self.body.read(size)
+        self.n_bytes += len(chunk)
+        if self.n_bytes > self.limit:
+            raise too_large()
+        self.tail = (self.tail + chunk)[-TAIL:]
+        return chunk
+
+
+def is_form(request: HttpRequest) -> bool:
+    """Say whether the body is multipart."""
+    return request.content_type == "multipart/form-data"
+
+
+def receive_form(request: HttpRequest) -> Form:
+    """Read a multipart body; 413 when it is too large, 400 when it is broken or ends early."""
+    length = content_length(request)
+    if length > settings.MAX_UPLOAD_BYTES:
+        raise too_large()
+    is_chunked = "CONTENT_LENGTH" not in request.META and request.META.get("wsgi.input_terminated")
+    source = request.META["wsgi.input"] if is_chunked else request
+    try:
+        if is_chunked:
+            # Django's parser believes in lengths only.
+            source, length = spooled(source)
+            request.META["CONTENT_LENGTH"] = str(length)
+        body = Watched(source, settings.MAX_UPLOAD_BYTES)
+        fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
+    except (MultiPartParserError, UnreadablePostError) as exc:
+        raise Problem(f"The form cannot be read: {str(exc).rstrip('.')}.", code="bad_request") from None
+    # The request closes them when it is answered.
+    request._files = files  # type: ignore[attr-defined]
+    boundary = request.content_params.get("boundary", "").encode(errors="replace") if request.content_params else b""
+    if body.n_bytes != length or not body.tail.rstrip().endswith(b"--" + boundary + b"--"):
+        # Django takes what has come for the whole, and half a data set is not the data set.
+        raise Problem("The form ends before its last boundary.", code="bad_request")
+    return Form({name: str(fields[name]) for name in fields}, files)
+
+
+def spooled(stream: Any) -> tuple[BinaryIO, int]:
+    """Copy a body of unknown length to a temporary file; return it and its length."""
+    watched = Watched(stream, settings.MAX_UPLOAD_BYTES)
+    # Not closed here: it is read after this, and goes with its last reference.
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    while chunk := watched.read():
+        file.write(chunk)
+    file.seek(0)
+    return file, watched.n_bytes
+
+
+def too_large() -> Problem:
+    """Make the 413."""
+    return Problem(f"The upload has more than {settings.MAX_UPLOAD_BYTES} bytes.", code="body_too_large")

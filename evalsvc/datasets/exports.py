@@ -1,0 +1,193 @@
+"""Versions out, as streams of bytes that the importers read back to the same rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from evalsvc.accounts.models import Account
+from evalsvc.datasets.importers.table import JSON_SUFFIX
+from evalsvc.datasets.models import DatasetVersion, Example
+from evalsvc.datasets.selectors import are_plain_texts, iterate_examples
+from evalsvc.tenancy.scope import account_scope
+
+CHUNK_BYTES = 1 << 16
+ROW_GROUP_ROWS = 5000
+ROW_GROUP_BYTES = 16 * 1024 * 1024
+# What a spreadsheet would take for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+PATRONUS = ("evaluated_model_output", "evaluated_model_system_prompt")
+PATRONUS_META = tuple(
+    f"meta_evaluated_model_{name}" for name in ("name", "provider", "selected_model", "params", "options")
+)
+
+
+def chunked(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Join small pieces to larger ones."""
+    buffer: list[bytes] = []
+    size = 0
+    for part in parts:
+        buffer.append(part)
+        size += len(part)
+        if size >= CHUNK_BYTES:
+            yield b"".join(buffer)
+            buffer, size = [], 0
+    if buffer:
+        yield b"".join(buffer)
+
+
+def as_text(value: Any) -> str | None:
+    """Return a text as it is, anything else as JSON."""
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def example_out(example: Example) -> dict[str, Any]:
+    """Return an example as uploads have it; what is absent is left out."""
+    row = {"id": example.key, "input": example.input, "expected": example.expected, "contexts": example.contexts}
+    present = {name: value for name, value in row.items() if value is not None}
+    return present | ({"metadata": example.metadata} if example.metadata else {})
+
+
+def jsonl(account: Account, version: DatasetVersion) -> Iterator[bytes]:
+    """Yield one JSON object a line."""
+    rows = iterate_examples(account=account, version=version)
+    return chunked(orjson.dumps(example_out(row), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+
+
+def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
+    """Return an example as clients of Patronus read it; texts only, so other inputs are JSON."""
+    metadata = example.metadata
+    return {
+        "dataset_id": dataset_id,
+        "sid": example.position + 1,
+        "evaluated_model_input": as_text(example.input),
+        "evaluated_model_gold_answer": as_text(example.expected),
+        "evaluated_model_retrieved_context": example.contexts,
+        **{name: metadata.get(name) for name in (*PATRONUS, *PATRONUS_META)},
+    }
+
+
+def data(account: Account, version: DatasetVersion, *, start: int = 0, limit: int | None = None) -> Iterator[bytes]:
+    """Yield `{"data": [...]}`."""
+    dataset_id = str(version.dataset_id)
+    end = None if limit is None else start + limit
+    rows = iterate_examples(account=account, version=version, start=start, end=end)
+
+    def parts() -> Iterator[bytes]:
+        yield b'{"data":['
+        for i, row in enumerate(rows):
+            yield (b"," if i else b"") + orjson.dumps(wire_row(dataset_id, row))
+        yield b"]}"
+
+    return chunked(parts())
+
+
+def text_columns(account: Account, version: DatasetVersion, *, empty_counts: bool) -> dict[str, str]:
+    """Return the names of the columns `input` and `expected`: plain where texts say it all, else `:json`."""
+    with account_scope(account.pk):
+        plain = {
+            field: are_plain_texts(account=account, version=version, field=field, empty_counts=empty_counts)
+            for field in ("input", "expected")
+        }
+    return {field: field if is_plain else field + JSON_SUFFIX for field, is_plain in plain.items()}
+
+
+def cells_of(example: Example, columns: dict[str, str]) -> list[str | None]:
+    """Return an example's cells for CSV."""
+    return [
+        example.key,
+        *(cell(getattr(example, field), name == field) for field, name in columns.items()),
+        cell(example.contexts, False),
+        cell(example.metadata or None, False),
+    ]
+
+
+def cell(value: Any, is_plain: bool) -> str | None:
+    """Return a value as text, or as JSON; None where there is none."""
+    return value if is_plain or value is None else orjson.dumps(value).decode()
+
+
+def guarded(value: str | None) -> str | None:
+    """Keep a spreadsheet from running a cell as a formula."""
+    return f"'{value}" if value and value.startswith(FORMULA_STARTS) else value
+
+
+def csv_rows(account: Account, version: DatasetVersion, *, for_spreadsheet: bool = False) -> Iterator[bytes]:
+    """Yield a header and rows. With `for_spreadsheet` cells that look like formulas begin with an apostrophe."""
+    columns = text_columns(account, version, empty_counts=False)
+
+    def parts() -> Iterator[bytes]:
+        buffer = io.StringIO()
+        writer = csv.writer(buffer)
+        writer.writerow(["id", *columns.values(), "contexts", "metadata"])
+        for row in iterate_examples(account=account, version=version):
+            cells = cells_of(row, columns)
+            writer.writerow([guarded(one) for one in cells] if for_spreadsheet else cells)
+            yield buffer.getvalue().encode()
+            buffer.seek(0)
+            buffer.truncate()
+
+    return chunked(parts())
+
+
+class Sink(io.RawIOBase):
+    """A file that hands on what is written to it."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, part: Any) -> int:
+        """Keep the bytes until they are taken."""
+        self.parts.append(bytes(part))
+        return len(self.parts[-1])
+
+    def take(self) -> bytes:
+        """Return what has been written since the last time."""
+        taken, self.parts = b"".join(self.parts), []
+        return taken
+
+
+def parquet(account: Account, version: DatasetVersion) -> Iterator[bytes]:
+    """Yield a Parquet file, a row group at a time."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    columns = text_columns(account, version, empty_counts=True)
+    texts = [("id", pa.string()), *((name, pa.string()) for name in columns.values())]
+    schema = pa.schema([*texts, ("contexts", pa.list_(pa.string())), ("metadata", pa.string())])
+    sink = Sink()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for rows in groups(iterate_examples(account=account, version=version)):
+            table = list(zip(*(parquet_cells(row, columns) for row in rows), strict=True))
+            arrays = [pa.array(values, field.type) for values, field in zip(table, schema, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            yield sink.take()
+    yield sink.take()
+
+
+def parquet_cells(example: Example, columns: dict[str, str]) -> list[Any]:
+    """Return an example's cells for Parquet, which has lists."""
+    key, first, second, _, metadata = cells_of(example, columns)
+    return [key, first, second, example.contexts, metadata]
+
+
+def groups(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    """Cut examples into row groups that fit in memory."""
+    group: list[Example] = []
+    size = 0
+    for example in examples:
+        group.append(example)
+        size += len(orjson.dumps(example_out(example)))
+        if len(group) >= ROW_GROUP_ROWS or size >= ROW_GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

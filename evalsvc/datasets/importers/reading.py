@@ -1,0 +1,127 @@
+"""One door for all formats: files in, checked rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from django.conf import settings
+
+from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
+from evalsvc.datasets.importers.beir import read_beir
+from evalsvc.datasets.importers.gsm8k import read_gsm8k
+from evalsvc.datasets.importers.lines import BOM, Record, read_objects
+from evalsvc.datasets.importers.names import Names
+from evalsvc.datasets.importers.parquet import read_parquet
+from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.importers.rows import Row, make_rows
+from evalsvc.datasets.importers.squad import read_squad
+from evalsvc.datasets.importers.table import read_csv
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.rest.problems import FieldError, Invalid
+
+Format = DatasetVersion.Format
+SNIFFED_BYTES = 4096
+SUFFIXES = {"csv": Format.CSV, "jsonl": Format.JSONL, "ndjson": Format.JSONL, "parquet": Format.PARQUET}
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Files as they came, and what the caller says about them."""
+
+    files: Sequence[tuple[str, BinaryIO]]
+    format: str | None = None
+    split: str = "test"
+    mapping: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_upload(upload: Upload) -> tuple[str, Iterator[Row]]:
+    """Return the format and the rows. The iterator raises Invalid, at its end at the latest, if any row is bad."""
+    format = upload.format or detect(upload.files)
+    refusals = Refusals()
+    if len(upload.files) > 1 and format != Format.BEIR:
+        raise Invalid(FieldError("/file", "Several files are accepted for BEIR only."))
+    file = upload.files[0][1]
+    file.seek(0)
+    names = Names(upload.mapping)
+    match format:
+        case Format.CSV:
+            return format, make_rows(read_csv(file, refusals), names, refusals, text_cells=True)
+        case Format.PARQUET:
+            return format, make_rows(read_parquet(file, refusals), names, refusals, text_cells=True)
+        case Format.SQUAD:
+            records = read_squad(file, refusals)
+        case Format.GSM8K:
+            records = read_gsm8k(file, refusals)
+        case Format.BEIR:
+            records = beir_records(upload, refusals)
+        case _:
+            records = read_objects(file, refusals)
+    return format, make_rows(records, names, refusals)
+
+
+def read_examples(examples: Iterable[Any], *, mapping: Mapping[str, str] | None = None) -> Iterator[Row]:
+    """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does."""
+    refusals = Refusals()
+
+    def records() -> Iterator[tuple[Place, Record]]:
+        for i, example in enumerate(examples):
+            place = Place(f"/examples/{i}", f"Example {i + 1}")
+            if isinstance(example, dict):
+                yield place, example
+            else:
+                refusals.add(place, "Expected a JSON object.")
+
+    return make_rows(records(), Names(mapping), refusals)
+
+
+def detect(files: Sequence[tuple[str, BinaryIO]]) -> str:
+    """Return the format by what the file begins with, then by its name; Invalid when neither tells."""
+    if len(files) > 1:
+        return Format.BEIR
+    name, file = files[0]
+    file.seek(0)
+    head = file.read(SNIFFED_BYTES).removeprefix(BOM)
+    if head.startswith(b"PAR1"):
+        return Format.PARQUET
+    if head.startswith(b"PK\x03\x04"):
+        return Format.BEIR
+    format = SUFFIXES.get(name.rpartition(".")[2].lower())
+    start = head.lstrip()
+    if format is None and start.startswith(b"{"):
+        format = Format.SQUAD if b'"paragraphs"' in start else Format.JSONL
+    if format == Format.JSONL and start.startswith(b'{"question"') and b"\\n#### " in start:
+        format = Format.GSM8K
+    if format is None:
+        raise Invalid(FieldError("/format", f"Cannot tell the format of this file; say one of {', '.join(UPLOADED)}."))
+    return format
+
+
+UPLOADED = tuple(one.value for one in Format if one != Format.JSON)
+
+
+class Files:
+    """The files of an upload of several, by their names."""
+
+    def __init__(self, files: Sequence[tuple[str, BinaryIO]]) -> None:
+        self.files = dict(files)
+
+    def names(self) -> list[str]:
+        """Return their names."""
+        return list(self.files)
+
+    def open(self, name: str) -> BinaryIO:
+        """Return a file at its beginning."""
+        self.files[name].seek(0)
+        return self.files[name]
+
+
+def beir_records(upload: Upload, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+    """Read BEIR from a zip file or from several files."""
+    if len(upload.files) > 1:
+        yield from read_beir(Files(upload.files), refusals, split=upload.split)
+        return
+    budget = Budget(MAX_GROWTH * settings.MAX_UPLOAD_BYTES)
+    with open_archive(upload.files[0][1], budget) as archive:
+        yield from read_beir(archive, refusals, split=upload.split)

@@ -1,0 +1,168 @@
+"""From a record of any format to a row that can be stored."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record, decode_json
+from evalsvc.datasets.importers.names import Names
+from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.models import MAX_KEY
+from evalsvc.rest.parsing import find_unstorable, might_be_unstorable
+from evalsvc.rest.problems import FieldError, Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An example to be: checked, with its key, and the bytes that stand for it in hashes."""
+
+    key: str
+    input: Any
+    expected: Any
+    contexts: list[str] | None
+    metadata: Record
+    canonical: bytes
+
+
+def make_rows(
+    records: Iterable[tuple[Place, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
+) -> Iterator[Row]:
+    """Yield a row for each record, in order; raise Invalid at the end, or sooner, if any could not be one.
+
+    `text_cells` is for formats whose cells are text: contexts and metadata are then read as JSON.
+    """
+    with closing(KeyIndex()) as keys:
+        n_rows = 0
+        for place, record in records:
+            n_rows += 1
+            if n_rows > settings.MAX_EXAMPLES:
+                raise refusals.stop(place, f"A version has at most {settings.MAX_EXAMPLES} examples.")
+            row = make_row(place, record, names, refusals, number=n_rows, text_cells=text_cells)
+            if row is None:
+                continue
+            if first := keys.add(row.key, place.words):
+                refusals.add(place, f"The id {row.key!r} is taken by: {first}.", "id")
+            elif not refusals.errors:
+                yield row
+    refusals.raise_if_any()
+    if not n_rows:
+        raise Invalid(FieldError("/file", "Holds no examples."))
+
+
+class KeyIndex:
+    """The keys seen so far, in a temporary file: a million of them would not be small in memory."""
+
+    def __init__(self) -> None:
+        # An empty name is SQLite's private database on disk, gone when it is closed.
+        self.database = sqlite3.connect("", isolation_level=None)
+        self.database.execute("PRAGMA journal_mode = OFF")
+        self.database.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, words TEXT) WITHOUT ROWID")
+        self.database.execute("BEGIN")
+
+    def add(self, key: str, words: str) -> str | None:
+        """Note a key; return where it was first, if it was."""
+        if self.database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, words)).rowcount:
+            return None
+        return str(self.database.execute("SELECT words FROM keys WHERE key = ?", (key,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Give the file back."""
+        self.database.close()
+
+
+def make_row(
+    place: Place, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
+) -> Row | None:
+    """Return the record as a row, or None after saying what keeps it from being one."""
+    n_before, rest = len(refusals.errors), dict(record)
+    taken = {field: names.take(rest, field) for field in names.columns}
+    key = read_key(place, refusals, *taken["id"], number=number)
+    column, value = taken["input"]
+    if value is None:
+        missing = "empty" if column in record else "missing"
+        refusals.add(place, f"`{column}` is {missing}; every example has an input.", column)
+    contexts = read_contexts(place, refusals, *taken["contexts"], text_cells=text_cells)
+    metadata = read_metadata(place, refusals, *taken["metadata"], rest=rest, text_cells=text_cells)
+    if len(refusals.errors) > n_before:
+        return None
+    fields = {"id": key, "input": value, "expected": taken["expected"][1], "contexts": contexts, "metadata": metadata}
+    canonical = canonical_bytes(place, refusals, fields)
+    if canonical is None:
+        return None
+    return Row(key, value, taken["expected"][1], contexts, metadata, canonical)
+
+
+def read_key(place: Place, refusals: Refusals, column: str, value: Any, *, number: int) -> str:
+    """Return the caller's id as text; a row without one is known by its number, from 1."""
+    if value is None:
+        return str(number)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_KEY:
+        refusals.add(place, f"`{column}` must be 1 to {MAX_KEY} characters of text, or an integer.", column)
+        return ""
+    return value
+
+
+def read_contexts(place: Place, refusals: Refusals, column: str, value: Any, *, text_cells: bool) -> list[str] | None:
+    """Return a list of texts; one text is a list of one."""
+    if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = decode_json(value)
+        except ValueError:
+            return [value]  # a text that happens to begin with a bracket
+    if isinstance(value, str):
+        return [value]
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        refusals.add(place, f"`{column}` must be a text or a list of texts.", column)
+        return None
+    for i, text in enumerate(value):
+        if not isinstance(text, str):
+            refusals.add(place, f"`{column}` must be a list of texts; item {i + 1} is not a text.", column, str(i))
+            return None
+    return value
+
+
+def read_metadata(
+    place: Place, refusals: Refusals, column: str, value: Any, *, rest: Record, text_cells: bool
+) -> Record:
+    """Return the metadata object with the columns that are no field of an example."""
+    if text_cells and isinstance(value, str):
+        try:
+            value = decode_json(value)
+        except ValueError as exc:
+            refusals.add(place, f"`{column}` is not valid JSON: {exc}.", column)
+            return {}
+    if value is None:
+        return rest
+    if not isinstance(value, dict):
+        refusals.add(place, f"`{column}` must be an object.", column)
+        return {}
+    for name in rest:
+        if name in value:
+            refusals.add(place, f"`{name}` is both a column and a key of `{column}`.", name)
+    return value | rest
+
+
+def canonical_bytes(place: Place, refusals: Refusals, fields: Record) -> bytes | None:
+    """Return the bytes that two rows share when they are equal, whatever the order of keys; None if unstorable."""
+    try:
+        canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+    except TypeError as exc:
+        problems = list(find_unstorable(fields)) or [FieldError("", f"Cannot be stored: {exc}.")]
+    else:
+        problems = list(find_unstorable(fields)) if might_be_unstorable(canonical) else []
+        if len(canonical) > MAX_ROW_BYTES:
+            problems = [FieldError("", f"Longer than {MAX_ROW_BYTES} bytes.")]
+    for problem in problems[:3]:
+        refusals.add_error(FieldError(place.pointer + problem.pointer, f"{place.words}: {problem.detail}"))
+    return None if problems else canonical

@@ -1,0 +1,157 @@
+"""SQuAD 1.1 and 2.0: one JSON document, read a paragraph at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import ijson
+
+from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record
+from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.rest.parsing import MAX_DEPTH
+
+ARTICLE, PARAGRAPH = "data/*", "data/*/paragraphs/*"
+_escaped = re.compile(rb"\\.", re.DOTALL)
+
+
+class BoundedTexts:
+    """A file without endless texts or numbers: the parser keeps each whole, so it is refused before it is read."""
+
+    def __init__(self, file: Readable) -> None:
+        self.file = file
+        self.n_since_quote = 0
+        self.tail = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        chunk = self.file.read(size)
+        bare = _escaped.sub(b"", self.tail + chunk)
+        self.tail = b"\\" if bare.endswith(b"\\") else b""
+        self.n_since_quote = 0 if b'"' in bare else self.n_since_quote + len(chunk)
+        if self.n_since_quote > MAX_ROW_BYTES:
+            raise ijson.JSONError(f"a text or number is longer than {MAX_ROW_BYTES} bytes")
+        return chunk
+
+
+class Path:
+    """Where the parser is: keys of maps and indexes of arrays, one for each open container."""
+
+    def __init__(self) -> None:
+        self.parts: list[str | int] = []
+
+    def enter(self, event: str, value: Any) -> None:
+        """Move to where an event happens."""
+        if event in ("end_map", "end_array"):
+            self.parts.pop()
+        elif event == "map_key":
+            self.parts[-1] = value
+        elif self.parts and isinstance(self.parts[-1], int):
+            self.parts[-1] += 1
+
+    def leave(self, event: str) -> None:
+        """Go into the container that an event opens."""
+        if event in ("start_map", "start_array"):
+            self.parts.append("" if event == "start_map" else -1)
+            if len(self.parts) > MAX_DEPTH:
+                raise ijson.JSONError(f"nested deeper than {MAX_DEPTH} levels")
+
+    def __str__(self) -> str:
+        if len(self.parts) > len(PARAGRAPH.split("/")):
+            return ""
+        return "/".join("*" if isinstance(part, int) else part for part in self.parts)
+
+
+class Builder:
+    """One paragraph, put together from events up to the limit of a row."""
+
+    def __init__(self) -> None:
+        self.built = ijson.ObjectBuilder()
+        self.size = 0
+
+    def add(self, event: str, value: Any) -> None:
+        """Take the next event."""
+        self.built.event(event, value)
+        self.size += 10 + (len(value) if isinstance(value, str) else 0)
+        if self.size > MAX_ROW_BYTES:
+            raise ijson.JSONError(f"a paragraph is longer than {MAX_ROW_BYTES} bytes")
+
+
+def read_squad(file: Readable, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+    """Yield an example for each question: the paragraph is its context, the answers a list of texts.
+
+    A question without an answer (2.0) has an empty list.
+    """
+    try:
+        for place, title, paragraph in paragraphs(file):
+            yield from questions(place, title, paragraph, refusals)
+    except (ijson.JSONError, UnicodeDecodeError) as exc:
+        reason = str(exc).splitlines()[0].removeprefix("parse error: ")
+        raise refusals.stop(Place("/file", "The file"), f"Not valid JSON: {reason}.") from None
+
+
+def paragraphs(file: Readable) -> Iterator[tuple[Place, str | None, Any]]:
+    """Yield each `data[i].paragraphs[j]` with the article's title, if the title came before it."""
+    path, title = Path(), None
+    builder: Builder | None = None
+    for event, value in ijson.basic_parse(BoundedTexts(file), use_float=True):
+        path.enter(event, value)
+        at = str(path)
+        if builder is None and (at, event) == (PARAGRAPH, "start_map"):
+            builder = Builder()
+        elif (at, event) == (ARTICLE, "start_map"):
+            title = None
+        elif (at, event) == (f"{ARTICLE}/title", "string"):
+            title = value
+        if builder is not None:
+            builder.add(event, value)
+            if (at, event) == (PARAGRAPH, "end_map"):
+                _, article, _, number = path.parts
+                words = f"Article {int(article) + 1}, paragraph {int(number) + 1}"
+                yield Place(f"/file/data/{article}/paragraphs/{number}", words), title, builder.built.value
+                builder = None
+        path.leave(event)
+
+
+def questions(place: Place, title: str | None, paragraph: Any, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+    """Yield the examples of one paragraph."""
+    context, asked = paragraph.get("context"), paragraph.get("qas")
+    if not isinstance(context, str):
+        refusals.add(place, "`context` must be a text.", "context")
+        return
+    if not isinstance(asked, list):
+        refusals.add(place, "`qas` must be a list of questions.", "qas")
+        return
+    for i, question in enumerate(asked):
+        here = Place(f"{place.pointer}/qas/{i}", f"{place.words}, question {i + 1}")
+        if not isinstance(question, dict):
+            refusals.add(here, "Expected an object.")
+        elif (texts := answer_texts(here, question, refusals)) is not None:
+            metadata = {"title": title, "is_impossible": question.get("is_impossible")}
+            yield (
+                here,
+                {
+                    "id": question.get("id"),
+                    "input": question.get("question"),
+                    "expected": texts,
+                    "contexts": [context],
+                    "metadata": {name: value for name, value in metadata.items() if value is not None},
+                },
+            )
+
+
+def answer_texts(place: Place, question: Record, refusals: Refusals) -> list[str] | None:
+    """Return the distinct reference answers in order; none when there is no answer."""
+    if question.get("is_impossible"):
+        return []
+    answers = question.get("answers")
+    if not isinstance(answers, list):
+        refusals.add(place, "`answers` must be a list.", "answers")
+        return None
+    texts = [answer.get("text") if isinstance(answer, dict) else None for answer in answers]
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            refusals.add(place, f"Answer {i + 1} has no `text`.", "answers", str(i), "text")
+            return None
+    return list(dict.fromkeys(str(text) for text in texts))

@@ -1,0 +1,133 @@
+"""Verbs on datasets. A version is written once, whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import IntegrityError, connections, transaction
+from django.db.models import ProtectedError, RestrictedError
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.datasets.importers.rows import Row
+from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion, Example
+from evalsvc.datasets.selectors import list_uses
+from evalsvc.datasets.store import Stored, new_version_id, store_rows
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+from evalsvc.tenancy.scope import account_scope, current_role
+
+
+def create_dataset(
+    *, account: Account, name: str, description: str = "", rows: Iterable[Row], format: str, actor: str
+) -> DatasetVersion:
+    """Make a dataset with its first version; raises what `rows` raises, and then nothing is stored."""
+    check_name(name)
+    with account_scope(account.pk):
+        refuse_taken(account, name)
+        version_id = new_version_id()
+        stored = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
+        try:
+            # Only now: a second upload under the same name need not wait for the rows of the first.
+            with transaction.atomic(using=current_role()):
+                dataset = Dataset.objects.create(account=account, name=name, description=description)
+        except IntegrityError:
+            raise taken(name) from None
+        dataset.refresh_from_db(fields=["created_at"])
+        record_audit(account=account, actor=actor, action="dataset.created", target=name)
+        return freeze(dataset, version_id, stored, format)
+
+
+def add_version(
+    *, account: Account, dataset: Dataset, rows: Iterable[Row], format: str, actor: str
+) -> tuple[DatasetVersion, bool]:
+    """Add the next version; return the one that holds the same rows, and False, if the dataset has it already."""
+    with account_scope(account.pk):
+        version_id = new_version_id()
+        stored = store_rows(account_id=account.pk, version_id=version_id, rows=rows)
+        locked = Dataset.objects.select_for_update().get(account=account, pk=dataset.pk)
+        same = locked.versions.filter(content_hash=stored.content_hash).first()
+        if same is not None:
+            Example.objects.filter(account=account, version_id=version_id)._raw_delete(current_role())
+            return same, False
+        version = freeze(locked, version_id, stored, format)
+        number = version.number
+        record_audit(account=account, actor=actor, action="dataset.versioned", target=locked.name, number=number)
+        return version, True
+
+
+def freeze(dataset: Dataset, version_id: int, stored: Stored, format: str) -> DatasetVersion:
+    """Insert the version to which rows have been written; the dataset is new or locked."""
+    dataset.n_versions += 1
+    dataset.save(update_fields=["n_versions"])
+    version = DatasetVersion.objects.create(
+        id=version_id,
+        account_id=dataset.account_id,
+        dataset=dataset,
+        number=dataset.n_versions,
+        n_examples=stored.n_examples,
+        content_hash=stored.content_hash,
+        input_schema=stored.input_schema,
+        expected_schema=stored.expected_schema,
+        format=format,
+    )
+    version.refresh_from_db(fields=["created_at"])
+    return version
+
+
+def change_dataset(
+    *, account: Account, dataset: Dataset, name: str | None = None, description: str | None = None, actor: str
+) -> Dataset:
+    """Rename a dataset or describe it anew; its versions stay as they are."""
+    values = {"name": name, "description": description}
+    changed: dict[str, Any] = {field: value for field, value in values.items() if value is not None}
+    if name is not None:
+        check_name(name)
+    try:
+        with account_scope(account.pk), transaction.atomic(using=current_role()):
+            Dataset.objects.filter(account=account, pk=dataset.pk).update(**changed)
+            record_audit(account=account, actor=actor, action="dataset.changed", target=dataset.name, name=name)
+    except IntegrityError:
+        raise taken(str(name)) from None
+    for field, value in changed.items():
+        setattr(dataset, field, value)
+    return dataset
+
+
+def delete_dataset(*, account: Account, dataset: Dataset, actor: str) -> None:
+    """Delete a dataset with all its versions; `in_use` while an experiment, or anything else, holds on to it."""
+    try:
+        with account_scope(account.pk), transaction.atomic(using=current_role()):
+            if uses := list_uses(dataset=dataset):
+                raise in_use(dataset, ", ".join(uses))
+            # Not through Django's collector: it would read every row.
+            Example.objects.filter(account=account, version__dataset=dataset)._raw_delete(current_role())
+            Dataset.objects.filter(account=account, pk=dataset.pk).delete()
+            with connections[current_role()].cursor() as cursor:
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            record_audit(account=account, actor=actor, action="dataset.deleted", target=dataset.name)
+    except (IntegrityError, ProtectedError, RestrictedError):
+        raise in_use(dataset, "another object") from None
+
+
+def in_use(dataset: Dataset, by: str) -> Problem:
+    """Make the refusal to delete."""
+    return Problem(f"The dataset {dataset.name!r} is used by {by}.", code="in_use")
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be shown in a line."""
+    if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
+        detail = f"A name has 1 to {MAX_NAME} printable characters, and no space at its ends."
+        raise Invalid(FieldError("/dataset_name", detail))
+
+
+def refuse_taken(account: Account, name: str) -> None:
+    """Refuse a name before the rows are read."""
+    if Dataset.objects.filter(account=account, name=name).exists():
+        raise taken(name)
+
+
+def taken(name: str) -> Invalid:
+    """Make the refusal of a name."""
+    return Invalid(FieldError("/dataset_name", f"A dataset named {name!r} exists already."), code="already_exists")
