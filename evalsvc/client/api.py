@@ -8,8 +8,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.live import Live
 from evalsvc.client.transport import Transport
+
+DATASETS_A_PAGE = 1000
 
 
 class Api:
@@ -19,18 +22,40 @@ class Api:
         self.transport = transport
 
     def upload(self, name: str, lines: Sequence[str]) -> dict[str, Any]:
-        """Store examples under a name; return a plan's reference. The same examples again give the same version."""
+        """Store examples under a name; return a plan's reference. The same examples again are the version there is."""
+        try:
+            answer = self._send_lines("/v1/datasets", name, lines, {"dataset_name": name})
+        except InvalidError as exc:
+            if exc.code != "already_exists":
+                raise
+            dataset_id = self._dataset_named(name)
+            answer = self._send_lines(f"/v1/datasets/{dataset_id}/versions", name, lines, {})
+            return {"dataset_id": dataset_id, "dataset_version": answer["version"]["number"]}
+        return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]["number"]}
+
+    def _send_lines(self, path: str, name: str, lines: Sequence[str], fields: Mapping[str, str]) -> dict[str, Any]:
         # A boundary of our own: the body must be the same when the request is repeated.
-        boundary = uuid.uuid4().hex
-        response = self.transport.call(
-            "POST",
-            "/v1/datasets",
-            headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
-            data={"dataset_name": name},
-            files={"file": (f"{name}.jsonl", "\n".join(lines).encode(), "application/x-ndjson")},
-        )
-        answer = response.json()
-        return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]}
+        headers = {"Content-Type": f"multipart/form-data; boundary={uuid.uuid4().hex}"}
+        file = (f"{name}.jsonl", "\n".join(lines).encode(), "application/jsonl")
+        answer: dict[str, Any] = self.transport.call(
+            "POST", path, headers=headers, data=fields, files={"file": file}
+        ).json()
+        return answer
+
+    def _dataset_named(self, name: str) -> str:
+        offset = 0
+        while found := self.transport.get("/v1/datasets", {"limit": DATASETS_A_PAGE, "offset": offset})["datasets"]:
+            for one in found:
+                if one["name"] == name:
+                    return str(one["id"])
+            offset += DATASETS_A_PAGE
+        raise NotFoundError(f"Dataset {name!r} was there a moment ago and is gone.", code="not_found", status=404)
+
+    def examples(self, dataset_id: str, version: int) -> dict[str, dict[str, Any]]:
+        """Return the examples of a version by their ids, in order."""
+        response = self.transport.call("GET", f"/v1/datasets/{dataset_id}/jsonl", params={"version": version})
+        rows = [json.loads(line) for line in response.iter_lines() if line]
+        return {row["id"]: row for row in rows}
 
     def create_experiment(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Create an experiment with a plan and its configs."""
@@ -90,7 +115,10 @@ class Api:
     def record(
         self, experiment_id: str, unit: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]], *, done: bool
     ) -> dict[str, Any]:
-        """Post outputs of a unit; return what was newly written and how the config stands."""
+        """Post outputs of a unit; return what was newly written and how the config stands.
+
+        With `done` the lease ends: what has no output is given back.
+        """
         body = {"token": unit["token"], "outputs": list(outputs), "done": done}
         answer: dict[str, Any] = self.transport.post(
             f"/v1/experiments/{experiment_id}/units/{unit['id']}/outputs", body

@@ -162,13 +162,11 @@ class Crew:
             if self._stopping.is_set() or not job.is_alive:
                 break
             row, output = self._run_one(job, example)
-            # An example that was cut short by the end is not recorded: the next process runs it.
+            # An example that was cut short by the end is not recorded but given back: the next process runs it.
             if row is not None:
                 rows.append(row)
                 outputs.append(output)
-        if not outputs:
-            return
-        answer = self._record(unit, outputs, done=len(outputs) == len(unit["examples"]))
+        answer = self._record(unit, outputs, done=True)
         with self._changed:
             self.rows.update({(job.config_id, row.pos): row for row in rows})
         self._note(job, answer["state"])
@@ -200,7 +198,7 @@ class Crew:
             except Exception as exc:
                 # The caller's code again: a scorer that breaks leaves its score missing, which the service counts.
                 row.scores[name] = RowScore(error_code="bug", error_message=_message(exc))
-        return body | {"output": to_json(row.output)} | ({"scores": scores} if scores else {})
+        return body | {"output": as_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: Mapping[str, Any], outputs: list[dict[str, Any]], *, done: bool) -> dict[str, Any]:
         """Post; what the service cannot accept becomes an error of its example, and spoils no other."""
@@ -238,6 +236,22 @@ def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:
         contexts=example.get("contexts"),
         metadata=from_json(example.get("metadata")),
     )
+
+
+def as_components(output: Any) -> dict[str, Any]:
+    """Return an output as the service keeps it: by component, of which `output` is the answer.
+
+    A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
+    """
+    value = to_json(output)
+    is_components = isinstance(value, dict) and "output" in value and len(value) > 1
+    return value if is_components else {"output": value}
+
+
+def of_components(components: Any) -> Any:
+    """Return what `as_components` was given."""
+    is_wrapped = isinstance(components, dict) and set(components) == {"output"}
+    return from_json(components["output"] if is_wrapped else components)
 
 
 def _message(exc: BaseException) -> str:

@@ -6,14 +6,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.api import Api
-from evalsvc.client.crew import Crew, row_of
+from evalsvc.client.crew import Crew, of_components, row_of
 from evalsvc.client.live import Live, Standing
 from evalsvc.client.progress import Progress
 from evalsvc.client.results import EvaluationResult, Row, RowScore
-from evalsvc.client.values import from_json
 
 if TYPE_CHECKING:
     from evalsvc.client.client import Client
@@ -37,6 +37,7 @@ class ExperimentResult:
         self._how_to_resume = how_to_resume
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
+        self._examples: dict[str, dict[str, Any]] | None = None
         primary = self.primary
         self._progress = (
             Progress(primary["name"], higher_is_better=primary.get("higher_is_better", True)) if progress else None
@@ -88,21 +89,30 @@ class ExperimentResult:
         return self._assembled(live, one, rows, is_final=False)
 
     def _result(self, live: Live, one: Standing) -> EvaluationResult:
-        bodies = list(self._api.results(self.id, one.id))
-        rows = [self._row(one.id, body) for body in bodies]
+        rows = [self._row(one.id, body) for body in self._api.results(self.id, one.id)]
         return self._assembled(live, one, rows, is_final=not one.is_alive)
 
     def _row(self, config_id: str, body: Mapping[str, Any]) -> Row:
-        row = row_of(body, self._crew.known)
-        own = self._crew.rows.get((config_id, row.pos))
+        own = self._crew.rows.get((config_id, body["pos"]))
+        row = copy(own) if own is not None else self._foreign_row(body)
         row.status = body["status"]
-        row.output = from_json(body.get("output"))
+        row.output = of_components(body.get("output"))
         for name in ("error_type", "error_message", "latency_ms", "cost", "input_tokens", "output_tokens"):
             setattr(row, name, body.get(name))
         row.scores = {name: RowScore(**_score(one)) for name, one in (body.get("scores") or {}).items()}
         if own is not None:
             # Why a scorer of the caller's own broke is known here only.
             row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
+        return row
+
+    def _foreign_row(self, body: Mapping[str, Any]) -> Row:
+        """Return a row that another process recorded, with what the dataset says about its example."""
+        if self._examples is None:
+            found = self._api.examples(self.plan["dataset_id"], self.plan["dataset_version"])
+            self._examples = {key: {**example, "index": i} for i, (key, example) in enumerate(found.items())}
+        example = self._examples[body["example_id"]]
+        row = row_of({**example, "pos": body["pos"]}, self._crew.known)
+        row.index = example["index"]
         return row
 
     def _assembled(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:

@@ -81,7 +81,7 @@ class Metric:
             safe=body.get("safe"),
             method=body.get("method"),
             warnings=tuple(body.get("warnings") or ()),
-            raw=body.get("raw") or body,
+            raw=body.get("raw", body),
         )
 
     def __str__(self) -> str:
