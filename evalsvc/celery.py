@@ -47,7 +47,12 @@ app.conf.update(
             # A sweep that waited longer than its period has been overtaken by the next one.
             "options": {"queue": "system", "expires": 5},
         },
+        "plan": {
+            "task": "evalsvc.experiments.plan",
+            "schedule": 2.0,
+            "options": {"queue": "system", "expires": 4},
+        },
         "prune": {"task": "evalsvc.evaluations.prune", "schedule": 60.0, "options": {"queue": "system", "expires": 60}},
     },
 )
-app.autodiscover_tasks(["evalsvc.evaluations"])
+app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments"])

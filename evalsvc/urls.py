@@ -1,7 +1,7 @@
 """Every address of the service."""
 
 from django.contrib import admin
-from django.urls import path, register_converter
+from django.urls import include, path, register_converter
 from drf_spectacular.views import SpectacularSwaggerView
 
 from evalsvc.accounts.api import WhoamiView
@@ -52,6 +52,7 @@ urlpatterns = [
     path("v1/connections", ConnectionsView.as_view()),
     path("v1/connections/<uuid:id>", ConnectionView.as_view()),
     path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),
+    path("v1/experiments", include("evalsvc.experiments.urls")),
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),
     path("docs/errors", error_page, name="errors"),

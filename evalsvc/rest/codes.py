@@ -62,6 +62,12 @@ PROBLEMS = {
             "Delete what the detail names first, or keep the object.",
         ),
         Code(
+            "stale_epoch",
+            422,
+            "The config has changed since you looked",
+            "Read its present `epoch`, look again, and repeat the operation if it is still wanted.",
+        ),
+        Code(
             "idempotency_key_reused",
             422,
             "This Idempotency-Key belongs to another request",

@@ -22,7 +22,12 @@ class OrjsonRenderer(BaseRenderer):
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
         """Return the body; None is an empty body (204)."""
-        return b"" if data is None else orjson.dumps(data, default=str)
+        return b"" if data is None else dumps(data)
+
+
+def dumps(data: Any) -> bytes:
+    """Write JSON as all answers are written."""
+    return orjson.dumps(data, default=str)
 
 
 class AnyAccept(BaseContentNegotiation):

@@ -14,7 +14,7 @@ from evalsvc.ops.supervisor.process import Command
 WORKERS = {
     "cpu": ("prefork", 2),
     "judge": ("threads", 8),
-    "experiments": ("prefork", 1),
+    "experiments": ("prefork", 2),
     "system": ("prefork", 1),
 }
 # Both embedded servers have lower stages: they stop after everything that uses them.

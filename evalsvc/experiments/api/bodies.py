@@ -1,0 +1,251 @@
+"""Bodies of the experiments API, by shape; what they mean is checked where they are resolved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.validators import MaxLengthValidator
+from rest_framework import serializers
+
+from evalsvc.experiments.configs import MAX_CONFIGS
+from evalsvc.experiments.metrics import KINDS
+from evalsvc.experiments.models import Config, Policy
+from evalsvc.experiments.pointers import is_pointer
+from evalsvc.experiments.push import ERROR_TYPES
+from evalsvc.stats.running import STRATEGIES
+
+MAX_METRICS = 20
+MAX_OUTPUTS = 100
+LARGEST = 2**31 - 1
+
+
+class Strict(serializers.Serializer[Any]):
+    """A part of a body in which a field that is not known is a mistake."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Refuse unknown fields by name."""
+        if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
+            raise serializers.ValidationError(
+                {str(name): [f"`{name}` is not a field here."] for name in sorted(unknown, key=str)}
+            )
+        return super().to_internal_value(data)
+
+
+def pointer(text: str) -> None:
+    """Accept JSON pointers only."""
+    if not is_pointer(text):
+        raise serializers.ValidationError("Not a JSON pointer; write for example `/input/question`.")
+
+
+def at_most(n: int) -> MaxLengthValidator:
+    """Accept lists of up to n items."""
+    return MaxLengthValidator(n, f"At most {n} items.")
+
+
+class MetricIn(Strict):
+    """A metric: an evaluator's score, a number out of the output, or one that the caller sends."""
+
+    name = serializers.CharField(max_length=100)
+    evaluator = serializers.CharField(max_length=255, required=False, allow_null=True)
+    criteria = serializers.CharField(max_length=255, required=False, allow_null=True)
+    type = serializers.ChoiceField(choices=KINDS, required=False)
+    value_range = serializers.ListField(
+        child=serializers.FloatField(), min_length=2, max_length=2, required=False, allow_null=True
+    )
+    binary = serializers.BooleanField(required=False, allow_null=True, default=None)
+    higher_is_better = serializers.BooleanField(default=True)
+    denominator = serializers.CharField(max_length=200, required=False, allow_null=True, validators=[pointer])
+    strategy = serializers.ChoiceField(choices=STRATEGIES, required=False, allow_null=True)
+
+
+# As a class attribute it would stand in for an attribute of the framework's own fields.
+MetricIn._declared_fields["source"] = serializers.CharField(max_length=200, required=False, allow_null=True)
+
+
+class OnlineStrategyIn(Strict):
+    """The same three choices in the spelling of `online_strategy_kwargs`."""
+
+    strategy_name = serializers.ChoiceField(choices=STRATEGIES, required=False)
+    confidence_level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
+    use_fpc = serializers.BooleanField(required=False)
+
+
+class SampleIn(Strict):
+    """Where in an example the evaluators find their inputs."""
+
+    input = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    gold = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    system_prompt = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    output = serializers.CharField(max_length=200, required=False, validators=[pointer])
+
+
+class BudgetIn(Strict):
+    """When to stop everything."""
+
+    queries = serializers.IntegerField(min_value=1, max_value=2**53, required=False, allow_null=True)
+    cost = serializers.FloatField(min_value=0, required=False, allow_null=True)
+    seconds = serializers.FloatField(min_value=1, required=False, allow_null=True)
+
+
+class PlanIn(Strict):
+    """What to run and how to decide."""
+
+    dataset_id = serializers.UUIDField()
+    dataset_version = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
+    metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+    primary_metric = serializers.CharField(max_length=100, required=False, allow_null=True)
+    seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
+    micro_batch = serializers.IntegerField(min_value=1, max_value=10, default=10)
+    num_shards = serializers.IntegerField(min_value=1, max_value=64, default=8)
+    level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
+    strategy = serializers.ChoiceField(choices=STRATEGIES, required=False, allow_null=True)
+    use_fpc = serializers.BooleanField(required=False)
+    online_strategy_kwargs = OnlineStrategyIn(required=False)
+    policy = serializers.ChoiceField(choices=Policy.choices, default=Policy.MANUAL)
+    k_max = serializers.IntegerField(min_value=1, max_value=1000, required=False, allow_null=True)
+    epsilon = serializers.FloatField(min_value=0, required=False, allow_null=True)
+    baseline = serializers.CharField(max_length=100, required=False, allow_null=True)
+    budget = BudgetIn(required=False)
+    sample = SampleIn(required=False)
+    start = serializers.BooleanField(default=False)
+
+
+class ConfigIn(Strict):
+    """A config, or with `search` several."""
+
+    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    kind = serializers.ChoiceField(choices=Config.Kind.choices)
+    parameters = serializers.DictField(default=dict)
+    search = serializers.DictField(required=False, allow_null=True)
+    method = serializers.ChoiceField(choices=["grid", "random"], default="grid")
+    n = serializers.IntegerField(min_value=1, max_value=256, required=False, allow_null=True)
+    seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
+
+
+class ExperimentIn(Strict):
+    """An experiment; with a plan it runs something, without one it is a name for evaluations."""
+
+    name = serializers.CharField(max_length=100)
+    project_id = serializers.UUIDField(required=False, allow_null=True)
+    project_name = serializers.CharField(max_length=50, required=False, allow_null=True)
+    tags = serializers.DictField(child=serializers.CharField(max_length=500), required=False, allow_null=True)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    plan = PlanIn(required=False, allow_null=True)
+    configs = ConfigIn(many=True, required=False, validators=[at_most(MAX_CONFIGS)])
+
+
+class ExperimentPatch(Strict):
+    """What of an experiment can change."""
+
+    name = serializers.CharField(max_length=100, required=False)
+    tags = serializers.DictField(child=serializers.CharField(max_length=500), required=False)
+    metadata = serializers.DictField(required=False, allow_null=True)
+
+
+class ConfigsIn(Strict):
+    """Configs to add."""
+
+    configs = ConfigIn(many=True, allow_empty=False, validators=[at_most(MAX_CONFIGS)])
+
+
+class CloneIn(Strict):
+    """A config like another one, with changed parameters; null takes a parameter away."""
+
+    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    changes = serializers.DictField(default=dict)
+
+
+class ManyIn(Strict):
+    """Which configs: a list of ids, or "all"."""
+
+    config_ids = serializers.JSONField()
+    expected_epochs = serializers.DictField(child=serializers.IntegerField(), required=False)
+
+    def validate_config_ids(self, value: Any) -> list[int] | None:
+        """Return the ids, or None for all."""
+        if value == "all":
+            return None
+        if not isinstance(value, list) or not value or len(value) > 1000:
+            raise serializers.ValidationError('A list of config ids, or "all".')
+        return [as_id(item) for item in value]
+
+    def validate_expected_epochs(self, value: dict[str, int]) -> dict[int, int]:
+        """Return the epochs by id."""
+        return {as_id(key): epoch for key, epoch in value.items()}
+
+
+class OneIn(Strict):
+    """The optional body of an operation on one config."""
+
+    expected_epoch = serializers.IntegerField(min_value=0, required=False, allow_null=True)
+
+
+class LeaseIn(Strict):
+    """How much work the caller's code takes, and for how long."""
+
+    n = serializers.IntegerField(min_value=1, max_value=100, required=False)
+    lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
+    blind = serializers.BooleanField(default=False)
+
+
+class ErrorIn(Strict):
+    """Why there is no output."""
+
+    type = serializers.ChoiceField(choices=ERROR_TYPES)
+    message = serializers.CharField(max_length=10_000, required=False, allow_blank=True, trim_whitespace=False)
+
+
+class OutputIn(Strict):
+    """What the caller's code made of one example."""
+
+    pos = serializers.IntegerField(min_value=0, max_value=LARGEST)
+    output = serializers.JSONField(required=False, allow_null=True)
+    scores = serializers.DictField(required=False, allow_null=True)
+    error = ErrorIn(required=False, allow_null=True)
+    latency_ms = serializers.FloatField(min_value=0, required=False, allow_null=True)
+    input_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
+    output_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
+    cost = serializers.FloatField(min_value=0, required=False, allow_null=True)
+
+
+class OutputsIn(Strict):
+    """Outputs of a leased unit; `done` gives back what is missing."""
+
+    token = serializers.UUIDField()
+    outputs = OutputIn(many=True, validators=[at_most(MAX_OUTPUTS)])
+    done = serializers.BooleanField(required=False, allow_null=True, default=None)
+    lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
+
+
+class ResultsIn(serializers.Serializer[Any]):
+    """The query of the results."""
+
+    config_id = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
+    cursor = serializers.CharField(max_length=500, required=False)
+    format = serializers.ChoiceField(choices=["json", "csv", "parquet"], default="json")
+
+
+class PageIn(serializers.Serializer[Any]):
+    """The query of a list."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
+    cursor = serializers.CharField(max_length=500, required=False)
+
+
+class ExperimentsQuery(PageIn):
+    """The query of the list of experiments; the wire's clients send `offset` too."""
+
+    project_id = serializers.UUIDField(required=False)
+    name = serializers.CharField(max_length=100, required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
+
+
+def as_id(value: Any) -> int:
+    """Read an id written as digits."""
+    text = str(value)
+    if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) >= 2**63:
+        raise serializers.ValidationError(f"{text[:40]!r} is not an id.")
+    return int(text)

@@ -1,0 +1,153 @@
+"""/v1/experiments/{id}/configs: list, add, and control them while they run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.experiments import services
+from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.experiments import enqueue_after_commit
+from evalsvc.experiments.configs import expand, problems
+from evalsvc.experiments.control import ACTIONS, RESUME, Effect, clone, control
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.plans import check_templates
+from evalsvc.experiments.selectors import get_config, get_plan, list_configs
+from evalsvc.rest.idempotency import key_of
+from evalsvc.rest.problems import FieldError, Invalid
+
+MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("configs", shapes.CONFIG))}
+ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("config", shapes.CONFIG))}
+EFFECT = {(200, "application/json"): OpenApiResponse(shapes.open_object("configs", "changed", "n_in_flight"))}
+
+
+class ConfigsView(AccountView):
+    """The candidates of an experiment."""
+
+    @extend_schema(operation_id="list_configs", tags=["experiments"], responses=MANY)
+    def get(self, request: Request, id: int) -> Response:
+        """List the configs in their order of arrival."""
+        get_plan(account=self.account, id=id)
+        rows = list_configs(account=self.account, experiment_id=id)
+        return Response({"configs": [shapes.config_out(row) for row in rows], "next_cursor": None})
+
+    @extend_schema(operation_id="add_configs", tags=["experiments"], request=bodies.ConfigsIn, responses=MANY)
+    def post(self, request: Request, id: int) -> Response:
+        """Add configs. After the start they run at once, and what was seen before counts for nothing."""
+        plan = get_plan(account=self.account, id=id)
+        body = checked(bodies.ConfigsIn(data=request.data))
+        taken = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
+        candidates = expand(body["configs"], pointer="/configs", taken=taken)
+        check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
+        rows = services.add_configs(account=self.account, plan=plan, candidates=candidates, actor=self.caller.actor)
+        if plan.state != ExperimentPlan.State.DRAFT:
+            enqueue_after_commit()
+        fresh = list_configs(account=self.account, experiment_id=id).filter(pk__in=[row.pk for row in rows])
+        return Response({"configs": [shapes.config_out(row) for row in fresh], "next_cursor": None})
+
+
+class ConfigView(AccountView):
+    """One candidate."""
+
+    @extend_schema(operation_id="config", tags=["experiments"], responses=ONE)
+    def get(self, request: Request, id: int, config_id: int) -> Response:
+        """Return a config with where it stands."""
+        config = get_config(account=self.account, experiment_id=id, id=config_id)
+        return Response({"config": shapes.config_out(config)})
+
+    @extend_schema(operation_id="delete_config", tags=["experiments"], responses={204: None})
+    def delete(self, request: Request, id: int, config_id: int) -> Response:
+        """Hide a config and stop it; its cost and its evidence stay in the books."""
+        get_config(account=self.account, experiment_id=id, id=config_id)
+        control(
+            account=self.account,
+            experiment_id=id,
+            action=ACTIONS["delete"],
+            config_ids=[config_id],
+            actor=self.caller.actor,
+        )
+        return Response(status=204)
+
+
+class ControlView(AccountView):
+    """Stop or resume one config."""
+
+    action = ""
+
+    @extend_schema(tags=["experiments"], request=bodies.OneIn, responses=EFFECT)
+    def post(self, request: Request, id: int, config_id: int) -> Response:
+        """Do it, once: a config that is so already stays as it is."""
+        get_config(account=self.account, experiment_id=id, id=config_id)
+        body = checked(bodies.OneIn(data=request.data if request.body else {}))
+        expected = body.get("expected_epoch")
+        effect = control(
+            account=self.account,
+            experiment_id=id,
+            action=ACTIONS[self.action],
+            config_ids=[config_id],
+            expected_epochs={config_id: expected} if expected is not None else None,
+            idempotency_key=key_of(request),
+            actor=self.caller.actor,
+        )
+        return _answer(effect)
+
+
+class ControlManyView(AccountView):
+    """Stop, resume or delete many configs in one transaction."""
+
+    action = ""
+
+    @extend_schema(tags=["experiments"], request=bodies.ManyIn, responses=EFFECT)
+    def post(self, request: Request, id: int) -> Response:
+        """Do it to all of them or, when one has changed meanwhile, to none."""
+        get_plan(account=self.account, id=id)
+        body = checked(bodies.ManyIn(data=request.data))
+        effect = control(
+            account=self.account,
+            experiment_id=id,
+            action=ACTIONS[self.action],
+            config_ids=body["config_ids"],
+            expected_epochs=body.get("expected_epochs"),
+            idempotency_key=key_of(request),
+            actor=self.caller.actor,
+        )
+        return _answer(effect)
+
+
+def _answer(effect: Effect) -> Response:
+    if effect.op.action == RESUME.name and effect.op.changed_ids:
+        enqueue_after_commit()
+    answer: dict[str, Any] = {
+        "op_id": str(effect.op.pk),
+        "configs": [shapes.config_out(config) for config in effect.configs],
+        "changed": [str(id) for id in effect.op.changed_ids],
+        "n_in_flight": effect.op.n_in_flight,
+    }
+    return Response(answer)
+
+
+class CloneView(AccountView):
+    """A config like another."""
+
+    @extend_schema(operation_id="clone_config", tags=["experiments"], request=bodies.CloneIn, responses=ONE)
+    def post(self, request: Request, id: int, config_id: int) -> Response:
+        """Clone a config with changes; it starts at the first position, and only what nobody has seen yet decides."""
+        config = get_config(account=self.account, experiment_id=id, id=config_id)
+        body = checked(bodies.CloneIn(data=request.data if request.body else {}))
+        changed = {**config.parameters, **body["changes"]}
+        changed = {knob: value for knob, value in changed.items() if value is not None}
+        errors = [
+            FieldError(f"/changes{where.removeprefix('/parameters')}", why)
+            for where, why in problems(config.kind, changed)
+        ]
+        if errors:
+            raise Invalid(*errors)
+        made = clone(
+            account=self.account, config=config, name=body.get("name"), changes=body["changes"], actor=self.caller.actor
+        )
+        enqueue_after_commit()
+        return Response({"config": shapes.config_out(get_config(account=self.account, experiment_id=id, id=made.pk))})

@@ -1,0 +1,178 @@
+"""/v1/experiments: create, preview, list, get, update, delete, start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.experiments import services
+from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.configs import Candidate, expand
+from evalsvc.experiments.plans import check_plan, check_templates
+from evalsvc.experiments.preview import preview
+from evalsvc.experiments.queueing import enqueue_pumps
+from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
+from evalsvc.projects.models import Experiment
+from evalsvc.projects.selectors import find_project
+from evalsvc.rest.pagination import page
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import current_role
+
+ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("experiment", shapes.EXPERIMENT))}
+
+
+def enqueue_after_commit() -> None:
+    """Enqueue pumps when what they shall work on is there."""
+    transaction.on_commit(lambda: enqueue_pumps(), using=current_role())
+
+
+class PlansExperiments(AccountView):
+    """What creating and previewing share."""
+
+    def read(self, request: Request) -> tuple[Mapping[str, Any], services.PlanSpec | None, list[Candidate]]:
+        """Check the body and resolve its plan and configs."""
+        body = checked(bodies.ExperimentIn(data=request.data))
+        wanted = body.get("configs") or []
+        if not body.get("plan"):
+            if wanted:
+                raise Invalid(FieldError("/configs", "Configs need a `plan`: a dataset and metrics."))
+            return body, None, []
+        spec = check_plan(account=self.account, epoch=self.caller.admission.epoch, body=body["plan"])
+        candidates = expand(wanted, pointer="/configs")
+        check_templates(account=self.account, version=spec.version, candidates=candidates)
+        baseline = spec.fields.get("baseline")
+        if baseline and baseline not in [candidate.name for candidate in candidates]:
+            raise Invalid(FieldError("/plan/baseline", f"No config is named {baseline!r}."))
+        return body, spec, candidates
+
+
+class ExperimentsView(PlansExperiments):
+    """Experiments."""
+
+    @extend_schema(
+        operation_id="list_experiments",
+        tags=["experiments"],
+        parameters=[bodies.ExperimentsQuery],
+        responses={(200, "application/json"): OpenApiResponse(shapes.listed("experiments", shapes.EXPERIMENT))},
+    )
+    def get(self, request: Request) -> Response:
+        """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
+        wanted = checked(bodies.ExperimentsQuery(data=request.query_params.dict()))
+        rows = list_experiments(account=self.account, project_id=wanted.get("project_id"), name=wanted.get("name"))
+        if offset := wanted["offset"]:
+            found = list(rows.order_by("-id")[offset : offset + wanted["limit"]])
+            return Response({"experiments": [shapes.experiment_out(row) for row in found], "next_cursor": None})
+        found, cursor = page(
+            rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=f"experiments:{self.account.pk}"
+        )
+        return Response({"experiments": [shapes.experiment_out(row) for row in found], "next_cursor": cursor})
+
+    @extend_schema(operation_id="create_experiment", tags=["experiments"], request=bodies.ExperimentIn, responses=ONE)
+    def post(self, request: Request) -> Response:
+        """Create an experiment. With a `plan` it can be started, at once if the plan says `start`."""
+        body, spec, candidates = self.read(request)
+        project_id = body.get("project_id")
+        if project_id is not None and find_project(account_id=self.account.pk, id=project_id) is None:
+            raise Invalid(FieldError("/project_id", "No such project."))
+        start = bool(body.get("plan") and body["plan"]["start"])
+        experiment = services.create_experiment(
+            account=self.account,
+            name=body["name"],
+            project_id=project_id,
+            project_name=body.get("project_name"),
+            tags=body.get("tags"),
+            metadata=body.get("metadata"),
+            plan=spec,
+            candidates=candidates,
+            start=start,
+            actor=self.caller.actor,
+        )
+        if start:
+            enqueue_after_commit()
+        fresh = get_experiment(account=self.account, id=experiment.pk)
+        return Response({"experiment": shapes.experiment_out(fresh, with_configs=True)})
+
+
+class PreviewView(PlansExperiments):
+    """What would run?"""
+
+    reads = True
+
+    @extend_schema(
+        operation_id="preview_experiment",
+        tags=["experiments"],
+        request=bodies.ExperimentIn,
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("n_configs", "n_queries", "configs"))},
+    )
+    def post(self, request: Request) -> Response:
+        """Count the configs, queries, tokens and cost of an experiment; nothing is stored and nothing asked."""
+        _, spec, candidates = self.read(request)
+        if spec is None:
+            raise Invalid(FieldError("/plan", "A preview needs a plan."))
+        answer = preview(
+            account=self.account,
+            version=spec.version,
+            candidates=candidates,
+            budget_queries=spec.fields.get("budget_queries"),
+        )
+        return Response(answer)
+
+
+class ExperimentView(AccountView):
+    """One experiment."""
+
+    @extend_schema(operation_id="experiment", tags=["experiments"], responses=ONE)
+    def get(self, request: Request, id: int) -> Response:
+        """Return an experiment with its plan and configs."""
+        return self._answer(get_experiment(account=self.account, id=id))
+
+    @extend_schema(operation_id="patch_experiment", tags=["experiments"], request=bodies.ExperimentPatch, responses=ONE)
+    def patch(self, request: Request, id: int) -> Response:
+        """Change name, tags or metadata."""
+        return self._update(request, id)
+
+    @extend_schema(
+        operation_id="update_experiment", tags=["experiments"], request=bodies.ExperimentPatch, responses=ONE
+    )
+    def post(self, request: Request, id: int) -> Response:
+        """Do the same, for clients that say POST."""
+        return self._update(request, id)
+
+    @extend_schema(operation_id="delete_experiment", tags=["experiments"], responses={204: None})
+    def delete(self, request: Request, id: int) -> Response:
+        """Delete an experiment with all its configs, outputs and scores. The history keeps its scores."""
+        experiment = get_experiment(account=self.account, id=id)
+        services.delete_experiment(account=self.account, experiment=experiment, actor=self.caller.actor)
+        return Response(status=204)
+
+    def _update(self, request: Request, id: int) -> Response:
+        experiment = get_experiment(account=self.account, id=id)
+        changes = checked(bodies.ExperimentPatch(data=request.data))
+        if changes:
+            services.update_experiment(
+                account=self.account, experiment=experiment, changes=changes, actor=self.caller.actor
+            )
+        return self._answer(experiment)
+
+    def _answer(self, experiment: Experiment) -> Response:
+        return Response({"experiment": shapes.experiment_out(experiment, with_configs=True)})
+
+
+class StartView(AccountView):
+    """From draft to running."""
+
+    @extend_schema(operation_id="start_experiment", tags=["experiments"], request=None, responses=ONE)
+    def post(self, request: Request, id: int) -> Response:
+        """Start a draft; one that has been started stays as it is."""
+        plan = get_plan(account=self.account, id=id, lock=True)
+        if services.start_experiment(account=self.account, plan=plan, actor=self.caller.actor):
+            enqueue_after_commit()
+        return Response(
+            {"experiment": shapes.experiment_out(get_experiment(account=self.account, id=id), with_configs=True)}
+        )

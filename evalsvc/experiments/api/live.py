@@ -1,0 +1,131 @@
+"""Watching: the live view, decisions, looks, and the recount."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from threading import Lock
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseNotModified
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.live import decision_out, etag_of, live_view, looks_view
+from evalsvc.experiments.recount import recount
+from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
+from evalsvc.rest.pagination import page
+from evalsvc.rest.rendering import dumps
+
+MAX_REMEMBERED = 200
+FRESH_SECONDS = 0.5
+_lock = Lock()
+_remembered: OrderedDict[int, tuple[str, float, bytes]] = OrderedDict()
+
+
+class LiveView(AccountView):
+    """An experiment while it runs."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="experiment_live",
+        tags=["experiments"],
+        responses={
+            (200, "application/json"): OpenApiResponse(
+                shapes.open_object("experiment", "configs", "leader", "decisions")
+            ),
+            304: None,
+        },
+    )
+    def get(self, request: Request, id: int) -> HttpResponse:
+        """Return every config's estimates and the leader. Send the `ETag` back as `If-None-Match`: 304 says unchanged.
+
+        All who watch share one computed view, so a hundred of them cost little more than one.
+        """
+        plan = get_plan(account=self.account, id=id)
+        etag = etag_of(plan)
+        if etag in [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]:
+            return _tagged(HttpResponseNotModified(), etag)
+        return _tagged(HttpResponse(self._body(plan, etag), content_type="application/json"), etag)
+
+    def _body(self, plan: Any, etag: str) -> bytes:
+        with _lock:
+            known = _remembered.get(plan.pk)
+        if known is not None and known[0] == etag and time.monotonic() - known[1] < FRESH_SECONDS:
+            return known[2]
+        body = dumps(live_view(plan))
+        with _lock:
+            _remembered[plan.pk] = (etag, time.monotonic(), body)
+            while len(_remembered) > MAX_REMEMBERED:
+                _remembered.popitem(last=False)
+        return body
+
+
+def _tagged(response: HttpResponse, etag: str) -> HttpResponse:
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+class LooksView(AccountView):
+    """The estimates at the end of each shard."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="experiment_looks",
+        tags=["experiments"],
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("shard_ends", "looks"))},
+    )
+    def get(self, request: Request, id: int) -> Response:
+        """Return, by config id, what each metric was when the config had finished each shard."""
+        plan = get_plan(account=self.account, id=id)
+        configs = list(list_configs(account=self.account, experiment_id=id))
+        return Response({"shard_ends": list(plan.shard_ends), "looks": looks_view(plan, configs)})
+
+
+class DecisionsView(AccountView):
+    """What was stopped, and why."""
+
+    @extend_schema(
+        operation_id="experiment_decisions",
+        tags=["experiments"],
+        parameters=[bodies.PageIn],
+        responses={
+            (200, "application/json"): OpenApiResponse(
+                shapes.listed("decisions", shapes.open_object("id", "config_id", "reason", "evidence"))
+            )
+        },
+    )
+    def get(self, request: Request, id: int) -> Response:
+        """List the decisions with their evidence, newest first."""
+        get_plan(account=self.account, id=id)
+        wanted = checked(bodies.PageIn(data=request.query_params.dict()))
+        rows, cursor = page(
+            list_decisions(account=self.account, experiment_id=id),
+            limit=wanted["limit"],
+            cursor=wanted.get("cursor"),
+            of=f"decisions:{self.account.pk}:{id}",
+        )
+        return Response({"decisions": [decision_out(row) for row in rows], "next_cursor": cursor})
+
+
+class RecountView(AccountView):
+    """The books, counted again."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="recount_experiment",
+        tags=["experiments"],
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("equal", "differences"))},
+    )
+    def get(self, request: Request, id: int) -> Response:
+        """Count every sum again from the single scores, and say where the books differ from them: nowhere."""
+        get_plan(account=self.account, id=id)
+        differences = recount(id)
+        return Response({"equal": not differences, "differences": differences})

@@ -1,0 +1,111 @@
+"""The caller's own code at work: lease examples, post outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.experiments import push
+from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.experiments import enqueue_after_commit
+from evalsvc.experiments.live import metric_view
+from evalsvc.experiments.metrics import Metric
+from evalsvc.experiments.models import Aggregate, Config, WorkUnit
+from evalsvc.experiments.planner import step
+from evalsvc.experiments.scoring import needs_worker
+from evalsvc.experiments.selectors import get_config, get_plan
+from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import account_scope
+
+RETRY_AFTER_MS = 500
+SHOWN = ("n", "N", "value", "lower", "upper", "safe")
+
+
+class LeaseView(AccountView):
+    """Work for the caller's code."""
+
+    scoped = False
+
+    @extend_schema(
+        operation_id="lease_unit",
+        tags=["experiments"],
+        request=bodies.LeaseIn,
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("state", "unit"))},
+    )
+    def post(self, request: Request, id: int, config_id: int) -> Response:
+        """Lease the next examples of a push config.
+
+        `unit` null and `state` running: nothing to lease now, ask again after `retry_after_ms`. Any other state: stop.
+        """
+        body = checked(bodies.LeaseIn(data=request.data if request.body else {}))
+        with account_scope(self.account.pk):
+            plan = get_plan(account=self.account, id=id)
+            config = get_config(account=self.account, experiment_id=id, id=config_id)
+        size = body.get("n") or plan.micro_batch
+        leased = push.lease(account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"])
+        if leased is None:
+            state = config.state if plan.state == plan.State.RUNNING else plan.state
+            return Response({"state": state, "unit": None, "retry_after_ms": RETRY_AFTER_MS})
+        unit = {
+            "id": str(leased.unit.id),
+            "token": str(leased.unit.token),
+            "epoch": leased.unit.epoch,
+            "lease_seconds": body["lease_seconds"],
+            "examples": [_example(pos, row, body["blind"]) for pos, row in leased.examples.items()],
+        }
+        return Response({"state": Config.State.RUNNING, "unit": unit})
+
+
+def _example(pos: int, row: dict[str, Any], blind: bool) -> dict[str, Any]:
+    names = ("id", "input", "contexts", "metadata") if blind else ("id", "input", "expected", "contexts", "metadata")
+    return {"pos": pos, **{name: row[name] for name in names}}
+
+
+class OutputsView(AccountView):
+    """What came of it."""
+
+    scoped = False
+
+    @extend_schema(
+        operation_id="post_outputs",
+        tags=["experiments"],
+        request=bodies.OutputsIn,
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("accepted", "state"))},
+    )
+    def post(self, request: Request, id: int, unit_id: int) -> Response:
+        """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
+        body = checked(bodies.OutputsIn(data=request.data))
+        recorded = push.post_outputs(
+            account=self.account,
+            experiment_id=id,
+            unit_id=unit_id,
+            token=body["token"],
+            outputs=body["outputs"],
+            is_done=body["done"] is not False,
+            lease_seconds=body["lease_seconds"],
+        )
+        step(account_id=self.account.pk, experiment_id=id)
+        with account_scope(self.account.pk):
+            unit = WorkUnit.objects.filter(account=self.account, id=unit_id).first()
+            if unit is None:
+                raise NotFound()
+            plan = get_plan(account=self.account, id=id)
+            config = Config.objects.get(pk=unit.config_id)
+            rows = Aggregate.objects.filter(config=config)
+            sums = {(row.config_id, row.metric, row.scope): row for row in rows}
+            metrics = [Metric.from_json(row) for row in plan.metrics]
+            live = {metric.name: metric_view(plan, config, metric, sums) for metric in metrics}
+        if needs_worker(metrics):
+            enqueue_after_commit()
+        answer = {
+            "accepted": recorded.accepted,
+            "is_held": recorded.is_held,
+            "state": config.state,
+            "epoch": config.epoch,
+            "live": {name: {field: view[field] for field in SHOWN} for name, view in live.items()},
+        }
+        return Response(answer)

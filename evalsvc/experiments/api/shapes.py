@@ -1,0 +1,128 @@
+"""What the experiments API answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.projects.models import Experiment
+
+NUMBER = {"type": ["number", "null"]}
+TEXT = {"type": ["string", "null"]}
+EXPERIMENT = {
+    "type": "object",
+    "required": ["id", "name", "project_id", "created_at", "tags", "metadata", "plan"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "project_id": {"type": "string", "format": "uuid"},
+        "created_at": {"type": "string", "format": "date-time"},
+        "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+        "metadata": {"type": ["object", "null"], "additionalProperties": True},
+        "plan": {"type": ["object", "null"], "additionalProperties": True},
+        "configs": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+    },
+}
+CONFIG = {
+    "type": "object",
+    "required": ["id", "name", "kind", "parameters", "state", "epoch", "watermark"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "kind": {"type": "string", "enum": list(Config.Kind.values)},
+        "parameters": {"type": "object", "additionalProperties": True},
+        "parent_id": TEXT,
+        "arrival": {"type": "integer"},
+        "state": {"type": "string", "enum": list(Config.State.values)},
+        "stop_reason": TEXT,
+        "epoch": {"type": "integer"},
+        "claim_pos": {"type": "integer"},
+        "watermark": {"type": "integer"},
+        "fresh_from": {"type": "integer"},
+        "n_ok": {"type": "integer"},
+        "n_error": {"type": "integer"},
+        "n_reused": {"type": "integer"},
+        "cost": {"type": "number"},
+        "input_tokens": {"type": "integer"},
+        "output_tokens": {"type": "integer"},
+        "created_at": {"type": "string", "format": "date-time"},
+    },
+}
+
+
+def envelope(name: str, shape: Any) -> dict[str, Any]:
+    """Return the schema of an answer with one thing in it."""
+    return {"type": "object", "required": [name], "properties": {name: shape}}
+
+
+def listed(name: str, shape: Any) -> dict[str, Any]:
+    """Return the schema of a page of things."""
+    properties = {name: {"type": "array", "items": shape}, "next_cursor": TEXT}
+    return {"type": "object", "required": [name], "properties": properties}
+
+
+def open_object(*names: str) -> dict[str, Any]:
+    """Return the schema of an object of which these names are always there."""
+    return {"type": "object", "required": list(names), "additionalProperties": True}
+
+
+def experiment_out(experiment: Experiment, *, with_configs: bool = False) -> dict[str, Any]:
+    """Return an experiment in the wire's shape, its plan beside it."""
+    plan = plan_of(experiment)
+    row = {
+        "id": str(experiment.pk),
+        "name": experiment.name,
+        "project_id": experiment.project_id,
+        "created_at": experiment.created_at,
+        "tags": experiment.tags or {},
+        "metadata": experiment.metadata,
+        "plan": plan_out(plan) if plan else None,
+    }
+    if with_configs and plan is not None:
+        configs = Config.objects.filter(experiment=experiment).exclude(state=Config.State.DELETED).order_by("arrival")
+        row["configs"] = [config_out(config) for config in configs]
+    return row
+
+
+def plan_of(experiment: Experiment) -> ExperimentPlan | None:
+    """Return the plan of an experiment; None for a passive one."""
+    return getattr(experiment, "plan", None)
+
+
+def plan_out(plan: ExperimentPlan) -> dict[str, Any]:
+    """Return a plan as it was given, with what was resolved."""
+    return {
+        "dataset_id": plan.dataset_version.dataset_id,
+        "dataset_version": plan.dataset_version.number,
+        "n_examples": plan.n_examples,
+        "state": plan.state,
+        "metrics": [{name: value for name, value in row.items() if name != "settings"} for row in plan.metrics],
+        "primary_metric": plan.primary_metric,
+        "seed": plan.seed,
+        "micro_batch": plan.micro_batch,
+        "num_shards": plan.num_shards,
+        "level": plan.level,
+        "strategy": plan.strategy,
+        "use_fpc": plan.use_fpc,
+        "policy": plan.policy,
+        "k_max": plan.k_max,
+        "epsilon": plan.epsilon,
+        "baseline": plan.baseline,
+        "budget": {"queries": plan.budget_queries, "cost": plan.budget_cost, "seconds": plan.budget_seconds},
+        "sample": plan.sample,
+        "started_at": plan.started_at,
+        "finished_at": plan.finished_at,
+    }
+
+
+def config_out(config: Config) -> dict[str, Any]:
+    """Return a config with where it stands."""
+    names = ["name", "kind", "parameters", "arrival", "state", "stop_reason", "epoch", "claim_pos", "watermark"]
+    names += ["fresh_from", "n_ok", "n_error", "n_reused", "cost", "created_at"]
+    return {
+        "id": str(config.pk),
+        **{name: getattr(config, name) for name in names},
+        "parent_id": str(config.parent_id) if config.parent_id else None,
+        "input_tokens": config.n_input_tokens,
+        "output_tokens": config.n_output_tokens,
+    }

@@ -1,0 +1,164 @@
+"""IC Ops: stop, resume, clone and delete configs while an experiment runs. All of them can be done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, F, Q, Value, When
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.experiments.configs import Candidate
+from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan
+from evalsvc.experiments.planner import n_in_flight, settle, stop
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.experiments.services import add_configs
+from evalsvc.experiments.store import Unit
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.racing import Drop
+from evalsvc.tenancy.scope import account_scope
+
+State = Config.State
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One kind of control: which states it changes, and into what."""
+
+    name: str
+    changes: tuple[str, ...]
+    to: str
+    stop_reason: str | None = None
+
+
+STOP = Action("stop", (State.QUEUED, State.RUNNING), State.STOPPED, Config.StopReason.USER)
+RESUME = Action("resume", (State.STOPPED, State.FAILED), State.RUNNING)
+DELETE = Action("delete", tuple(state for state in State.values if state != State.DELETED), State.DELETED)
+ACTIONS = {action.name: action for action in (STOP, RESUME, DELETE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an operation did: the configs as they are now, and which of them it changed."""
+
+    op: ControlOp
+    configs: list[Config]
+
+
+def control(
+    *,
+    account: Account,
+    experiment_id: int,
+    action: Action,
+    config_ids: Sequence[int] | None,
+    expected_epochs: Mapping[int, int] | None = None,
+    idempotency_key: str | None = None,
+    actor: str,
+) -> Effect:
+    """Stop, resume or delete configs in one transaction; None means all of them.
+
+    Those that are so already stay as they are. With `expected_epochs`, nothing is done unless every config still has
+    the epoch that its caller has seen.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=experiment_id, lock=True)
+        if plan.state == ExperimentPlan.State.DRAFT and action is RESUME:
+            raise Invalid(FieldError("", "The experiment has not been started; start it instead."))
+        configs = _locked(plan, config_ids)
+        _check_epochs(configs, expected_epochs or {})
+        changed = [config for config in configs if config.state in action.changes]
+        in_flight = n_in_flight([config.pk for config in changed])
+        Config.objects.filter(pk__in=[config.pk for config in changed]).update(
+            state=_completed_or(plan, action), stop_reason=action.stop_reason, epoch=F("epoch") + 1
+        )
+        op = ControlOp.objects.create(
+            account=account,
+            experiment_id=experiment_id,
+            action=action.name,
+            actor=actor[:255],
+            idempotency_key=idempotency_key,
+            config_ids=[config.pk for config in configs],
+            changed_ids=[config.pk for config in changed],
+            n_in_flight=in_flight,
+        )
+        for config in changed:
+            record_audit(
+                account=account,
+                actor=actor,
+                action=f"config.{action.name}",
+                target=config.name,
+                experiment=str(experiment_id),
+            )
+        if changed and plan.state != ExperimentPlan.State.DRAFT:
+            settle(plan)
+        return Effect(op, list(Config.objects.filter(pk__in=[c.pk for c in configs]).order_by("arrival")))
+
+
+def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
+    """Resuming what has seen every example completes it: there is nothing left to run."""
+    if action is not RESUME:
+        return action.to
+    return Case(When(Q(watermark=plan.n_examples), then=Value(State.COMPLETED)), default=Value(State.RUNNING))
+
+
+def _locked(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Config]:
+    rows = Config.objects.filter(experiment_id=plan.pk).exclude(state=State.DELETED).order_by("id").select_for_update()
+    if config_ids is None:
+        return list(rows)
+    configs = list(rows.filter(pk__in=config_ids))
+    missing = set(config_ids) - {config.pk for config in configs}
+    # A config that was deleted before may be deleted again.
+    missing -= set(Config.objects.filter(experiment_id=plan.pk, pk__in=missing).values_list("pk", flat=True))
+    if missing:
+        raise Invalid(FieldError("/config_ids", f"No such config: {', '.join(str(id) for id in sorted(missing))}."))
+    return configs
+
+
+def _check_epochs(configs: Sequence[Config], expected: Mapping[int, int]) -> None:
+    for config in configs:
+        if config.pk in expected and expected[config.pk] != config.epoch:
+            detail = f"Config {config.name!r} has changed: its epoch is {config.epoch}, not {expected[config.pk]}."
+            raise Invalid(FieldError(f"/expected_epochs/{config.pk}", detail), code="stale_epoch")
+
+
+def clone(*, account: Account, config: Config, name: str | None, changes: Mapping[str, Any], actor: str) -> Config:
+    """Make a new config from another one, with changed parameters, and let it run from the first position.
+
+    What has been seen up to now counts for no decision about it: whoever changed it may have changed it to fit.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=config.experiment_id, lock=True)
+        parameters = {**config.parameters, **changes}
+        parameters = {knob: value for knob, value in parameters.items() if value is not None}
+        candidate = Candidate(name or _free_name(config), config.kind, parameters)
+        (made,) = add_configs(account=account, plan=plan, candidates=[candidate], parent=config, actor=actor)
+        ControlOp.objects.create(
+            account=account,
+            experiment_id=plan.pk,
+            action="clone",
+            actor=actor[:255],
+            config_ids=[config.pk],
+            changed_ids=[made.pk],
+        )
+        return made
+
+
+def _free_name(config: Config) -> str:
+    taken = set(Config.objects.filter(experiment_id=config.experiment_id).values_list("name", flat=True))
+    number = 2
+    while f"{config.name[:90]} ({number})" in taken:
+        number += 1
+    return f"{config.name[:90]} ({number})"
+
+
+def stop_by_worker(*, unit: Unit, reason: str, detail: str) -> None:
+    """Stop a config of which no example can be answered now; it can be resumed when the cause is gone."""
+    with account_scope(unit.account_id):
+        plan = ExperimentPlan.objects.get(account_id=unit.account_id, experiment_id=unit.experiment_id)
+        config = Config.objects.get(account_id=unit.account_id, pk=unit.config_id)
+        drop = Drop(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
+        state = State.FAILED if reason == Config.StopReason.ERROR else State.STOPPED
+        if stop(plan, config, reason=reason, drop=drop, state=state):
+            settle(plan)

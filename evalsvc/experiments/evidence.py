@@ -1,0 +1,114 @@
+"""Bring the evidence of every pair up to the positions that both configs have finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from django.db import connections
+
+from evalsvc.experiments.metrics import Metric
+from evalsvc.experiments.models import Config, Evidence, ExperimentPlan
+from evalsvc.stats.checks import FloatArray
+from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
+from evalsvc.tenancy.scope import current_role
+
+COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", "log_not_worse")
+ACTIVE = (Config.State.RUNNING, Config.State.COMPLETED)
+Pairs = dict[tuple[int, int], Pair]
+
+SCORES = """
+SELECT config_id, pos, value FROM experiments_score
+WHERE config_id = ANY (%s) AND metric = %s AND pos >= %s AND pos < %s AND value IS NOT NULL
+"""
+UPSERT = """
+INSERT INTO experiments_evidence AS e (
+  account_id, experiment_id, winner_id, loser_id, start, n, total, squares, n_plus, n_minus, log_wealth, log_not_worse)
+SELECT %s, %s, r.winner_id, r.loser_id, r.start, r.n, r.total, r.squares, r.n_plus, r.n_minus, r.log_wealth,
+  r.log_not_worse
+FROM jsonb_to_recordset(%s::jsonb) AS r(
+  winner_id bigint, loser_id bigint, start int, n int, total double precision, squares double precision, n_plus int,
+  n_minus int, log_wealth double precision[], log_not_worse double precision[])
+ON CONFLICT (experiment_id, winner_id, loser_id) DO UPDATE SET
+  start = excluded.start, n = excluded.n, total = excluded.total, squares = excluded.squares, n_plus = excluded.n_plus,
+  n_minus = excluded.n_minus, log_wealth = excluded.log_wealth, log_not_worse = excluded.log_not_worse
+"""
+
+
+def primary_metric(plan: ExperimentPlan) -> Metric:
+    """Return the metric that configs are compared by."""
+    return next(metric for row in plan.metrics if (metric := Metric.from_json(row)).name == plan.primary_metric)
+
+
+def is_comparable(metric: Metric) -> bool:
+    """Say whether pairs of scores of a metric can be compared: single numbers within a known range."""
+    return metric.kind in ("algebraic", "distributive") and metric.value_range is not None
+
+
+def read_pairs(experiment_id: int) -> Pairs:
+    """Return the stored evidence by (winner, loser)."""
+    pairs = {}
+    for row in Evidence.objects.filter(experiment_id=experiment_id).values_list("winner_id", "loser_id", *COLUMNS):
+        facts: dict[str, Any] = dict(zip(("winner", "loser", *COLUMNS), row, strict=True))
+        for name in ("log_wealth", "log_not_worse"):
+            facts[name] = tuple(facts[name]) if facts[name] is not None else None
+        pairs[facts["winner"], facts["loser"]] = Pair(**facts)
+    return pairs
+
+
+def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config]) -> Pairs:
+    """Advance every pair of configs that are in the race, store what has moved, and return all pairs.
+
+    Only positions below both watermarks count, and of those only what neither designer can have seen.
+    """
+    metric = primary_metric(plan)
+    if not is_comparable(metric):
+        return {}
+    pairs = read_pairs(plan.experiment_id)
+    active = [config for config in configs if config.state in ACTIVE]
+    due = list(_due(plan, active, pairs))
+    if not due:
+        return pairs
+    first = min(pair.start + pair.n for pair, _ in due)
+    last = max(end for _, end in due)
+    scores = read_scores(metric, [config.pk for config in active], first, last)
+    rows = []
+    for pair, end in due:
+        part = slice(pair.start + pair.n - first, end - first)
+        rows.append(differences(scores[pair.winner][part], scores[pair.loser][part]))
+    moved = advance_all([pair for pair, _ in due], rows, plan.n_examples, plan.epsilon)
+    _store(plan, moved)
+    return pairs | {(pair.winner, pair.loser): pair for pair in moved}
+
+
+def _due(plan: ExperimentPlan, active: Sequence[Config], pairs: Pairs) -> Iterable[tuple[Pair, int]]:
+    for winner in active:
+        for loser in active:
+            if winner.pk == loser.pk:
+                continue
+            start = max(winner.fresh_from, loser.fresh_from)
+            pair = pairs.get((winner.pk, loser.pk)) or new_pair(winner.pk, loser.pk, start, plan.epsilon)
+            end = min(winner.watermark, loser.watermark)
+            if pair.start + pair.n < end:
+                yield pair, end
+
+
+def read_scores(metric: Metric, config_ids: Sequence[int], first: int, last: int) -> dict[int, FloatArray]:
+    """Return the rescaled scores of configs at positions [first, last), NaN where there is none."""
+    scores = {config_id: np.full(last - first, np.nan) for config_id in config_ids}
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SCORES, [list(config_ids), metric.name, first, last])
+        for config_id, pos, value in cursor.fetchall():
+            scores[config_id][pos - first] = metric.rescaled(value)
+    return scores
+
+
+def _store(plan: ExperimentPlan, pairs: Iterable[Pair]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"winner_id": pair.winner, "loser_id": pair.loser} | {name: getattr(pair, name) for name in COLUMNS}
+        for pair in pairs
+    ]
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(UPSERT, [plan.account_id, plan.experiment_id, orjson.dumps(rows).decode()])

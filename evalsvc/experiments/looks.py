@@ -1,0 +1,60 @@
+"""What the estimates were when a config had finished each shard: planned looks, and the points of a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connections
+from django.db.models import Max
+
+from evalsvc.experiments.estimates import estimate_of, sums_from
+from evalsvc.experiments.metrics import Metric
+from evalsvc.experiments.models import Config, ExperimentPlan, Look
+from evalsvc.tenancy.scope import current_role
+
+SUMS = """
+SELECT metric, count(value), count(*) - count(value), coalesce(sum(value), 0), coalesce(sum(value * value), 0),
+  min(value), max(value), coalesce(sum(denominator), 0), coalesce(sum(denominator * denominator), 0),
+  coalesce(sum(value * denominator), 0)
+FROM experiments_score WHERE config_id = %s AND pos >= %s AND pos < %s GROUP BY metric
+"""
+
+
+def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Write the looks at shards that configs have finished since the last time. A look is never written twice."""
+    seen = dict(
+        Look.objects.filter(config__in=[config.pk for config in configs])
+        .values_list("config_id")
+        .annotate(last=Max("shard"))
+    )
+    looks = []
+    for config in configs:
+        for shard, end in enumerate(plan.shard_ends, 1):
+            if seen.get(config.pk, 0) < shard and end <= config.watermark and end > config.fresh_from:
+                looks += _looks(plan, config, shard, end)
+    Look.objects.bulk_create(looks, ignore_conflicts=True)
+
+
+def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[Look]:
+    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SUMS, [config.pk, config.fresh_from, end])
+        rows: list[Any] = cursor.fetchall()
+    looks = []
+    for name, n, n_error, *sums in rows:
+        found = estimate_of(plan, config, metrics[name], sums_from(n, *sums), n_error=n_error, end=end)
+        looks.append(
+            Look(
+                account_id=plan.account_id,
+                config=config,
+                metric=name,
+                shard=shard,
+                n=n,
+                n_error=n_error,
+                value=found.value,
+                lower=found.lower,
+                upper=found.upper,
+            )
+        )
+    return looks

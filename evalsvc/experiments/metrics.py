@@ -1,0 +1,155 @@
+"""What an experiment measures: metrics as asked for, resolved to evaluators and frozen with the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.running import check_strategy, default_strategy
+
+KINDS = ("algebraic", "distributive", "ratio", "untyped")
+EVALUATOR_SOURCES = ("score", "pass")
+MEASURED_SOURCES = ("latency_ms", "cost", "input_tokens", "output_tokens")
+CLIENT = "client"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric of a plan, with all that scoring and estimating need to know about it."""
+
+    name: str
+    source: str
+    kind: str = "algebraic"
+    value_range: tuple[float, float] | None = None
+    binary: bool = False
+    higher_is_better: bool = True
+    strategy: str | None = None
+    denominator: str | None = None
+    evaluator_id: str | None = None
+    runs: str | None = None
+    profile_id: str | None = None
+    profile_name: str | None = None
+    profile_revision: int | None = None
+    settings: Mapping[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Metric:
+        """Read what `to_json` wrote."""
+        bounds = row.get("value_range")
+        return cls(**{**row, "value_range": (float(bounds[0]), float(bounds[1])) if bounds else None})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the metric as JSON."""
+        row = asdict(self)
+        row["value_range"] = list(self.value_range) if self.value_range else None
+        row["settings"] = dict(self.settings) if self.settings is not None else None
+        return row
+
+    def rescaled(self, value: float) -> float:
+        """Return a score on [0, 1], higher being better: the scale on which configs are compared."""
+        assert self.value_range is not None  # noqa: S101  the primary metric of a race is bounded
+        low, high = self.value_range
+        share = (value - low) / (high - low)
+        return share if self.higher_is_better else 1.0 - share
+
+
+def resolve_metrics(
+    *, account_id: int, epoch: str | None, wanted: Sequence[Mapping[str, Any]], strategy: str | None
+) -> list[Metric]:
+    """Resolve the metrics of a plan; raise Invalid with a pointer to everything that is wrong with them."""
+    errors: list[FieldError] = []
+    metrics: list[Metric] = []
+    for i, row in enumerate(wanted):
+        if any(row["name"] == earlier["name"] for earlier in wanted[:i]):
+            errors.append(FieldError(f"/plan/metrics/{i}/name", f"Two metrics are named {row['name']!r}."))
+            continue
+        try:
+            metrics.append(_resolve_one(account_id, epoch, row, strategy))
+        except MetricProblem as exc:
+            errors.append(FieldError(f"/plan/metrics/{i}{exc.pointer}", exc.detail))
+    if errors:
+        raise Invalid(*errors)
+    return metrics
+
+
+class MetricProblem(Exception):
+    """What is wrong with one metric: a pointer into it, and a sentence."""
+
+    def __init__(self, pointer: str, detail: str) -> None:
+        super().__init__(detail)
+        self.pointer = pointer
+        self.detail = detail
+
+
+def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], strategy: str | None) -> Metric:
+    run = _resolve_evaluator(account_id, epoch, row)
+    source = row.get("source") or ("score" if run else None)
+    if source is None:
+        raise MetricProblem("", "A metric needs an `evaluator`, or a `source`.")
+    if (source in EVALUATOR_SOURCES) != (run is not None):
+        text = "`score` and `pass` come from an evaluator" if run is None else f"{source!r} does not come from one"
+        raise MetricProblem("/source", f"{text}; `evaluator` and `source` do not go together.")
+    if run is None and source not in (CLIENT, *MEASURED_SOURCES) and not source.startswith("/"):
+        known = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
+        raise MetricProblem("/source", f"{source!r} is none of {known}, nor a JSON pointer into the output.")
+    kind = row.get("type") or "algebraic"
+    if kind == "ratio" and source != CLIENT and not (source.startswith("/") and row.get("denominator")):
+        raise MetricProblem("/type", "A ratio metric is `client`, or has JSON pointers in `source` and `denominator`.")
+    bounds, binary = _bounds(row, run, source)
+    chosen = row.get("strategy") or strategy or default_strategy(kind, binary)
+    if kind != "untyped" and chosen is not None and (why := check_strategy(chosen, kind, binary, bounds)):
+        raise MetricProblem("/strategy", why)
+    return Metric(
+        name=row["name"],
+        source=source,
+        kind=kind,
+        value_range=bounds,
+        binary=binary,
+        higher_is_better=row.get("higher_is_better", True),
+        strategy=None if kind == "untyped" else chosen,
+        denominator=row.get("denominator"),
+        **(_run_facts(run) if run else {}),
+    )
+
+
+def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> Resolved | None:
+    if not row.get("evaluator"):
+        return None
+    try:
+        return resolve(account_id=account_id, epoch=epoch, evaluator=row["evaluator"], profile=row.get("criteria"))
+    except Unresolved as exc:
+        at = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/criteria"
+        raise MetricProblem(at, exc.message) from None
+
+
+def _bounds(row: Mapping[str, Any], run: Resolved | None, source: str) -> tuple[tuple[float, float] | None, bool]:
+    binary = row.get("binary")
+    if binary is None:
+        binary = source == "pass" or (run is not None and run.family.binary)
+    bounds = row.get("value_range")
+    if bounds is None and run is not None:
+        bounds = (0.0, 1.0) if source == "pass" else run.family.value_range
+    if bounds is None and binary:
+        bounds = (0.0, 1.0)
+    if bounds is None:
+        return None, binary
+    low, high = float(bounds[0]), float(bounds[1])
+    if not low < high:
+        raise MetricProblem("/value_range", "The first number must be the smaller one.")
+    if binary and (low, high) != (0.0, 1.0):
+        raise MetricProblem("/value_range", "A binary metric has the range [0, 1].")
+    return (low, high), binary
+
+
+def _run_facts(run: Resolved) -> dict[str, Any]:
+    return {
+        "evaluator_id": run.evaluator_id,
+        "runs": run.spec.id,
+        "profile_id": str(run.profile.id),
+        "profile_name": run.profile.name,
+        "profile_revision": run.profile.revision,
+        "settings": dict(run.settings),
+    }

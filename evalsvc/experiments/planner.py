@@ -1,0 +1,186 @@
+"""Weigh the evidence of one experiment and act on it: decisions, failures, budgets, and the end.
+
+One planner at a time works on an experiment, and what it finds is committed with what it does about it. It may run as
+often as anybody likes: a second run over the same rows decides nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import connections
+from django.db.models import F
+from django.db.models.functions import Now
+
+from evalsvc.experiments.evidence import Pairs, bring_up_to_date, is_comparable, primary_metric
+from evalsvc.experiments.looks import write_looks
+from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Policy
+from evalsvc.stats.racing import Contender, Drop, Rules, decide
+from evalsvc.tenancy.scope import account_scope, current_role
+
+# A config that has answered nothing but errors this often is not going to recover by itself.
+MANY_ERRORS = 20
+IN_FLIGHT = """
+SELECT config_id, count(*) FROM experiments_workunit
+WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_timestamp() GROUP BY 1
+"""
+SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
+
+
+def step(*, account_id: int, experiment_id: int) -> None:
+    """Bring one running experiment's evidence up to date and take the decisions that it supports."""
+    with account_scope(account_id):
+        if not _lock(experiment_id):
+            return
+        plan = ExperimentPlan.objects.filter(
+            account_id=account_id, experiment_id=experiment_id, state=ExperimentPlan.State.RUNNING
+        ).first()
+        if plan is None:
+            return
+        configs = list(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
+        write_looks(plan, configs)
+        pairs = bring_up_to_date(plan, configs)
+        _stop_failing(plan, configs)
+        _stop_losers(plan, configs, pairs)
+        _stop_spent(plan, configs)
+        settle(plan)
+
+
+def _lock(experiment_id: int) -> bool:
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [experiment_id])
+        return bool(cursor.fetchone()[0])
+
+
+def rules_of(plan: ExperimentPlan) -> Rules:
+    """Return the rules that a plan's decisions follow."""
+    return Rules(
+        policy=plan.policy,
+        level=plan.level,
+        k_max=plan.k_max,
+        n_original=plan.n_original,
+        epsilon=plan.epsilon,
+        population=plan.n_examples,
+        shard_ends=plan.shard_ends,
+    )
+
+
+def contenders_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Contender]:
+    """Return the configs as the race sees them."""
+    metric = primary_metric(plan)
+    rows = Aggregate.objects.filter(
+        config__in=[config.pk for config in configs], metric=metric.name, scope=Aggregate.Scope.PREFIX, n__gt=0
+    )
+    means = {row.config_id: metric.rescaled(row.total / row.n) for row in rows}
+    return [
+        Contender(
+            id=config.pk,
+            arrival=config.arrival,
+            fresh_from=config.fresh_from,
+            watermark=config.watermark,
+            is_active=config.state in (Config.State.RUNNING, Config.State.COMPLETED),
+            cost=config.cost / max(1, config.n_ok + config.n_error),
+            value=means.get(config.pk),
+        )
+        for config in configs
+    ]
+
+
+def _stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> None:
+    if plan.policy == Policy.MANUAL or not is_comparable(primary_metric(plan)):
+        return
+    # Configs that have failed just now are out of the race already.
+    for drop in decide(rules_of(plan), contenders_of(plan, configs), pairs):
+        config = next(config for config in configs if config.pk == drop.loser)
+        stop(plan, config, reason=Config.StopReason.POLICY, drop=drop)
+
+
+def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    for config in configs:
+        if config.state == Config.State.RUNNING and config.n_ok == 0 and config.n_error >= MANY_ERRORS:
+            evidence = {"n_error": float(config.n_error), "n_ok": 0.0}
+            drop = Drop(config.pk, None, "error", None, evidence)
+            stop(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+
+
+def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Stop everything when a budget is spent. Queries are not given out beyond it in the first place."""
+    spent = _spent(plan, configs)
+    if not spent:
+        return
+    for config in configs:
+        if config.state == Config.State.RUNNING:
+            drop = Drop(config.pk, None, "budget", None, spent)
+            stop(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
+
+
+def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
+    cost = sum(config.cost for config in configs)
+    if plan.budget_cost is not None and cost >= plan.budget_cost:
+        return {"cost": cost, "budget_cost": plan.budget_cost}
+    n_queries = sum(config.n_ok + config.n_error - config.n_reused for config in configs)
+    if plan.budget_queries is not None and n_queries >= plan.budget_queries:
+        return {"queries": float(n_queries), "budget_queries": float(plan.budget_queries)}
+    if plan.budget_seconds is not None and plan.started_at is not None:
+        with connections[current_role()].cursor() as cursor:
+            cursor.execute(SECONDS, [plan.started_at])
+            seconds = float(cursor.fetchone()[0])
+        if seconds >= plan.budget_seconds:
+            return {"seconds": seconds, "budget_seconds": plan.budget_seconds}
+    return {}
+
+
+def stop(
+    plan: ExperimentPlan,
+    config: Config,
+    *,
+    reason: str,
+    drop: Drop,
+    state: str = Config.State.STOPPED,
+) -> bool:
+    """Stop a running config and store the decision with its evidence; False when it had stopped already."""
+    running = Config.objects.filter(pk=config.pk, state=Config.State.RUNNING)
+    if not running.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
+        return False
+    config.state, config.stop_reason = state, reason
+    evidence = dict(drop.evidence)
+    if drop.threshold is not None:
+        evidence["threshold"] = drop.threshold
+    Decision.objects.create(
+        account_id=plan.account_id,
+        experiment_id=plan.experiment_id,
+        config=config,
+        against_id=drop.winner,
+        policy=plan.policy,
+        reason=drop.reason,
+        watermark=config.watermark,
+        n_in_flight=n_in_flight([config.pk]),
+        evidence=evidence,
+    )
+    return True
+
+
+def n_in_flight(config_ids: Sequence[int]) -> int:
+    """Count the queries that are on their way: one for each leased unit."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(IN_FLIGHT, [list(config_ids)])
+        return sum(n for _, n in cursor.fetchall())
+
+
+def settle(plan: ExperimentPlan) -> None:
+    """Set the experiment's state after its configs': running, done, failed, or idle when all of them are stopped."""
+    states = list(Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", flat=True))
+    if Config.State.RUNNING in states:
+        state = ExperimentPlan.State.RUNNING
+    elif Config.State.COMPLETED in states:
+        state = ExperimentPlan.State.DONE
+    elif Config.State.STOPPED in states or not states:
+        state = ExperimentPlan.State.IDLE
+    elif Config.State.FAILED in states:
+        state = ExperimentPlan.State.FAILED
+    else:
+        state = ExperimentPlan.State.IDLE
+    if state != plan.state:
+        finished = Now() if state == ExperimentPlan.State.DONE else None
+        ExperimentPlan.objects.filter(pk=plan.pk).update(state=state, finished_at=finished)
+        plan.state = state

@@ -1,0 +1,27 @@
+"""RFC 6901 JSON pointers: where in an example or an answer a value lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MISSING = object()
+
+
+def is_pointer(text: str) -> bool:
+    """Say whether a text is a JSON pointer: empty for the whole, else starting with a slash."""
+    return text == "" or text.startswith("/")
+
+
+def resolve_pointer(document: Any, pointer: str) -> Any:
+    """Return the value that a pointer names, or MISSING."""
+    value = document
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, Mapping) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return MISSING
+    return value

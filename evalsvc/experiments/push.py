@@ -1,0 +1,124 @@
+"""Configs whose outputs the caller's own code makes: lease examples, post what came of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments import store
+from evalsvc.experiments.desk import Example, desk_of, examples_of
+from evalsvc.experiments.metrics import CLIENT
+from evalsvc.experiments.models import Config, Output, WorkUnit
+from evalsvc.experiments.produce import storable
+from evalsvc.experiments.scoring import needs_worker, scores_of
+from evalsvc.experiments.store import Recorded, Unit
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.tenancy.scope import account_scope
+
+ERROR_TYPES = ("timeout", "rate_limited", "refused", "bad_output", "connection", "bug")
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A unit for the caller's code: its examples, less those that are recorded already."""
+
+    unit: Unit
+    examples: dict[int, Example]
+
+
+def lease(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
+    """Lease up to `size` examples of a push config; None when there is nothing to lease now."""
+    if config.kind != Config.Kind.PUSH:
+        raise Invalid(FieldError("", "Only the outputs of a `push` config come from its caller."))
+    unit = store.lease_unit(account_id=account.pk, config_id=config.pk, size=size, lease_seconds=lease_seconds)
+    if unit is None:
+        return None
+    examples = examples_of(unit)
+    if unit.attempt > 1:
+        with account_scope(account.pk):
+            done = set(_outputs(unit).values_list("pos", flat=True))
+        examples = {pos: example for pos, example in examples.items() if pos not in done}
+    return Leased(unit, dict(sorted(examples.items())))
+
+
+def _outputs(unit: Unit | WorkUnit) -> Any:
+    return Output.objects.filter(config_id=unit.config_id, pos__gte=unit.from_pos, pos__lt=unit.to_pos)
+
+
+def post_outputs(
+    *,
+    account: Account,
+    experiment_id: int,
+    unit_id: int,
+    token: uuid.UUID,
+    outputs: Sequence[Mapping[str, Any]],
+    is_done: bool,
+    lease_seconds: float,
+) -> Recorded:
+    """Record what the caller's code made of a leased unit.
+
+    A position that has an output keeps it, and a lease that has ended writes nothing: what was sent twice, or late,
+    changes nothing. Metrics that need a model are scored by the workers afterwards.
+    """
+    with account_scope(account.pk):
+        row = WorkUnit.objects.filter(account=account, experiment_id=experiment_id, id=unit_id).first()
+        if row is None or row.config.kind != Config.Kind.PUSH:
+            raise NotFound()
+    unit = Unit(
+        row.pk,
+        account.pk,
+        experiment_id,
+        row.config_id,
+        row.from_pos,
+        row.to_pos,
+        row.state,
+        row.attempt,
+        token,
+        row.epoch,
+    )
+    desk = desk_of(unit)
+    waits = needs_worker(desk.metrics)
+    rows = [_row(unit, i, item, keep_scores=waits) for i, item in enumerate(outputs)]
+    scores: list[dict[str, Any]] = []
+    if rows and not waits:
+        examples = examples_of(unit)
+        for output, item in zip(rows, outputs, strict=True):
+            scores += scores_of(
+                metrics=desk.metrics,
+                example=examples[output["pos"]],
+                output=output,
+                pointers=desk.pointers,
+                client_scores=item.get("scores"),
+            )
+    return store.record_unit(
+        account_id=account.pk,
+        unit_id=unit_id,
+        token=token,
+        outputs=[{**output, "scored": not waits} for output in rows],
+        scores=scores,
+        close="release" if is_done else "keep",
+        lease_seconds=lease_seconds,
+    )
+
+
+def _row(unit: Unit, i: int, item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
+    pos = item["pos"]
+    if not unit.from_pos <= pos < unit.to_pos:
+        detail = f"The unit has the positions {unit.from_pos} to {unit.to_pos - 1}, and not {pos}."
+        raise Invalid(FieldError(f"/outputs/{i}/pos", detail))
+    row: dict[str, Any] = {"pos": pos, "attempt": 1}
+    row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
+    if error := item.get("error"):
+        status = "timeout" if error["type"] == "timeout" else "error"
+        message = storable(error.get("message") or "")[:1000]
+        return row | {"status": status, "error_type": error["type"], "error_message": message}
+    components = storable(item.get("output"))
+    if not isinstance(components, dict) or "output" not in components:
+        components = {"output": components}
+    if keep_scores and item.get("scores"):
+        # The workers that score later have no other way to learn of them.
+        components = {**components, f"{CLIENT}_scores": item["scores"]}
+    return row | {"status": "ok", "output": components}

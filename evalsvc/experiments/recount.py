@@ -1,0 +1,102 @@
+"""Count an experiment again from its rows, and say where the running sums differ."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.tenancy.scope import current_role
+
+# What each sum is, computed from scores alone. Scopes follow the config's watermark and the place it is fresh from.
+AGGREGATES = """
+WITH scoped AS (
+  SELECT s.*, scope.name AS scope FROM experiments_score s JOIN experiments_config c ON c.id = s.config_id
+  CROSS JOIN LATERAL (VALUES
+    ('all', true), ('seen', s.pos < c.watermark AND s.pos < c.fresh_from),
+    ('prefix', s.pos < c.watermark AND s.pos >= c.fresh_from)) AS scope(name, applies)
+  WHERE c.experiment_id = %(experiment)s AND scope.applies
+), counted AS (
+  SELECT config_id, metric, scope, count(value) AS n, count(*) - count(value) AS n_error,
+    coalesce(sum(value), 0) AS total,
+    coalesce(sum(value * value), 0) AS squares, coalesce(sum(denominator), 0) AS den_total,
+    coalesce(sum(denominator * denominator), 0) AS den_squares, coalesce(sum(value * denominator), 0) AS "cross",
+    min(value) AS lowest, max(value) AS highest
+  FROM scoped GROUP BY 1, 2, 3
+), stored AS (
+  SELECT a.* FROM experiments_aggregate a JOIN experiments_config c ON c.id = a.config_id
+  WHERE c.experiment_id = %(experiment)s
+)
+SELECT coalesce(s.config_id, t.config_id)::text, coalesce(s.metric, t.metric) || ' ' || coalesce(s.scope, t.scope),
+  ARRAY[s.n, s.n_error, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest, s.highest]::float8[],
+  ARRAY[t.n, t.n_error, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest, t.highest]::float8[]
+FROM stored s FULL JOIN counted t ON t.config_id = s.config_id AND t.metric = s.metric AND t.scope = s.scope
+"""
+# Each query names what is wrong and lists the configs (or rows) of which it is true; none may return a row.
+CHECKS = {
+    "the counters differ from the outputs": """
+        SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
+          SELECT count(*) FILTER (WHERE o.status = 'ok') AS n_ok, count(*) FILTER (WHERE o.status <> 'ok') AS n_error,
+            count(o.reused_from) AS n_reused FROM experiments_output o WHERE o.config_id = c.id) o ON true
+        WHERE c.experiment_id = %(experiment)s
+          AND (c.n_ok, c.n_error, c.n_reused) <> (o.n_ok, o.n_error, o.n_reused)""",
+    "an example below the watermark has no output": """
+        SELECT c.id FROM experiments_config c WHERE c.experiment_id = %(experiment)s AND c.watermark <> (
+          SELECT count(*) FROM experiments_output o WHERE o.config_id = c.id AND o.pos < c.watermark)""",
+    "the watermark lags behind finished examples": """
+        SELECT c.id FROM experiments_config c JOIN experiments_output o ON o.config_id = c.id AND o.pos = c.watermark
+        WHERE c.experiment_id = %(experiment)s AND o.scored""",
+    "an output has not one score for each metric": """
+        SELECT o.config_id FROM experiments_output o JOIN experiments_experimentplan p USING (experiment_id)
+        WHERE o.experiment_id = %(experiment)s AND o.scored AND jsonb_array_length(p.metrics) <> (
+          SELECT count(*) FROM experiments_score s WHERE s.config_id = o.config_id AND s.pos = o.pos)""",
+    "an output belongs to another example than its position": """
+        SELECT o.config_id FROM experiments_output o
+        LEFT JOIN experiments_experimentitem i ON i.experiment_id = o.experiment_id AND i.pos = o.pos
+        WHERE o.experiment_id = %(experiment)s AND i.example_id IS DISTINCT FROM o.example_id""",
+    "a score of an evaluator is missing from the history, or is another there": """
+        SELECT s.config_id FROM experiments_score s JOIN experiments_experimentplan p USING (experiment_id)
+        CROSS JOIN LATERAL jsonb_array_elements(p.metrics) AS m(row)
+        LEFT JOIN evaluations_historyscore h ON h.source = 'experiment' AND h.source_id = s.id
+        WHERE s.experiment_id = %(experiment)s AND m.row ->> 'name' = s.metric AND m.row ->> 'source' = 'score'
+          AND (s.value IS NOT NULL) AND (h.score, h.account_id, h.evaluator_id, h.profile_name)
+            IS DISTINCT FROM (s.value, s.account_id, m.row ->> 'evaluator_id', m.row ->> 'profile_name')""",
+    "a config is completed and has not seen every example": """
+        SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)
+        WHERE c.experiment_id = %(experiment)s AND c.state = 'completed' AND c.watermark <> p.n_examples""",
+    "units overlap, or leave a gap below what has been given out": """
+        SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
+          SELECT coalesce(sum(u.to_pos - u.from_pos), 0) AS covered, coalesce(max(u.to_pos), 0) AS furthest
+          FROM experiments_workunit u WHERE u.config_id = c.id) u ON true
+        WHERE c.experiment_id = %(experiment)s AND (u.covered <> c.claim_pos OR u.furthest <> c.claim_pos)""",
+}
+NAMES = ("n", "n_error", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
+
+
+def recount(experiment_id: int) -> list[dict[str, Any]]:
+    """Return every difference between the books of an experiment and its rows; run it in one snapshot."""
+    differences: list[dict[str, Any]] = []
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(AGGREGATES, {"experiment": experiment_id})
+        for config_id, what, stored, counted in cursor.fetchall():
+            differences += _differing(config_id, what, stored, counted)
+        for what, query in CHECKS.items():
+            cursor.execute(query, {"experiment": experiment_id})
+            differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
+    return differences
+
+
+def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:
+    found = []
+    for name, one, other in zip(NAMES, stored, counted, strict=True):
+        if not _same(one, other):
+            found.append({"config_id": config_id, "what": f"{what} {name}", "stored": one, "counted": other})
+    return found
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    # Sums were added up in another order: they may differ in the last digits, counts may not.
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

@@ -1,0 +1,168 @@
+"""From an output to its scores. What is not a finite number within the metric's range is an error, never a score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from evalsvc.evaluations.scoring import Verdict, refused, score_sample
+from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, MEASURED_SOURCES, Metric
+from evalsvc.experiments.pointers import MISSING, resolve_pointer
+from evaluators.base import Lane, Sample
+from evaluators.registry import find_evaluator
+
+SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
+Row = dict[str, Any]
+
+
+def scores_of(
+    *,
+    metrics: Sequence[Metric],
+    example: Mapping[str, Any],
+    output: Mapping[str, Any],
+    pointers: Mapping[str, str],
+    client_scores: Mapping[str, Any] | None = None,
+) -> list[Row]:
+    """Score one output with every metric.
+
+    `example` and `output` are rows as the tables hold them (`output["output"]` by component). A failed output gets an
+    error for each metric, so that n and the number of failures add up.
+    """
+    pos = output["pos"]
+    if output["status"] != "ok":
+        message = output.get("error_message") or "There is no output."
+        return [_failed(pos, metric, "no_output", message) for metric in metrics]
+    sample = sample_of(example, output["output"], pointers)
+    verdicts: dict[tuple[str, str], Verdict] = {}
+    return [_score(metric, pos, sample, output, client_scores or {}, verdicts) for metric in metrics]
+
+
+def needs_worker(metrics: Sequence[Metric]) -> bool:
+    """Say whether a metric's evaluator is too heavy for the web process."""
+    for metric in metrics:
+        found = find_evaluator(metric.runs) if metric.runs else None
+        if found is not None and found[0].lane != Lane.INLINE:
+            return True
+    return False
+
+
+def sample_of(example: Mapping[str, Any], components: Mapping[str, Any], pointers: Mapping[str, str]) -> Sample:
+    """Return what the evaluators see: the example through the plan's pointers, and the answer.
+
+    Contexts that the config itself retrieved outrank those of the example.
+    """
+    chosen = {**SAMPLE_DEFAULTS, **pointers}
+    fields = {name: resolve_pointer(example, pointer) for name, pointer in chosen.items()}
+    contexts = components.get("contexts", fields["contexts"])
+    return Sample(
+        input=text_of(fields["input"]),
+        output=text_of(resolve_pointer(components, chosen.get("output", "/output"))),
+        contexts=contexts_of(contexts),
+        gold=text_of(fields["gold"]),
+        system_prompt=text_of(fields.get("system_prompt", MISSING)),
+    )
+
+
+def text_of(value: Any) -> str | None:
+    """Return a value as text: texts as they are, one of several accepted answers as the first, the rest as JSON."""
+    if value is MISSING or value is None:
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and len(value) == 1:
+        (only,) = value.values()
+        if isinstance(only, str):
+            return only
+    return orjson.dumps(value).decode()
+
+
+def contexts_of(value: Any) -> tuple[str, ...] | None:
+    """Return retrieved texts; None when there are none."""
+    if value is MISSING or value is None:
+        return None
+    if not isinstance(value, list):
+        return (text_of(value) or "",)
+    return tuple(text_of(item) or "" for item in value)
+
+
+def _score(
+    metric: Metric,
+    pos: int,
+    sample: Sample,
+    output: Mapping[str, Any],
+    client_scores: Mapping[str, Any],
+    verdicts: dict[tuple[str, str], Verdict],
+) -> Row:
+    if metric.source in EVALUATOR_SOURCES:
+        return _from_verdict(metric, pos, _verdict_of(metric, sample, verdicts))
+    denominator: Any = None
+    if metric.source == CLIENT:
+        value = client_scores.get(metric.name, MISSING)
+        if isinstance(value, Mapping):
+            value, denominator = value.get("numerator", MISSING), value.get("denominator", MISSING)
+        missing = "The caller sent no number for it."
+    elif metric.source in MEASURED_SOURCES:
+        value, missing = output.get(metric.source), "It was not measured."
+    else:
+        value, missing = resolve_pointer(output["output"], metric.source), f"The output has nothing at {metric.source}."
+    if metric.kind == "ratio" and denominator is None and metric.denominator is not None:
+        denominator = resolve_pointer(output["output"], metric.denominator)
+    if value is None or value is MISSING:
+        return _failed(pos, metric, "no_value", missing)
+    return _from_number(metric, pos, value, denominator)
+
+
+def _verdict_of(metric: Metric, sample: Sample, verdicts: dict[tuple[str, str], Verdict]) -> Verdict:
+    # `score` and `pass` of one evaluator are one run of it.
+    key = (metric.evaluator_id or "", f"{metric.profile_name}:{metric.profile_revision}")
+    if key not in verdicts:
+        found = find_evaluator(metric.runs or "")
+        if found is None:
+            verdicts[key] = refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
+        else:
+            verdicts[key] = score_sample(*found, metric.settings or {}, sample, "on-fail")
+    return verdicts[key]
+
+
+def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
+    if verdict.status != "success" or verdict.score is None:
+        return _failed(pos, metric, verdict.error_code or "evaluator_failed", verdict.error_message or "No score.")
+    value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
+    row = _from_number(metric, pos, value, None)
+    row |= {"passed": verdict.passed, "explanation": verdict.explanation}
+    if metric.source == "score":
+        # Only what the evaluator itself said belongs in its history.
+        row |= {"evaluator_id": metric.evaluator_id, "profile_name": metric.profile_name}
+    return row
+
+
+def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
+    for number in (value, denominator) if metric.kind == "ratio" else (value,):
+        if not isinstance(number, int | float) or not math.isfinite(number):
+            return _failed(
+                pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
+            )
+    value = float(value)
+    if metric.value_range is not None and not metric.value_range[0] <= value <= metric.value_range[1]:
+        low, high = metric.value_range
+        message = f"Metric {metric.name!r} got {value:g}, outside its range {low:g} to {high:g}."
+        return _failed(pos, metric, "out_of_range", message)
+    if metric.binary and value not in (0.0, 1.0):
+        return _failed(pos, metric, "out_of_range", f"Metric {metric.name!r} is binary and got {value:g}.")
+    return {
+        "pos": pos,
+        "metric": metric.name,
+        "value": value,
+        "denominator": float(denominator) if metric.kind == "ratio" else None,
+    }
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is MISSING or value is None else repr(value)[:60]
+
+
+def _failed(pos: int, metric: Metric, code: str, message: str) -> Row:
+    return {"pos": pos, "metric": metric.name, "error_code": code, "error_message": message[:1000]}

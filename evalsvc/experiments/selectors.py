@@ -1,0 +1,69 @@
+"""Reads of experiments, always for one account."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Output
+from evalsvc.projects.models import Experiment
+from evalsvc.rest.problems import NotFound
+
+
+def list_experiments(
+    *, account: Account, project_id: uuid.UUID | None = None, name: str | None = None
+) -> QuerySet[Experiment]:
+    """Return the account's experiments, planned and passive."""
+    rows = Experiment.objects.filter(account=account).select_related("plan__dataset_version")
+    if project_id is not None:
+        rows = rows.filter(project_id=project_id)
+    if name is not None:
+        rows = rows.filter(name=name)
+    return rows
+
+
+def get_experiment(*, account: Account, id: int) -> Experiment:
+    """Return an experiment of the account; NotFound for missing and foreign alike."""
+    experiment = list_experiments(account=account).filter(id=id).first()
+    if experiment is None:
+        raise NotFound()
+    return experiment
+
+
+def get_plan(*, account: Account, id: int, lock: bool = False) -> ExperimentPlan:
+    """Return the plan of an experiment; NotFound for a passive one too: it has nothing that runs."""
+    rows = ExperimentPlan.objects.filter(account=account, experiment_id=id)
+    plan = (rows.select_for_update() if lock else rows.select_related("experiment", "dataset_version")).first()
+    if plan is None:
+        raise NotFound()
+    return plan
+
+
+def list_configs(*, account: Account, experiment_id: int, with_deleted: bool = False) -> QuerySet[Config]:
+    """Return the configs of an experiment in their order of arrival."""
+    rows = Config.objects.filter(account=account, experiment_id=experiment_id).order_by("arrival")
+    return rows if with_deleted else rows.exclude(state=Config.State.DELETED)
+
+
+def get_config(*, account: Account, experiment_id: int, id: int) -> Config:
+    """Return a config that has not been deleted; NotFound for missing and foreign alike."""
+    config = list_configs(account=account, experiment_id=experiment_id).filter(id=id).first()
+    if config is None:
+        raise NotFound()
+    return config
+
+
+def list_decisions(*, account: Account, experiment_id: int) -> QuerySet[Decision]:
+    """Return what stopped configs of an experiment."""
+    rows = Decision.objects.filter(account=account, experiment_id=experiment_id)
+    return rows.select_related("config", "against")
+
+
+def list_outputs(*, account: Account, experiment_id: int, config_id: int | None = None) -> QuerySet[Output]:
+    """Return outputs of the configs that have not been deleted."""
+    rows = Output.objects.filter(account=account, experiment_id=experiment_id).exclude(
+        config__state=Config.State.DELETED
+    )
+    return rows if config_id is None else rows.filter(config_id=config_id)

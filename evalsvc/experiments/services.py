@@ -1,0 +1,203 @@
+"""Verbs on experiments: create, add configs, start, delete. What a running one goes through: `control` and `push`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from django.db import connections
+from django.db.models import Max
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.experiments.configs import Candidate, hash_of
+from evalsvc.experiments.metrics import Metric
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.projects.models import Experiment
+from evalsvc.projects.services import remember_project
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope, current_role
+
+DEFAULT_PROJECT = "default"
+
+ITEMS = """
+INSERT INTO experiments_experimentitem (account_id, experiment_id, pos, example_id)
+SELECT %s, %s, o.pos, e.id FROM unnest(%s::int[]) WITH ORDINALITY AS o(position, ordinal)
+CROSS JOIN LATERAL (SELECT (o.ordinal - 1)::int AS pos) p
+JOIN datasets_example e ON e.version_id = %s AND e.position = o.position
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSpec:
+    """A plan that has been checked: everything but its experiment."""
+
+    version: DatasetVersion
+    metrics: Sequence[Metric]
+    primary_metric: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+def create_experiment(
+    *,
+    account: Account,
+    name: str,
+    project_id: uuid.UUID | None = None,
+    project_name: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    plan: PlanSpec | None = None,
+    candidates: Sequence[Candidate] = (),
+    start: bool = False,
+    actor: str,
+) -> Experiment:
+    """Make an experiment; with a plan, fix the order in which every config will see the examples."""
+    with account_scope(account.pk):
+        experiment = Experiment.objects.create(
+            account=account,
+            project_id=project_id or remember_project(account.pk, project_name or DEFAULT_PROJECT),
+            name=name,
+            tags=dict(tags or {}),
+            metadata=metadata,
+        )
+        record_audit(account=account, actor=actor, action="experiment.created", target=name, id=str(experiment.pk))
+        if plan is not None:
+            row = _create_plan(account, experiment, plan)
+            add_configs(account=account, plan=row, candidates=candidates, actor=actor)
+            if start:
+                start_experiment(account=account, plan=row, actor=actor)
+    return experiment
+
+
+def _create_plan(account: Account, experiment: Experiment, spec: PlanSpec) -> ExperimentPlan:
+    plan = ExperimentPlan.objects.create(
+        experiment=experiment,
+        account=account,
+        dataset_version=spec.version,
+        n_examples=spec.version.n_examples,
+        metrics=[metric.to_json() for metric in spec.metrics],
+        primary_metric=spec.primary_metric,
+        **spec.fields,
+    )
+    with connections[current_role()].cursor() as cursor:
+        order = permutation(plan.n_examples, plan.seed)
+        cursor.execute(ITEMS, [account.pk, experiment.pk, order, spec.version.pk])
+        if cursor.rowcount != plan.n_examples:
+            raise Invalid(FieldError("/plan/dataset_version", "The dataset version has lost examples."))
+    return plan
+
+
+def permutation(n: int, seed: int) -> list[int]:
+    """Return the order in which the examples are seen: the place in the dataset of each position.
+
+    It is stored, so that it stays what it was when the library that drew it is another.
+    """
+    order: list[int] = np.random.default_rng(seed % 2**63).permutation(n).tolist()
+    return order
+
+
+def add_configs(
+    *,
+    account: Account,
+    plan: ExperimentPlan,
+    candidates: Sequence[Candidate],
+    parent: Config | None = None,
+    fresh_from: int | None = None,
+    actor: str,
+) -> list[Config]:
+    """Add configs to an experiment. Once it has started they run at once, and nothing seen before counts for them."""
+    if not candidates:
+        return []
+    with account_scope(account.pk):
+        locked = ExperimentPlan.objects.select_for_update().get(pk=plan.pk)
+        existing = Config.objects.filter(experiment_id=plan.pk)
+        n_before = existing.aggregate(last=Max("arrival"))["last"] or 0
+        if locked.k_max is not None and n_before + len(candidates) > locked.k_max:
+            detail = f"The plan allows {locked.k_max} configs in all (`k_max`), and {n_before} have been made."
+            raise Invalid(FieldError("/configs", detail))
+        taken = set(existing.exclude(state=Config.State.DELETED).values_list("name", flat=True))
+        for i, candidate in enumerate(candidates):
+            if candidate.name in taken:
+                raise Invalid(
+                    FieldError(f"/configs/{i}/name", f"A config named {candidate.name!r} exists already."),
+                    code="already_exists",
+                )
+        is_draft = locked.state == ExperimentPlan.State.DRAFT
+        if fresh_from is None:
+            fresh_from = 0 if is_draft else revealed(plan.pk)
+        configs = Config.objects.bulk_create(
+            Config(
+                account=account,
+                experiment_id=plan.pk,
+                parent=parent,
+                name=candidate.name,
+                kind=candidate.kind,
+                parameters=candidate.parameters,
+                parameters_hash=hash_of(
+                    candidate.kind,
+                    candidate.parameters,
+                    salt=str(uuid.uuid4()) if candidate.kind == Config.Kind.PUSH else "",
+                ),
+                arrival=n_before + i,
+                state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
+                fresh_from=fresh_from,
+            )
+            for i, candidate in enumerate(candidates, 1)
+        )
+        if not is_draft:
+            ExperimentPlan.objects.filter(pk=plan.pk).update(state=ExperimentPlan.State.RUNNING, finished_at=None)
+        for config in configs:
+            record_audit(
+                account=account, actor=actor, action="config.created", target=config.name, experiment=str(plan.pk)
+            )
+    return configs
+
+
+def revealed(experiment_id: int) -> int:
+    """Return up to which position anybody can have seen an answer: what was given to workers may be back by now."""
+    found = Config.objects.filter(experiment_id=experiment_id).aggregate(last=Max("claim_pos"))["last"]
+    return int(found or 0)
+
+
+def start_experiment(*, account: Account, plan: ExperimentPlan, actor: str) -> bool:
+    """Let a draft run; False when it runs already. Needs at least one config."""
+    with account_scope(account.pk):
+        queued = Config.objects.filter(experiment_id=plan.pk, state=Config.State.QUEUED)
+        n_configs = queued.count()
+        if not n_configs and plan.state == ExperimentPlan.State.DRAFT:
+            raise Invalid(FieldError("/configs", "Nothing to run: add at least one config."))
+        started = ExperimentPlan.objects.filter(pk=plan.pk, state=ExperimentPlan.State.DRAFT).update(
+            state=ExperimentPlan.State.RUNNING, started_at=Now(), n_original=n_configs
+        )
+        if started:
+            queued.update(state=Config.State.RUNNING)
+            record_audit(account=account, actor=actor, action="experiment.started", target=str(plan.pk))
+    return bool(started)
+
+
+def update_experiment(
+    *, account: Account, experiment: Experiment, changes: Mapping[str, Any], actor: str
+) -> Experiment:
+    """Change name, tags or metadata; the plan of an experiment never changes."""
+    with account_scope(account.pk):
+        Experiment.objects.filter(account=account, pk=experiment.pk).update(**changes)
+        record_audit(account=account, actor=actor, action="experiment.updated", target=str(experiment.pk))
+    for name, value in changes.items():
+        setattr(experiment, name, value)
+    return experiment
+
+
+def delete_experiment(*, account: Account, experiment: Experiment, actor: str) -> None:
+    """Delete an experiment with its configs, outputs and scores; the history keeps what it was told."""
+    with account_scope(account.pk):
+        record_audit(account=account, actor=actor, action="experiment.deleted", target=experiment.name)
+        for table in ("score", "output", "workunit", "evidence", "decision", "controlop", "experimentitem"):
+            with connections[current_role()].cursor() as cursor:
+                # One statement a table: the ORM would first read every row that goes.
+                cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment.pk])  # noqa: S608
+        Experiment.objects.filter(account=account, pk=experiment.pk).delete()

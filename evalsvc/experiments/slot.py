@@ -1,0 +1,157 @@
+"""What one slot of a pump does with one unit: ask, score, record. It holds no transaction while it waits for others."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+
+from evalsvc.experiments import store
+from evalsvc.experiments.control import stop_by_worker
+from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, twin_outputs
+from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
+from evalsvc.experiments.scoring import scores_of
+from evalsvc.experiments.store import Recorded, Unit
+
+log = logging.getLogger(__name__)
+FLUSH_SECONDS = 0.5
+MAX_LEASES = 5
+RECORD_TRIES = 8
+MAX_REFUSALS = 6
+
+
+class Slot:
+    """The work on one unit."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        is_lost: Callable[[Unit], bool],
+        should_stop: Callable[[], bool],
+        n_refusals: int = 0,
+    ) -> None:
+        self.unit = unit
+        self.n_refusals = n_refusals
+        self.was_refused = False
+        self.is_lost = is_lost
+        self.should_stop = should_stop
+        self.outputs: list[dict[str, Any]] = []
+        self.scores: list[dict[str, Any]] = []
+        self.n_recorded = 0
+        self.postponed_seconds = 0.0
+        self._flushed_at = time.monotonic()
+
+    def run(self) -> None:
+        """Work the unit off, as far as it goes; whatever is missing at the end is given back."""
+        try:
+            desk = desk_of(self.unit)
+            if self.unit.state == "scoring":
+                self._score_recorded(desk)
+            else:
+                self._ask_all(desk)
+            self._record("release")
+        except Exception:
+            # The lease ends by itself, and another worker tries; after several the examples count as failed.
+            log.exception("unit %s of config %s broke", self.unit.id, self.unit.config_id)
+        finally:
+            connections.close_all()
+
+    def _stopped(self) -> bool:
+        return self.should_stop() or self.is_lost(self.unit)
+
+    def _ask_all(self, desk: Desk) -> None:
+        examples = examples_of(self.unit)
+        known = recorded_outputs(self.unit) if self.unit.attempt > 1 else {}
+        twins = twin_outputs(self.unit, desk)
+        connections.close_all()
+        asking = Asking(self.unit.account_id, desk.kind, desk.parameters, self._stopped)
+        for pos in range(self.unit.from_pos, self.unit.to_pos):
+            if pos in known:
+                continue
+            if self._stopped():
+                return
+            try:
+                self._keep(desk, pos, examples[pos], self._produced(asking, examples[pos], twins.get(pos)))
+            except Postponed as exc:
+                self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
+                if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
+                    detail = f"The endpoint has answered 429 to {MAX_REFUSALS} calls in a row, with pauses in between."
+                    stop_by_worker(unit=self.unit, reason="error", detail=detail)
+                return
+            except MustStop as exc:
+                stop_by_worker(unit=self.unit, reason=exc.reason, detail=exc.detail)
+                return
+            if time.monotonic() - self._flushed_at > FLUSH_SECONDS:
+                self._record("keep")
+
+    def _produced(self, asking: Asking, example: Example, twin: dict[str, Any] | None) -> Produced:
+        if twin is not None:
+            return Produced(**twin)
+        if self.unit.attempt > MAX_LEASES:
+            message = f"{MAX_LEASES} workers were lost on this example or the ones beside it."
+            return Produced("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
+        try:
+            return produce(asking, example)
+        except (Postponed, MustStop):
+            raise
+        except Exception:
+            log.exception("config %s broke on an example", self.unit.config_id)
+            return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
+
+    def _keep(self, desk: Desk, pos: int, example: Example, produced: Produced) -> None:
+        row = {"pos": pos, **asdict(produced)}
+        scores = scores_of(metrics=desk.metrics, example=example, output=row, pointers=desk.pointers)
+        self.outputs.append(row)
+        self.scores += scores
+
+    def _score_recorded(self, desk: Desk) -> None:
+        examples = examples_of(self.unit)
+        for pos, output in recorded_outputs(self.unit).items():
+            if output.scored:
+                continue
+            row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
+            row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
+            client = (output.output or {}).get("client_scores")
+            self.scores += scores_of(
+                metrics=desk.metrics,
+                example=examples[pos],
+                output=row,
+                pointers=desk.pointers,
+                client_scores=client if isinstance(client, dict) else None,
+            )
+
+    def _record(self, close: str) -> None:
+        """Write what there is, and again when the database was away: these answers have been paid for."""
+        for attempt in range(RECORD_TRIES):
+            try:
+                recorded = self._write(close)
+                break
+            except DatabaseError:
+                if attempt == RECORD_TRIES - 1:
+                    raise
+                log.warning("unit %s: the database did not take the outputs; trying again", self.unit.id)
+                connections.close_all()
+                time.sleep(min(0.1 * 2**attempt, 3.0))
+        self.n_recorded += len(recorded.accepted)
+        self.outputs, self.scores = [], []
+        self._flushed_at = time.monotonic()
+
+    def _write(self, close: str) -> Recorded:
+        try:
+            return store.record_unit(
+                account_id=self.unit.account_id,
+                unit_id=self.unit.id,
+                token=self.unit.token,
+                outputs=self.outputs,
+                scores=self.scores,
+                close=close,
+                lease_seconds=settings.EXPERIMENT_LEASE_SECONDS,
+            )
+        finally:
+            connections.close_all()

@@ -1,0 +1,125 @@
+"""The round trips of a running experiment: claim, lease, record, keep alive. Each is one message to the database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connections
+
+from evalsvc.tenancy.scope import APP, SYSTEM
+
+UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A leased unit of work."""
+
+    id: int
+    account_id: int
+    experiment_id: int
+    config_id: int
+    from_pos: int
+    to_pos: int
+    state: str
+    attempt: int
+    token: uuid.UUID
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What came of recording: the positions that were new, and where the config stands now."""
+
+    accepted: list[int]
+    config_epoch: int | None
+    config_state: str | None
+    watermark: int | None
+    is_held: bool
+
+
+def claim_units(
+    *, limit: int, slots: int, lease_seconds: float, excluded_accounts: Sequence[int], blocked_configs: Sequence[int]
+) -> list[Unit]:
+    """Claim up to `limit` units over all accounts, the account with least in flight first.
+
+    `slots` is how many queries all workers can have in flight: it sets how far a config may run ahead.
+    """
+    values = [limit, slots, lease_seconds, list(excluded_accounts), list(blocked_configs)]
+    sql = f"SELECT {UNIT_COLUMNS} FROM claim_units(%s, %s, %s, %s::bigint[], %s::bigint[])"  # noqa: S608
+    return [Unit(*row) for row in _rows(SYSTEM, sql, values)]
+
+
+def lease_unit(*, account_id: int, config_id: int, size: int, lease_seconds: float) -> Unit | None:
+    """Lease up to `size` positions of a running push config; None when there is nothing to lease now."""
+    sql = f"SELECT {UNIT_COLUMNS} FROM lease_unit(%s, %s, %s, %s)"  # noqa: S608
+    rows = _rows(APP, sql, [account_id, config_id, size, lease_seconds])
+    return Unit(*rows[0]) if rows else None
+
+
+def record_unit(
+    *,
+    account_id: int,
+    unit_id: int,
+    token: uuid.UUID,
+    outputs: Sequence[Mapping[str, Any]],
+    scores: Sequence[Mapping[str, Any]],
+    close: str,
+    lease_seconds: float,
+) -> Recorded:
+    """Record outputs and scores of a unit in one transaction; `close` is keep, close or release.
+
+    A lease that has passed to another worker, and a position that has an output, change nothing.
+    """
+    values = [account_id, unit_id, token, _json(outputs), _json(scores), close, lease_seconds]
+    sql = "SELECT * FROM record_unit(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s)"
+    ((accepted, epoch, state, watermark, is_held),) = _rows(APP, sql, values)
+    return Recorded(accepted or [], epoch, state, watermark, is_held)
+
+
+def epochs_of(config_ids: Sequence[int]) -> dict[int, int]:
+    """Return the present epoch of configs, for workers that hold units of them."""
+    rows = _rows(SYSTEM, "SELECT id, epoch FROM experiments_config WHERE id = ANY (%s)", [list(config_ids)])
+    return dict(rows)
+
+
+def keep_alive(units: Sequence[Unit], *, lease_seconds: float) -> set[int]:
+    """Extend leases; return the units that are still held."""
+    sql = """
+    UPDATE experiments_workunit u SET lease_expires_at = clock_timestamp() + %s * interval '1 second'
+    FROM unnest(%s::bigint[], %s::uuid[]) AS held(id, token) WHERE u.id = held.id AND u.token = held.token
+    RETURNING u.id
+    """
+    values = [lease_seconds, [unit.id for unit in units], [unit.token for unit in units]]
+    return {id for (id,) in _rows(SYSTEM, sql, values)}
+
+
+def has_claimable_work() -> bool:
+    """Say whether any worker could be of use: a config that runs, or outputs that wait for scores."""
+    sql = """
+    SELECT EXISTS (
+      SELECT 1 FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
+      WHERE c.state = 'running' AND p.state = 'running' AND c.kind <> 'push'
+    ) OR EXISTS (SELECT 1 FROM experiments_workunit WHERE state = 'scoring')
+    """
+    return bool(_rows(SYSTEM, sql, [])[0][0])
+
+
+def running_experiments() -> list[tuple[int, int]]:
+    """List (account, experiment) of all experiments that run."""
+    return _rows(SYSTEM, "SELECT account_id, experiment_id FROM experiments_experimentplan WHERE state = 'running'", [])
+
+
+def _rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
+    wrapper = connections[alias]
+    wrapper.ensure_connection()
+    with wrapper.wrap_database_errors:
+        return wrapper.connection.execute(sql, values, prepare=True).fetchall()
+
+
+def _json(rows: Sequence[Mapping[str, Any]]) -> str:
+    return orjson.dumps(list(rows)).decode()

@@ -1,0 +1,54 @@
+"""Celery tasks: three lines, call a service."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_shutting_down
+from django.db import connections
+
+from evalsvc.experiments import planner, queueing, store
+from evalsvc.experiments.pump import run_pump, shutting_down
+
+log = logging.getLogger(__name__)
+LONGEST_PUMP_SECONDS = 3600
+
+
+@shared_task(name="evalsvc.experiments.pump", time_limit=LONGEST_PUMP_SECONDS)
+def pump() -> None:
+    """Work on experiments for a while; hand over to a fresh pump if there is more to do."""
+    name = queueing.join()
+    if name is None:
+        return
+    try:
+        run_pump(on_beat=lambda: queueing.show(name))
+        has_more = not shutting_down.is_set() and store.has_claimable_work()
+    finally:
+        queueing.leave(name)
+        connections.close_all()
+    if has_more:
+        queueing.enqueue_pumps()
+
+
+@shared_task(name="evalsvc.experiments.plan")
+def plan() -> None:
+    """Take every running experiment a step further, and see to it that there are pumps."""
+    try:
+        for account_id, experiment_id in store.running_experiments():
+            try:
+                planner.step(account_id=account_id, experiment_id=experiment_id)
+            except Exception:
+                # One experiment that breaks must not stop the others.
+                log.exception("experiment %s: the planner broke", experiment_id)
+        if store.has_claimable_work():
+            queueing.enqueue_pumps()
+    finally:
+        connections.close_all()
+
+
+@worker_shutting_down.connect
+def drain_pumps(**kwargs: Any) -> None:
+    """Tell the pumps of this worker to stop between two queries."""
+    shutting_down.set()

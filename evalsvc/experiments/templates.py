@@ -1,0 +1,84 @@
+"""Fill `{{input.question}}` and the like from an example. Data is never read as a template, and no code is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+ROOTS = ("input", "contexts", "metadata", "id")
+_token = re.compile(r"\{\{\s*([^{}]{1,200}?)\s*\}\}")
+
+
+class UnknownField(Exception):
+    """A template names something that this example does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The template names `{{{{{name}}}}}`, which this example does not have.")
+        self.name = name
+
+
+def names_in(template: Any) -> Iterator[str]:
+    """List the names that a text, or any JSON with texts in it, refers to."""
+    if isinstance(template, str):
+        yield from (match[1] for match in _token.finditer(template))
+    elif isinstance(template, Mapping):
+        for key, value in template.items():
+            yield from names_in(key)
+            yield from names_in(value)
+    elif isinstance(template, list):
+        for value in template:
+            yield from names_in(value)
+
+
+def problem_with(name: str) -> str | None:
+    """Say what is wrong with a name in a template, before there is an example; None when nothing is."""
+    root = name.split(".", 1)[0]
+    if root == "expected":
+        return "`expected` is what the answer is compared with: a prompt that shows it would answer for the model."
+    if root not in ROOTS:
+        return f"`{{{{{name}}}}}` is none of {', '.join('{{' + root + '}}' for root in ROOTS)} and their fields."
+    return None
+
+
+def fill_text(template: str, fields: Mapping[str, Any]) -> str:
+    """Replace every token in one pass, so that braces in the data stay what they are."""
+    return _token.sub(lambda match: as_text(look_up(match[1], fields)), template)
+
+
+def fill_json(template: Any, fields: Mapping[str, Any]) -> Any:
+    """Fill the texts of a JSON template; a text that is one token only becomes the value itself."""
+    if isinstance(template, str):
+        whole = _token.fullmatch(template)
+        return look_up(whole[1], fields) if whole else fill_text(template, fields)
+    if isinstance(template, Mapping):
+        return {fill_text(key, fields): fill_json(value, fields) for key, value in template.items()}
+    if isinstance(template, list):
+        return [fill_json(value, fields) for value in template]
+    return template
+
+
+def look_up(name: str, fields: Mapping[str, Any]) -> Any:
+    """Return the value at a dotted name; list items are named by their index. Raises UnknownField."""
+    value: Any = fields
+    for part in name.split("."):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise UnknownField(name)
+    return value
+
+
+def as_text(value: Any) -> str:
+    """Write a value into a prompt: texts as they are, lists of texts as numbered paragraphs, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "\n\n".join(f"[{i}] {item}" for i, item in enumerate(value, 1))
+    return orjson.dumps(value).decode()

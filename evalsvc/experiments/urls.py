@@ -1,0 +1,31 @@
+"""The addresses of experiments."""
+
+from django.urls import path
+
+from evalsvc.experiments.api.configs import CloneView, ConfigsView, ConfigView, ControlManyView, ControlView
+from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, PreviewView, StartView
+from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
+from evalsvc.experiments.api.push import LeaseView, OutputsView
+from evalsvc.experiments.api.results import ResultsView
+
+urlpatterns = [
+    path("", ExperimentsView.as_view()),
+    path("/preview", PreviewView.as_view()),
+    path("/<id:id>", ExperimentView.as_view()),
+    path("/<id:id>/start", StartView.as_view()),
+    path("/<id:id>/live", LiveView.as_view()),
+    path("/<id:id>/looks", LooksView.as_view()),
+    path("/<id:id>/decisions", DecisionsView.as_view()),
+    path("/<id:id>/recount", RecountView.as_view()),
+    path("/<id:id>/results", ResultsView.as_view()),
+    path("/<id:id>/configs", ConfigsView.as_view()),
+    path("/<id:id>/configs/stop", ControlManyView.as_view(action="stop")),
+    path("/<id:id>/configs/resume", ControlManyView.as_view(action="resume")),
+    path("/<id:id>/configs/delete", ControlManyView.as_view(action="delete")),
+    path("/<id:id>/configs/<id:config_id>", ConfigView.as_view()),
+    path("/<id:id>/configs/<id:config_id>/stop", ControlView.as_view(action="stop")),
+    path("/<id:id>/configs/<id:config_id>/resume", ControlView.as_view(action="resume")),
+    path("/<id:id>/configs/<id:config_id>/clone", CloneView.as_view()),
+    path("/<id:id>/configs/<id:config_id>/lease", LeaseView.as_view()),
+    path("/<id:id>/units/<id:unit_id>/outputs", OutputsView.as_view()),
+]
