@@ -121,6 +121,7 @@ class Connection(asyncio.Protocol):
         self.buffer = b""
         self.transport: Any = None
         self.timer: asyncio.TimerHandle | None = None
+        self.is_waiting = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -128,7 +129,12 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.timer is not None:
             self.timer.cancel()
-            self.timer = None
+        self.leave()
+
+    def leave(self) -> None:
+        """Count a call as over, whether it was answered or its client has gone."""
+        self.stub.active -= self.is_waiting
+        self.is_waiting = False
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
@@ -169,16 +175,17 @@ class Connection(asyncio.Protocol):
         stub.calls[model, key] += 1
         stub.prompts[model, prompt] += 1
         stub.active += 1
+        self.is_waiting = True
         stub.most_active = max(stub.most_active, stub.active)
         named = _slow.match(model)
         wait = int(named[1]) if named else stub.latency_ms
 
         def reply() -> None:
-            stub.active -= 1
+            self.leave()
             self.reply(model, prompt, key)
 
         if wait:
-            asyncio.get_running_loop().call_later(wait / 1000, reply)
+            self.timer = asyncio.get_running_loop().call_later(wait / 1000, reply)
         else:
             reply()
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import openai
 import orjson
-from openai import Omit, OpenAI
+from openai import Omit, OpenAI, RequestOptions
 
 from evalsvc.judges import failures
 from evalsvc.judges.facts import ConnectionFacts
@@ -78,7 +78,7 @@ def _post(connection: ConnectionFacts, body: Mapping[str, Any], *, seconds: floa
     try:
         with Allowance(seconds=seconds, max_bytes=MAX_BYTES):
             # The client's own models cost more time than all the rest and know fewer endpoints than we meet.
-            return client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            return client.post("/chat/completions", cast_to=httpx2.Response, body=body, options=_options(connection))
     except OutboundFailed as exc:
         raise from_outbound(exc) from None
     except openai.APIStatusError as exc:
@@ -88,21 +88,24 @@ def _post(connection: ConnectionFacts, body: Mapping[str, Any], *, seconds: floa
         raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
 
 
+def _options(connection: ConnectionFacts) -> RequestOptions:
+    # Without a key there is nothing to authorise with, unless one of the headers does it.
+    named = {name.lower() for name in connection.headers}
+    return {} if connection.key or "authorization" in named else {"headers": {"Authorization": Omit()}}
+
+
 @lru_cache(maxsize=256)
 def _client(pid: int, base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> OpenAI:
     # The client would send the operator's own settings along, to whatever server an account names.
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         del os.environ[name]
-    extra: dict[str, Any] = dict(headers)
-    if not key:
-        extra.setdefault("Authorization", Omit())
     return OpenAI(
         api_key=key or "none",
         base_url=base_url,
         max_retries=0,
         timeout=None,
         http_client=http_client(),
-        default_headers=cast(Mapping[str, str], extra),
+        default_headers=dict(headers),
     )
 
 

@@ -1,0 +1,43 @@
+"""A badly behaved server on this machine, and resolvers that say what a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from benchmarks.stub_llm import RunningStub, running_stub
+
+
+@pytest.fixture(scope="session")
+def stub() -> Iterator[RunningStub]:
+    with running_stub() as running:
+        yield running
+
+
+@pytest.fixture
+def nothing_allowed() -> Iterator[None]:
+    """The service as it is when the operator has set nothing."""
+    from django.test import override_settings
+
+    with override_settings(OUTBOUND_ALLOW=[], OUTBOUND_PLAIN_HTTP=False):
+        yield
+
+
+@pytest.fixture
+def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was tried to connect to; nothing is connected."""
+    tried: list[Any] = []
+
+    def connect(address: Any, *args: Any, **kwargs: Any) -> Any:
+        tried.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("evalsvc.outbound.network.socket.create_connection", connect)
+    return tried
+
+
+def networks(*texts: str) -> list[Any]:
+    return [ip_network(text) for text in texts]
