@@ -1,7 +1,7 @@
 """Every address of the service."""
 
 from django.contrib import admin
-from django.urls import include, path, register_converter
+from django.urls import path
 from drf_spectacular.views import SpectacularSwaggerView
 
 from evalsvc.accounts.api import WhoamiView
@@ -11,11 +11,9 @@ from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, Parquet
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.search import EvaluationView, SearchView
+from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
 from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
-from evalsvc.rest.converters import IdConverter
-
-register_converter(IdConverter, "id")
 
 handler400 = "evalsvc.rest.problems.bad_request"
 handler403 = "evalsvc.rest.problems.forbidden"
@@ -52,7 +50,7 @@ urlpatterns = [
     path("v1/connections", ConnectionsView.as_view()),
     path("v1/connections/<uuid:id>", ConnectionView.as_view()),
     path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),
-    path("v1/experiments", include("evalsvc.experiments.urls")),
+    *experiments.urlpatterns,
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),
     path("docs/errors", error_page, name="errors"),

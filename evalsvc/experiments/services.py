@@ -27,9 +27,9 @@ DEFAULT_PROJECT = "default"
 
 ITEMS = """
 INSERT INTO experiments_experimentitem (account_id, experiment_id, pos, example_id)
-SELECT %s, %s, o.pos, e.id FROM unnest(%s::int[]) WITH ORDINALITY AS o(position, ordinal)
-CROSS JOIN LATERAL (SELECT (o.ordinal - 1)::int AS pos) p
-JOIN datasets_example e ON e.version_id = %s AND e.position = o.position
+SELECT %s, %s, (o.ordinal - 1)::int, e.id
+FROM unnest(%s::int[]) WITH ORDINALITY AS o(place, ordinal)
+JOIN datasets_example e ON e.version_id = %s AND e.position = o.place
 """
 
 

@@ -8,3 +8,11 @@ class RestConfig(AppConfig):
 
     name = "evalsvc.rest"
     label = "rest"
+
+    def ready(self) -> None:
+        """Let addresses say `<id:…>`, whichever module they are written in."""
+        from django.urls import register_converter
+
+        from evalsvc.rest.converters import IdConverter
+
+        register_converter(IdConverter, "id")
