@@ -1,0 +1,174 @@
+"""Intervals for a paired difference: by hand, against scipy, and by how often they are right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm, ttest_1samp
+
+from evalsvc.stats.paired import (
+    Differences,
+    PairedInterval,
+    clustered_interval,
+    differences_of,
+    examples_to_settle,
+    paired_interval,
+)
+
+
+def ask(pairs: Differences, **changes: object) -> PairedInterval:
+    arguments = {"population": 400, "level": 0.95, "use_fpc": False, "binary": False} | changes
+    return paired_interval(pairs, **arguments)  # type: ignore[arg-type]
+
+
+def ends(found: PairedInterval) -> tuple[float, float]:
+    assert found.lower is not None
+    assert found.upper is not None
+    return found.lower, found.upper
+
+
+def test_it_is_the_paired_t_interval_of_scipy() -> None:
+    rng = np.random.default_rng(1)
+    first, second = rng.random(60), rng.random(60)
+    expected = ttest_1samp(first - second, 0.0).confidence_interval(0.9)
+
+    found = ask(differences_of(first, second), level=0.9)
+
+    assert found.method == "t"
+    assert ends(found) == pytest.approx((expected.low, expected.high))
+
+
+def test_for_this_set_it_narrows_by_the_fraction_seen() -> None:
+    rng = np.random.default_rng(2)
+    pairs = differences_of(rng.random(300), rng.random(300))
+
+    wide, narrow = ask(pairs), ask(pairs, use_fpc=True)
+
+    assert (wide.covers, narrow.covers) == ("new data", "this set")
+    assert np.diff(ends(narrow)) == pytest.approx(np.diff(ends(wide)) * 0.5)
+
+
+def test_few_binary_pairs_take_the_adjusted_interval() -> None:
+    # 12 for, 2 against, of 50: shares 13/52 and 3/52, difference 10/52.
+    plus, minus = 13 / 52, 3 / 52
+    margin = norm.ppf(0.975) * math.sqrt((plus + minus - (plus - minus) ** 2) / 52)
+
+    found = ask(Differences(50, 10.0, 14.0, 12, 2), binary=True)
+
+    assert found.method == "bonett-price"
+    assert found.value == 0.2
+    assert ends(found) == pytest.approx((10 / 52 - margin, 10 / 52 + margin))
+
+
+def test_binary_pairs_that_all_agree_still_have_a_width() -> None:
+    lower, upper = ends(ask(Differences(40, 0.0, 0.0, 0, 0), binary=True, use_fpc=True))
+
+    assert lower < -0.05
+    assert upper > 0.05
+
+
+def test_from_a_hundred_binary_pairs_on_it_is_t() -> None:
+    assert ask(Differences(99, 10.0, 14.0, 12, 2), binary=True).method == "bonett-price"
+    assert ask(Differences(100, 10.0, 14.0, 12, 2), binary=True).method == "t"
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_nothing_is_left_open_about_a_set_seen_in_full(binary: bool) -> None:
+    found = ask(Differences(50, 10.0, 14.0, 12, 2), population=50, use_fpc=True, binary=binary)
+
+    assert (found.value, *ends(found), found.method) == (0.2, 0.2, 0.2, "census")
+
+
+def test_without_variance_or_pairs_there_is_no_interval() -> None:
+    assert ask(Differences(0, 0.0, 0.0, 0, 0)).value is None
+    assert ask(Differences(1, 0.5, 0.25, 1, 0)).lower is None
+    equal = ask(differences_of([0.3] * 40, [0.1] * 40))
+    assert (equal.lower, equal.warnings) == (None, ("degenerate",))
+
+
+def test_more_pairs_than_examples_are_refused() -> None:
+    with pytest.raises(ValueError, match="population"):
+        ask(Differences(50, 10.0, 14.0, 12, 2), population=49, use_fpc=True)
+
+
+def test_it_covers_the_difference_on_a_finite_set() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.random(200) < 0.7, rng.random(200) < 0.6
+    truth = first.mean() - second.mean()
+    hits = 0
+    for _ in range(1000):
+        seen = rng.permutation(200)[:60]
+        lower, upper = ends(ask(differences_of(first[seen], second[seen]), population=200, use_fpc=True, binary=True))
+        hits += lower <= truth <= upper
+
+    assert hits / 1000 == pytest.approx(0.95, abs=0.021)
+
+
+def test_clusters_of_one_are_no_clusters() -> None:
+    row = np.random.default_rng(4).random(30) - 0.5
+    expected = ttest_1samp(row, 0.0).confidence_interval(0.95)
+
+    assert ends(clustered_interval(row, list(range(30)), 0.95)) == pytest.approx((expected.low, expected.high))
+
+
+def test_whole_clusters_that_agree_count_once() -> None:
+    means = np.random.default_rng(5).random(20) - 0.5
+    repeated, names = np.repeat(means, 5), np.repeat(np.arange(20), 5).tolist()
+
+    assert ends(clustered_interval(repeated, names, 0.95)) == pytest.approx(
+        ends(clustered_interval(means, list(range(20)), 0.95))
+    )
+
+
+def test_clustered_covers_where_the_plain_interval_does_not() -> None:
+    rng = np.random.default_rng(6)
+    names = np.repeat(np.arange(25), 8)
+    clustered = plain = 0
+    for _ in range(500):
+        row = rng.normal(size=25)[names] + rng.normal(size=200)
+        low, high = ends(clustered_interval(row, names.tolist(), 0.95))
+        clustered += low <= 0.0 <= high
+        low, high = ends(ask(differences_of(row, np.zeros(200))))
+        plain += low <= 0.0 <= high
+
+    assert clustered / 500 == pytest.approx(0.95, abs=0.03)
+    assert plain / 500 < 0.75
+
+
+def test_one_cluster_has_no_interval() -> None:
+    assert clustered_interval([0.1, 0.2], ["a", "a"], 0.95).lower is None
+    assert clustered_interval([], [], 0.95).value is None
+    with pytest.raises(ValueError, match="clusters"):
+        clustered_interval([0.1, 0.2], ["a"], 0.95)
+
+
+def test_the_examples_asked_for_settle_it() -> None:
+    mean, variance = 0.06, 0.27
+    pairs = Differences(50, 50 * mean, 49 * variance + 50 * mean**2, 8, 5)
+
+    more = examples_to_settle(pairs, population=400, level=0.95, use_fpc=True)
+
+    assert more is not None
+    margins = [norm.ppf(0.975) * math.sqrt(variance / n * (1 - n / 400)) for n in (50 + more - 1, 50 + more)]
+    assert margins[1] <= mean < margins[0]
+
+
+def test_what_is_settled_needs_no_more_and_what_is_even_says_nothing() -> None:
+    settled = Differences(200, 100.0, 110.0, 105, 5)
+
+    assert examples_to_settle(settled, population=400, level=0.95, use_fpc=True) == 0
+    assert examples_to_settle(Differences(50, 0.0, 10.0, 5, 5), population=400, level=0.95, use_fpc=True) is None
+    assert examples_to_settle(Differences(1, 1.0, 1.0, 1, 0), population=400, level=0.95, use_fpc=True) is None
+
+
+def test_new_data_need_more_examples_than_this_set() -> None:
+    pairs = Differences(50, 3.0, 14.0, 8, 5)
+
+    this_set = examples_to_settle(pairs, population=400, level=0.95, use_fpc=True)
+    new_data = examples_to_settle(pairs, population=400, level=0.95, use_fpc=False)
+
+    assert this_set is not None
+    assert new_data is not None
+    assert this_set < new_data
