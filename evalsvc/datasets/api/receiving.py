@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -70,16 +72,14 @@ def receive_form(request: HttpRequest) -> Form:
     if length > settings.MAX_UPLOAD_BYTES:
         raise too_large()
     is_chunked = "CONTENT_LENGTH" not in request.META and request.META.get("wsgi.input_terminated")
-    source = request.META["wsgi.input"] if is_chunked else request
-    try:
-        if is_chunked:
-            # Django's parser believes in lengths only.
-            source, length = spooled(source)
-            request.META["CONTENT_LENGTH"] = str(length)
+    with spooled(request.META["wsgi.input"]) if is_chunked else nullcontext((request, length)) as (source, length):
+        # Django's parser believes in lengths only.
+        request.META["CONTENT_LENGTH"] = str(length)
         body = Watched(source, settings.MAX_UPLOAD_BYTES)
-        fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
-    except (MultiPartParserError, UnreadablePostError) as exc:
-        raise Problem(f"The form cannot be read: {str(exc).rstrip('.')}.", code="bad_request") from None
+        try:
+            fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
+        except (MultiPartParserError, UnreadablePostError) as exc:
+            raise Problem(f"The form cannot be read: {str(exc).rstrip('.')}.", code="bad_request") from None
     # The request closes them when it is answered.
     request._files = files  # type: ignore[attr-defined]
     boundary = request.content_params.get("boundary", "").encode(errors="replace") if request.content_params else b""
@@ -89,15 +89,15 @@ def receive_form(request: HttpRequest) -> Form:
     return Form({name: str(fields[name]) for name in fields}, files)
 
 
-def spooled(stream: Any) -> tuple[BinaryIO, int]:
+@contextmanager
+def spooled(stream: Any) -> Iterator[tuple[Any, int]]:
     """Copy a body of unknown length to a temporary file; return it and its length."""
     watched = Watched(stream, settings.MAX_UPLOAD_BYTES)
-    # Not closed here: it is read after this, and goes with its last reference.
-    file = tempfile.TemporaryFile()  # noqa: SIM115
-    while chunk := watched.read():
-        file.write(chunk)
-    file.seek(0)
-    return file, watched.n_bytes
+    with tempfile.TemporaryFile() as file:
+        while chunk := watched.read():
+            file.write(chunk)
+        file.seek(0)
+        yield file, watched.n_bytes
 
 
 def too_large() -> Problem:

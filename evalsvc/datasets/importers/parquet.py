@@ -26,16 +26,23 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[Place, Re
     try:
         table = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         header = check_header(whole, list(table.schema_arrow.names), refusals)
+        for field in table.schema_arrow:
+            if pa.types.is_nested(field.type) and "dictionary<" in str(field.type):
+                raise refusals.stop(whole, f"`{field.name}` nests a dictionary, which is not read.", field.name)
         number = 0
         for batch in table.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
             if batch.nbytes > MAX_BATCH_BYTES:
                 detail = f"Rows {number + 1} to {number + batch.num_rows} hold more than {MAX_BATCH_BYTES} bytes."
                 raise refusals.stop(whole, detail)
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            for i in range(batch.num_rows):
                 number += 1
                 place = Place(f"/file/row/{number}", f"Row {number}")
-                plain = [plain_value(place, refusals, name, value) for name, value in zip(header, values, strict=True)]
-                yield place, read_cells(place, header, plain, refusals)
+                # A row at a time: what is stored once may stand in every row.
+                cells = [
+                    plain_value(place, refusals, name, column[i].as_py())
+                    for name, column in zip(header, batch.columns, strict=True)
+                ]
+                yield place, read_cells(place, header, cells, refusals)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as exc:
         reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
         raise refusals.stop(whole, f"Not valid Parquet: {reason.rstrip('.')}.") from None

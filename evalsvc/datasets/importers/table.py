@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from typing import Any
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record, decode_json, read_lines
 from evalsvc.datasets.importers.places import Place, Refusals
@@ -40,7 +41,7 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[Place, Record
         elif len(cells) != len(header):
             refusals.add(place, f"Has {len(cells)} cells where the header has {len(header)}.")
         else:
-            yield place, read_cells(place, header, cells, refusals)
+            yield place, read_cells(place, header, [cell or None for cell in cells], refusals)
 
 
 def check_header(place: Place, cells: list[str], refusals: Refusals) -> list[str]:
@@ -56,13 +57,13 @@ def check_header(place: Place, cells: list[str], refusals: Refusals) -> list[str
     return cells
 
 
-def read_cells(place: Place, header: list[str], cells: list[str | None] | list[str], refusals: Refusals) -> Record:
+def read_cells(place: Place, header: list[str], cells: list[Any], refusals: Refusals) -> Record:
     """Return a row's cells by name, decoding those of JSON columns."""
     record: Record = {}
     for name, cell in zip(header, cells, strict=True):
         field = name.removesuffix(JSON_SUFFIX)
-        record[field] = cell or None
-        if cell and field != name:
+        record[field] = cell
+        if field != name and isinstance(cell, str):
             try:
                 record[field] = decode_json(cell)
             except ValueError as exc:
