@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.client.api import Api
-from evalsvc.client.errors import InvalidError
+from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.live import ALIVE, Live
 from evalsvc.client.metrics import CustomMetric
 from evalsvc.client.rescoring import score_here
@@ -110,16 +110,20 @@ class Crew:
     def learn(self, live: Live) -> None:
         """Take over the states of the configs: someone may have stopped or resumed one."""
         with self._changed:
-            for one in live.configs:
-                if one.id in self.jobs:
-                    self.jobs[one.id].state = one.state
+            states = {one.id: one.state for one in live.configs}
+            for job in self.jobs.values():
+                job.state = states.get(job.config_id, "deleted")
             self._changed.notify_all()
 
     def _work(self) -> None:
         try:
             while not self._stopping.is_set():
                 if (job := self._next()) is not None:
-                    self._turn_of(job)
+                    try:
+                        self._turn_of(job)
+                    except NotFoundError:
+                        # Someone deleted it; if they deleted the whole experiment, whoever follows it is told.
+                        self._note(job, "deleted")
         except BaseException as exc:
             # A thread must not die in silence: whoever waits for the experiment raises this.
             self.failure = self.failure or exc

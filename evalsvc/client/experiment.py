@@ -94,7 +94,12 @@ class ExperimentResult:
 
     def _row(self, config_id: str, body: Mapping[str, Any]) -> Row:
         own = self._crew.rows.get((config_id, body["pos"]))
-        row = copy(own) if own is not None else self._foreign_row(body)
+        if own is not None:
+            row = copy(own)
+        else:
+            row = row_of({**self._example(body["example_id"]), "pos": body["pos"]}, self._crew.known)
+        if row.index is None:
+            row.index = self._example(row.example_id)["index"]
         row.status = body["status"]
         row.output = of_components(body.get("output"))
         for name in ("error_type", "error_message", "latency_ms", "cost", "input_tokens", "output_tokens"):
@@ -105,15 +110,15 @@ class ExperimentResult:
             row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
         return row
 
-    def _foreign_row(self, body: Mapping[str, Any]) -> Row:
-        """Return a row that another process recorded, with what the dataset says about its example."""
+    def _example(self, key: str) -> dict[str, Any]:
+        """Return what the dataset says about an example, and its place there; read once, when something needs it."""
+        if key in self._crew.known:
+            own = self._crew.known[key]
+            return {"id": key, "input": own.input, "expected": own.expected, "index": own.index}
         if self._examples is None:
             found = self._api.examples(self.plan["dataset_id"], self.plan["dataset_version"])
             self._examples = {key: {**example, "index": i} for i, (key, example) in enumerate(found.items())}
-        example = self._examples[body["example_id"]]
-        row = row_of({**example, "pos": body["pos"]}, self._crew.known)
-        row.index = example["index"]
-        return row
+        return self._examples[key]
 
     def _assembled(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:
         job = self._crew.jobs.get(one.id)
