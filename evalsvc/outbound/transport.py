@@ -6,6 +6,7 @@ No redirects, no proxies, no cookies, no compression, nothing read from the envi
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Sequence
 
 import httpcore2
@@ -81,25 +82,35 @@ def refuse_compression(headers: RawHeaders) -> None:
         raise OutboundFailed(OutboundFailed.BAD_ANSWER, "The answer is compressed although it was asked not to be.")
 
 
-_of_process: tuple[int, GuardedTransport, httpx2.Client] | None = None
+_lock = threading.Lock()
+_of_process: tuple[GuardedTransport, httpx2.Client] | None = None
 
 
-def _mine() -> tuple[int, GuardedTransport, httpx2.Client]:
+def _forget() -> None:
+    # A forked child must not speak on its parent's sockets, and cannot wait for a thread that it does not have.
+    global _lock, _of_process
+    _lock, _of_process = threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def _mine() -> tuple[GuardedTransport, httpx2.Client]:
     global _of_process
-    found = _of_process
-    # A forked child must not speak on its parent's sockets, nor close them.
-    if found is None or found[0] != os.getpid():
-        made = GuardedTransport()
-        client = httpx2.Client(transport=made, follow_redirects=False, trust_env=False, timeout=None)
-        found = _of_process = (os.getpid(), made, client)
-    return found
+    if _of_process is None:
+        with _lock:
+            if _of_process is None:
+                made = GuardedTransport()
+                client = httpx2.Client(transport=made, follow_redirects=False, trust_env=False, timeout=None)
+                _of_process = (made, client)
+    return _of_process
 
 
 def transport() -> GuardedTransport:
     """Return this process' transport."""
-    return _mine()[1]
+    return _mine()[0]
 
 
 def http_client() -> httpx2.Client:
     """Return this process' client for libraries that want one, such as `openai`."""
-    return _mine()[2]
+    return _mine()[1]
