@@ -8,6 +8,7 @@ import pytest
 
 from tests.admin.conftest import Person, key_of, new_evaluation, new_evaluator, new_profile
 from tests.conftest import Caller
+from tests.datasets.shapes import new_version
 
 PEOPLE = ("anonymous", "nobody", "reader", "editor", "admin", "operator")
 ALL = ("reader", "editor", "admin", "operator")
@@ -18,6 +19,8 @@ LISTS = {
     "catalog/evaluator/": ALL,
     "catalog/profile/": ALL,
     "evaluations/evaluation/": ALL,
+    "datasets/dataset/": ALL,
+    "datasets/datasetversion/": ALL,
     "projects/project/": ALL,
     "projects/app/": ALL,
     "projects/experiment/": ALL,
@@ -57,6 +60,10 @@ def row_of(model: str, alice: Caller) -> Any:
             return new_profile(alice.account)
         case "evaluations/evaluation/":
             return new_evaluation(alice)
+        case "datasets/dataset/":
+            return new_version(alice).dataset
+        case "datasets/datasetversion/":
+            return new_version(alice)
         case "projects/app/":
             new_evaluation(alice)
             return App.objects.using("system").get(account=alice.account, name="shop")

@@ -9,8 +9,17 @@ import pytest
 
 from tests.admin.conftest import Person, join, key_of, member, new_evaluation, new_evaluator, new_profile
 from tests.conftest import Caller
+from tests.datasets.shapes import new_version
 
-PAGES = ("catalog/evaluator", "catalog/profile", "evaluations/evaluation", "accounts/apikey", "projects/app")
+PAGES = (
+    "catalog/evaluator",
+    "catalog/profile",
+    "evaluations/evaluation",
+    "accounts/apikey",
+    "projects/app",
+    "datasets/dataset",
+    "datasets/datasetversion",
+)
 
 
 def app_of(caller: Caller) -> Any:
@@ -26,6 +35,8 @@ MAKERS = {
     "evaluations/evaluation": lambda caller: new_evaluation(caller, app="secret-app"),
     "accounts/apikey": key_of,
     "projects/app": app_of,
+    "datasets/dataset": lambda caller: new_version(caller).dataset,
+    "datasets/datasetversion": new_version,
 }
 
 

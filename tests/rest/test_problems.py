@@ -72,6 +72,7 @@ RAISED: dict[str, list[BaseException]] = {
     "bad_request": [SuspiciousOperation("secret"), UnicodeDecodeError("utf-8", b"", 0, 1, "secret")],
     "unsupported_media_type": [drf.UnsupportedMediaType("x/y")],
     "in_progress": [Problem(code="in_progress")],
+    "in_use": [Problem(code="in_use")],
     "malformed_json": [drf.ParseError()],
     "not_found": [drf.NotFound()],
 }

@@ -20,6 +20,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Evaluators", "catalog.evaluator", "rule"),
             ("Profiles", "catalog.profile", "tune"),
             ("Evaluations", "evaluations.evaluation", "fact_check"),
+            ("Datasets", "datasets.dataset", "dataset"),
+            ("Dataset versions", "datasets.datasetversion", "layers"),
             ("Connections", "judges.connection", "hub"),
         ),
     ),
