@@ -10,9 +10,10 @@ from django.db.models import Case, F, Q, Value, When
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.experiments.configs import Candidate
+from evalsvc.experiments.configs import Candidate, problems
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan
 from evalsvc.experiments.planner import n_in_flight, settle, stop
+from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.services import add_configs
 from evalsvc.experiments.store import Unit
@@ -126,13 +127,15 @@ def _check_epochs(configs: Sequence[Config], expected: Mapping[int, int]) -> Non
 def clone(*, account: Account, config: Config, name: str | None, changes: Mapping[str, Any], actor: str) -> Config:
     """Make a new config from another one, with changed parameters, and let it run from the first position.
 
-    What has been seen up to now counts for no decision about it: whoever changed it may have changed it to fit.
+    A change to null takes the parameter away. What has been seen up to now counts for no decision about it: whoever
+    changed it may have changed it to fit. Raises Invalid, with pointers into `/changes`.
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
         parameters = {**config.parameters, **changes}
         parameters = {knob: value for knob, value in parameters.items() if value is not None}
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
+        _check_changes(account, plan, candidate)
         (made,) = add_configs(account=account, plan=plan, candidates=[candidate], parent=config, actor=actor)
         ControlOp.objects.create(
             account=account,
@@ -143,6 +146,19 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
             changed_ids=[made.pk],
         )
         return made
+
+
+def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate) -> None:
+    found = [
+        FieldError(f"/changes{where.removeprefix('/parameters')}", why)
+        for where, why in problems(candidate.kind, candidate.parameters)
+    ]
+    if found:
+        raise Invalid(*found)
+    try:
+        check_templates(account=account, version=plan.dataset_version, candidates=[candidate])
+    except Invalid as exc:
+        raise Invalid(*(FieldError("/changes", error.detail) for error in exc.errors)) from None
 
 
 def _free_name(config: Config) -> str:

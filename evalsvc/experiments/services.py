@@ -130,7 +130,7 @@ def add_configs(
         is_draft = locked.state == ExperimentPlan.State.DRAFT
         if fresh_from is None:
             fresh_from = 0 if is_draft else revealed(plan.pk)
-        configs = Config.objects.bulk_create(
+        Config.objects.bulk_create(
             Config(
                 account=account,
                 experiment_id=plan.pk,
@@ -149,6 +149,8 @@ def add_configs(
             )
             for i, candidate in enumerate(candidates, 1)
         )
+        # Read again: rows whose key the database makes come back from bulk_create without it.
+        configs = list(existing.filter(arrival__gt=n_before).order_by("arrival"))
         if not is_draft:
             ExperimentPlan.objects.filter(pk=plan.pk).update(state=ExperimentPlan.State.RUNNING, finished_at=None)
         for config in configs:

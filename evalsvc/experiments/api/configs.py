@@ -12,13 +12,12 @@ from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.api.experiments import enqueue_after_commit
-from evalsvc.experiments.configs import expand, problems
+from evalsvc.experiments.configs import expand
 from evalsvc.experiments.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.rest.idempotency import key_of
-from evalsvc.rest.problems import FieldError, Invalid
 
 MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("configs", shapes.CONFIG))}
 ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("config", shapes.CONFIG))}
@@ -138,14 +137,6 @@ class CloneView(AccountView):
         """Clone a config with changes; it starts at the first position, and only what nobody has seen yet decides."""
         config = get_config(account=self.account, experiment_id=id, id=config_id)
         body = checked(bodies.CloneIn(data=request.data if request.body else {}))
-        changed = {**config.parameters, **body["changes"]}
-        changed = {knob: value for knob, value in changed.items() if value is not None}
-        errors = [
-            FieldError(f"/changes{where.removeprefix('/parameters')}", why)
-            for where, why in problems(config.kind, changed)
-        ]
-        if errors:
-            raise Invalid(*errors)
         made = clone(
             account=self.account, config=config, name=body.get("name"), changes=body["changes"], actor=self.caller.actor
         )
