@@ -25,6 +25,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluator-criteria"): {"evaluator_family": "metrics", "name": "new", "config": BLEU},
     ("post", "/v1/evaluator-criteria/{public_id}/revision"): {"config": BLEU},
     ("patch", "/v1/evaluator-criteria/{public_id}/archive"): None,
+    ("post", "/v1/connections"): {"name": "new", "base_url": "https://llm.example.com/v1", "model": "m"},
+    ("patch", "/v1/connections/{id}"): {"rpm": 5},
+    ("delete", "/v1/connections/{id}"): None,
+    ("post", "/v1/connections/{id}/test"): None,
 }
 QUERIES = {"/v1/history": "?evaluator=exact-match"}
 
@@ -50,7 +54,11 @@ def belongings() -> Belongings:
     wanted = [{"evaluator": "exact-match"}, {"evaluator": "metrics", "criteria": MARK + "profile"}]
     answer = alice.post("/v1/evaluate", {"evaluators": wanted, **sample}).json()
     experiment = new_experiment(alice)
+    connection = {"name": MARK + "llm", "base_url": f"https://{MARK}llm.example.com", "model": MARK, "key": MARK * 3}
+    connection_id = alice.post("/v1/connections", connection).json()["connection"]["id"]
     ids = {
+        "/v1/connections/{id}": connection_id,
+        "/v1/connections/{id}/test": connection_id,
         "/v1/evaluate/{id}": answer["id"],
         "/v1/evaluations/{id}": answer["results"][0]["evaluation_result"]["id"],
         "/v1/evaluator-criteria/{public_id}/revision": public_id,
@@ -88,8 +96,9 @@ def call(caller: Caller | None, method: str, path: str, identifier: str) -> Any:
     return who.call(method.upper(), address(path, identifier), body)
 
 
-def missing_id(path: str) -> str:
-    return str(uuid.uuid4()) if "{public_id}" in path else "1"
+def missing_id(like: str) -> str:
+    """An id of the same kind that nobody has."""
+    return str(uuid.uuid4()) if "-" in like else "1"
 
 
 def test_every_route_is_described_here(belongings: Belongings) -> None:
@@ -127,7 +136,10 @@ def test_it_lets_readers_read(belongings: Belongings, method: str, path: str) ->
 def test_a_foreign_id_is_a_missing_id_to_the_byte(
     belongings: Belongings, charlie: Caller, method: str, path: str
 ) -> None:
-    answers = [call(charlie, method, path, identifier) for identifier in (belongings.ids[path], missing_id(path))]
+    answers = [
+        call(charlie, method, path, identifier)
+        for identifier in (belongings.ids[path], missing_id(belongings.ids[path]))
+    ]
     bodies = [answer.content.replace(answer["X-Request-ID"].encode(), b"") for answer in answers]
     volatile = (
         "X-Request-ID",
@@ -146,7 +158,7 @@ def test_a_foreign_id_is_a_missing_id_to_the_byte(
 @pytest.mark.parametrize(("method", "path"), list(with_id()))
 def test_the_order_of_checks_tells_nothing(belongings: Belongings, charlie: Caller, method: str, path: str) -> None:
     """A body that would be refused is refused for neither: the id is looked at first."""
-    for identifier in (belongings.ids[path], missing_id(path)):
+    for identifier in (belongings.ids[path], missing_id(belongings.ids[path])):
         assert_problem(charlie.call(method.upper(), address(path, identifier), {"config": 7}), "not_found")
 
 
