@@ -9,6 +9,7 @@ import pytest
 from tests.admin.conftest import Person, key_of, new_evaluation, new_evaluator, new_profile
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
+from tests.judges.conftest import made
 
 PEOPLE = ("anonymous", "nobody", "reader", "editor", "admin", "operator")
 ALL = ("reader", "editor", "admin", "operator")
@@ -21,6 +22,7 @@ LISTS = {
     "evaluations/evaluation/": ALL,
     "datasets/dataset/": ALL,
     "datasets/datasetversion/": ALL,
+    "judges/connection/": ALL,
     "projects/project/": ALL,
     "projects/app/": ALL,
     "projects/experiment/": ALL,
@@ -33,6 +35,7 @@ LISTS = {
 ADDS = {
     "catalog/evaluator/": WRITERS,
     "catalog/profile/": WRITERS,
+    "judges/connection/": ADMINS,
     "accounts/apikey/": ADMINS,
     "accounts/account/": OPERATOR,
     "accounts/user/": OPERATOR,
@@ -51,6 +54,7 @@ def person(request: pytest.FixtureRequest) -> tuple[str, Person]:
 
 def row_of(model: str, alice: Caller) -> Any:
     from evalsvc.accounts.models import AuditEntry, Member
+    from evalsvc.judges.models import Connection
     from evalsvc.projects.models import App
 
     match model:
@@ -64,6 +68,8 @@ def row_of(model: str, alice: Caller) -> Any:
             return new_version(alice).dataset
         case "datasets/datasetversion/":
             return new_version(alice)
+        case "judges/connection/":
+            return Connection.objects.using("system").get(pk=made(alice)["id"])
         case "projects/app/":
             new_evaluation(alice)
             return App.objects.using("system").get(account=alice.account, name="shop")

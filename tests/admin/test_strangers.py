@@ -9,6 +9,7 @@ import pytest
 
 from tests.admin.conftest import Person, join, key_of, member, new_evaluation, new_evaluator, new_profile
 from tests.conftest import Caller
+from tests.judges.conftest import made
 from tests.datasets.shapes import new_version
 
 PAGES = (
@@ -19,6 +20,7 @@ PAGES = (
     "projects/app",
     "datasets/dataset",
     "datasets/datasetversion",
+    "judges/connection",
 )
 
 
@@ -29,12 +31,19 @@ def app_of(caller: Caller) -> Any:
     return App.objects.using("system").get(account=caller.account, name="secret-app")
 
 
+def connection_of(caller: Caller) -> Any:
+    from evalsvc.judges.models import Connection
+
+    return Connection.objects.using("system").get(pk=made(caller)["id"])
+
+
 MAKERS = {
     "catalog/evaluator": lambda caller: new_evaluator(caller.account),
     "catalog/profile": lambda caller: new_profile(caller.account),
     "evaluations/evaluation": lambda caller: new_evaluation(caller, app="secret-app"),
     "accounts/apikey": key_of,
     "projects/app": app_of,
+    "judges/connection": connection_of,
     "datasets/dataset": lambda caller: new_version(caller).dataset,
     "datasets/datasetversion": new_version,
 }
