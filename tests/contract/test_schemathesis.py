@@ -67,13 +67,26 @@ def known(path: str) -> str:
     if "{public_id}" in path:
         body = {"evaluator_family": "metrics", "name": uuid.uuid4().hex, "config": BLEU}
         return caller().post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"]
+    if "/datasets/" in path:
+        return new_dataset()
     answer = caller().evaluate("exact-match", "nobody", output="x", label="x", app="shop").json()
     return answer["id"] if "evaluate/" in path else answer["results"][0]["evaluation_id"]
+
+
+def new_dataset() -> str:
+    """A dataset of two versions."""
+    first = {"dataset_name": uuid.uuid4().hex, "examples": [{"input": "a"}, {"input": {"b": 1}, "contexts": ["c"]}]}
+    dataset_id: str = caller().post("/v1/datasets", first).json()["dataset_id"]
+    caller().post(f"/v1/datasets/{dataset_id}/versions", {"examples": [{"input": "b", "metadata": {"k": None}}]})
+    return dataset_id
 
 
 def mended(case: schemathesis.Case) -> None:
     """Put in what chance does not find: ids that exist, names of evaluators, settings that run."""
     case.path_parameters = {name: known(case.path) for name in case.path_parameters or {}}
+    if case.path.startswith("/v1/datasets/"):
+        case.path_parameters = {"id": new_dataset() if case.method in ("DELETE", "PATCH") else known(case.path)}
+        case.query = {}
     if case.path == "/v1/history":
         case.query = {"evaluator": "exact-match", "limit": 1}
     if not isinstance(case.body, dict):
