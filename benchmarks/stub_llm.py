@@ -14,6 +14,7 @@ key and prompt, and POST /stub/reset forgets it. Models (see `benchmarks.stub_ta
     stub-quota, stub-401       429 insufficient_quota; 401 that repeats the key
     stub-500, stub-400         an error, with a body as OpenAI's
     stub-context               400 context_length_exceeded
+    stub-rude                  422 with a message that no database and no terminal likes
     stub-hang                  no answer, ever
     stub-trickle               a byte of a good answer now and then, without an end in sight
     stub-cut                   half of the answer, then the connection ends
@@ -261,6 +262,7 @@ PLAIN: dict[str, Callable[[str, str, str, int], bytes]] = {
     "stub-quota": lambda m, p, k, n: error(429, "You exceeded your current quota.", "insufficient_quota"),
     "stub-401": lambda m, p, k, n: error(401, f"Incorrect API key provided: {k}.", "invalid_api_key"),
     "stub-400": lambda m, p, k, n: error(400, f"Unsupported parameter, said {k}.", "unsupported_parameter"),
+    "stub-rude": lambda m, p, k, n: error(422, f"\0\x1b[31m{k}\u202e " + "x" * 5000, "\0" * 500),
     "stub-context": lambda m, p, k, n: error(400, "Too many tokens.", "context_length_exceeded"),
     "stub-500": lambda m, p, k, n: error(500, "The server had an error."),
     "stub-garbage": lambda m, p, k, n: answer(200, b"\x00\xff not json {"),

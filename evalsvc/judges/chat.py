@@ -18,7 +18,7 @@ from evalsvc.judges import failures
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.limits import feed_back_429
-from evalsvc.judges.reading import billed_of, from_outbound, from_status, text_of
+from evalsvc.judges.reading import billed_of, from_outbound, from_status, printable, text_of
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.transport import http_client
@@ -82,7 +82,7 @@ def _post(connection: ConnectionFacts, body: Mapping[str, Any], *, seconds: floa
     except OutboundFailed as exc:
         raise from_outbound(exc) from None
     except openai.APIStatusError as exc:
-        raise from_status(exc, key=connection.key) from None
+        raise from_status(exc, secrets=(connection.key, *connection.headers.values())) from None
     except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, TypeError, ValueError) as exc:
         # TypeError and ValueError: a body that cannot be written as JSON.
         raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
@@ -119,7 +119,7 @@ def _completion(connection: ConnectionFacts, response: httpx2.Response, asked: s
     named = answer.get("model")
     return Completion(
         text=text,
-        model=named if isinstance(named, str) and named else asked,
+        model=(printable(named, 200) if isinstance(named, str) else "") or asked,
         finish_reason=finish_reason,
         input_tokens=billed.input_tokens,
         output_tokens=billed.output_tokens,

@@ -21,7 +21,7 @@ class ConnectionFacts:
     base_url: str
     model: str
     key: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     price_input_per_million: float | None = None
     price_output_per_million: float | None = None
     timeout_seconds: float = 60.0

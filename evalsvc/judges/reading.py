@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -60,7 +61,7 @@ def text_of(answer: dict[str, Any], billed: Billed) -> tuple[str, str | None]:
     if not isinstance(text, str) or not text.strip():
         cut = " before its token limit cut it off" if reason == "length" else ""
         raise _billed_failure(failures.BAD_OUTPUT, f"The model wrote nothing{cut}.", billed)
-    return text, reason if isinstance(reason, str) else None
+    return text, printable(reason, 50) if isinstance(reason, str) else None
 
 
 def _billed_failure(code: str, detail: str, billed: Billed) -> CallFailed:
@@ -82,8 +83,8 @@ def from_outbound(exc: OutboundFailed) -> CallFailed:
             return CallFailed(failures.NOT_CONFIGURED, exc.detail)
 
 
-def from_status(exc: openai.APIStatusError, *, key: str) -> CallFailed:
-    """Name an answer with an error status."""
+def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> CallFailed:
+    """Name an answer with an error status; of the endpoint's own words, none of the secrets is passed on."""
     status, said = exc.status_code, _said(exc)
     if said in SPENT or status == 402:
         detail = "The endpoint says that its own quota for this key is spent."
@@ -99,7 +100,9 @@ def from_status(exc: openai.APIStatusError, *, key: str) -> CallFailed:
             provider_code=said,
         )
     code, detail, is_transient = _of_status(status, said)
-    return CallFailed(code, detail + _message(exc, key), is_transient=is_transient, status=status, provider_code=said)
+    return CallFailed(
+        code, detail + _message(exc, secrets), is_transient=is_transient, status=status, provider_code=said
+    )
 
 
 def _of_status(status: int, said: str | None) -> tuple[str, str, bool]:
@@ -117,17 +120,24 @@ def _of_status(status: int, said: str | None) -> tuple[str, str, bool]:
 
 
 def _said(exc: openai.APIStatusError) -> str | None:
-    return exc.code[:100] if exc.code else None
+    return printable(exc.code, 100) if exc.code else None
 
 
-def _message(exc: openai.APIStatusError, key: str) -> str:
+def _message(exc: openai.APIStatusError, secrets: Collection[str]) -> str:
     """Return the endpoint's own sentence, short; nothing of a 401, which likes to repeat the key in part."""
     body = exc.body if isinstance(exc.body, dict) else {}
     text = body.get("message")
-    if exc.status_code in (401, 403) or not isinstance(text, str) or not text.strip():
+    if exc.status_code in (401, 403) or not isinstance(text, str):
         return ""
-    text = " ".join(text.split())
-    return f" It says: {(text.replace(key, '…') if key else text)[:300]}"
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "…")
+    text = printable(" ".join(text.split()), 300)
+    return f" It says: {text}" if text else ""
+
+
+def printable(text: str, length: int) -> str:
+    """Return a stranger's short text without what cannot be shown or stored."""
+    return "".join(char for char in text[: 2 * length] if char.isprintable())[:length]
 
 
 def retry_after(value: str | None, *, now: datetime | None = None) -> float | None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.admin.conftest import Person, join, key_of, member, new_evaluation, new_evaluator, new_profile
 from tests.conftest import Caller
-from tests.judges.conftest import made
 from tests.datasets.shapes import new_version
+from tests.judges.conftest import made
 
 PAGES = (
     "catalog/evaluator",

@@ -60,6 +60,7 @@ HOSTILE = [
     ("stub-401", "not_configured", False),
     ("stub-400", "not_configured", False),
     ("stub-context", "refused", False),
+    ("stub-rude", "not_configured", False),
     ("stub-500", "connection", True),
     ("stub-cut", "connection", True),
     ("stub-garbage", "bad_output", False),
@@ -198,6 +199,14 @@ def test_no_error_and_no_log_line_holds_the_key(
     assert KEY not in told
     assert HEADER not in told
     assert PROMPT not in told
+
+
+def test_what_an_endpoint_says_can_be_stored(to_stub: ConnectionFacts) -> None:
+    failed = failing(to_stub, "stub-rude")
+
+    assert failed.detail.isprintable()
+    assert len(failed.detail) < 400
+    assert failed.provider_code == ""
 
 
 @pytest.mark.parametrize("name", ["openai", "httpx2", "httpcore2"])
