@@ -1,4 +1,4 @@
-"""How often an interval for a proportion covers it: summed exactly, not simulated."""
+"""How often an interval for a proportion covers it, at one look or at several: summed exactly, not simulated."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from evalsvc.stats.checks import FloatArray
+from evalsvc.stats.finite import log_factorials
 from evalsvc.stats.history import history_interval
 from evalsvc.stats.intervals import clopper_pearson, wilson
 
@@ -82,3 +83,68 @@ INTERVALS: dict[str, Callable[[int, int, float], Ends]] = {
     "wilson": wilson,
     "clopper-pearson": clopper_pearson,
 }
+
+
+def seen_ones(population: int, ones: int, n: int) -> FloatArray:
+    """Return the probability of each number of ones among n drawn from a finite set, from 0 to n.
+
+    Examples
+    --------
+    >>> seen_ones(4, 2, 2).round(3)
+    array([0.167, 0.667, 0.167])
+    """
+    logs = log_factorials(population)
+    seen = np.arange(n + 1)
+    missing = n - seen
+    possible = (seen <= ones) & (missing <= population - ones)
+    seen, missing = seen[possible], missing[possible]
+    chosen = logs[ones] - logs[seen] - logs[ones - seen]
+    others = logs[population - ones] - logs[missing] - logs[population - ones - missing]
+    pmf = np.zeros(n + 1)
+    pmf[possible] = np.exp(chosen + others - (logs[population] - logs[n] - logs[population - n]))
+    return pmf
+
+
+def miss_rate(interval: Callable[[int, int], Ends], population: int, ones: int, looks: Sequence[int]) -> float:
+    """Return the probability that an interval for a finite set misses its share at one look or more.
+
+    Parameters
+    ----------
+    interval : callable
+        Takes the ones seen and how many have been seen, and returns the two ends.
+    population, ones : int
+        Size of the set, and how many of it are ones; the order is random.
+    looks : sequence of int
+        After how many examples one looks, ascending.
+
+    Returns
+    -------
+    float
+        Summed over all orders, exactly; with one look it is one minus the coverage.
+
+    Examples
+    --------
+    >>> round(miss_rate(lambda ones, n: wilson(ones, n), 40, 20, [10]), 3)
+    0.008
+    >>> round(miss_rate(lambda ones, n: wilson(ones, n), 40, 20, [10, 20, 30]), 3)
+    0.012
+    """
+    share = ones / population
+    # Probability of each number of ones seen, among the orders that no look has missed.
+    alive = np.ones(1)
+    for before, n in zip((0, *looks), looks, strict=False):
+        alive = _drawn(alive, population, ones, before, n)
+        for seen in np.flatnonzero(alive > 1e-15):
+            lower, upper = interval(int(seen), n)
+            if not lower - 1e-9 <= share <= upper + 1e-9:
+                alive[seen] = 0.0
+    return max(0.0, 1.0 - float(alive.sum()))
+
+
+def _drawn(alive: FloatArray, population: int, ones: int, before: int, n: int) -> FloatArray:
+    """Return the probabilities after drawing on from `before` examples to `n`."""
+    found = np.zeros(n + 1)
+    for seen in np.flatnonzero(alive):
+        more = seen_ones(population - before, ones - int(seen), n - before)
+        found[seen : seen + more.size] += alive[seen] * more
+    return found
