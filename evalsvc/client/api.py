@@ -13,6 +13,8 @@ from evalsvc.client.live import Live
 from evalsvc.client.transport import Transport
 
 DATASETS_A_PAGE = 1000
+# Hours of work should outlive a restart of the service: these calls are tried for about half a minute.
+PATIENT_RETRIES = 10
 
 
 class Api:
@@ -92,7 +94,8 @@ class Api:
     def live(self, experiment_id: str, etag: str | None = None) -> tuple[Live | None, str | None]:
         """Return how an experiment stands and its ETag; None when nothing changed since that ETag."""
         headers = {"If-None-Match": etag} if etag else {}
-        response = self.transport.call("GET", f"/v1/experiments/{experiment_id}/live", headers=headers)
+        path = f"/v1/experiments/{experiment_id}/live"
+        response = self.transport.call("GET", path, headers=headers, retries=PATIENT_RETRIES)
         if response.status_code == 304:
             return None, etag
         return Live.read(response.json()), response.headers.get("ETag")
@@ -109,7 +112,8 @@ class Api:
     def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> dict[str, Any]:
         """Ask for the next examples of a config."""
         path = f"/v1/experiments/{experiment_id}/configs/{config_id}/lease"
-        answer: dict[str, Any] = self.transport.post(path, {"n": n, "lease_seconds": lease_seconds})
+        body = {"n": n, "lease_seconds": lease_seconds}
+        answer: dict[str, Any] = self.transport.post(path, body, retries=PATIENT_RETRIES)
         return answer
 
     def record(
@@ -120,9 +124,8 @@ class Api:
         With `done` the lease ends: what has no output is given back.
         """
         body = {"token": unit["token"], "outputs": list(outputs), "done": done}
-        answer: dict[str, Any] = self.transport.post(
-            f"/v1/experiments/{experiment_id}/units/{unit['id']}/outputs", body
-        )
+        path = f"/v1/experiments/{experiment_id}/units/{unit['id']}/outputs"
+        answer: dict[str, Any] = self.transport.post(path, body, retries=PATIENT_RETRIES)
         return answer
 
     @staticmethod

@@ -2,138 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self, Unpack
-
-import httpx
+from typing import Any, Unpack
 
 from evalsvc.client.api import Api
 from evalsvc.client.crew import Crew, Known
 from evalsvc.client.experiment import ExperimentResult
 from evalsvc.client.launch import Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
 from evalsvc.client.live import Live
-from evalsvc.client.metrics import CustomMetric, Scorer, evaluator_as_wire, split_evaluator
+from evalsvc.client.metrics import CustomMetric, Scorer
 from evalsvc.client.options import Options, RunOptions, run_options
 from evalsvc.client.results import EvaluationResult
 from evalsvc.client.runnables import name_of
-from evalsvc.client.transport import Transport
-from evalsvc.client.verdicts import EvaluateResult, History
+from evalsvc.client.service import Evaluators, Service
 
-Evaluators = Sequence[str | Mapping[str, Any]]
 Scorers = Mapping[str, Scorer | CustomMetric]
-FIRST_LOOK_SECONDS = 0.2
-LONGEST_PAUSE_SECONDS = 2.0
 EVAL = "eval"
 HOW_TO_RESUME_EVAL = "`client.resume({id!r}, runnable)`."
 HOW_TO_RESUME_EXPERIMENT = "`client.resume_experiment({id!r}, configs).run()`."
 
 
-class Client:
+class Client(Service):
     """Talks to one service with one API key; threads may share it.
 
     The address and the key come from the arguments, or from EVALSVC_BASE_URL and EVALSVC_API_KEY.
     """
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        *,
-        timeout: float = 60,
-        retries: int = 3,
-        http_transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._transport = Transport(base_url, api_key, timeout=timeout, retries=retries, http_transport=http_transport)
-        self._timeout = timeout
-        self._api = Api(self._transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
-
-    def whoami(self) -> dict[str, Any]:
-        """Return the account and the scope of the key."""
-        caller: dict[str, Any] = self._transport.get("/v1/whoami")["caller"]
-        return caller
-
-    def evaluate(
-        self,
-        evaluators: Evaluators,
-        *,
-        input: str | None = None,
-        output: str | None = None,
-        contexts: str | Sequence[str] | None = None,
-        gold: str | None = None,
-        system_prompt: str | None = None,
-        capture: str | None = None,
-        strategy: str | None = None,
-        explain: str | None = None,
-        app: str | None = None,
-        project: str | None = None,
-        tags: Mapping[str, str] | None = None,
-        wait: float | None = None,
-        **fields: Any,
-    ) -> EvaluateResult:
-        """Judge one sample; return a verdict for each evaluator, in the order given.
-
-        Evaluators are named `"pii"` or `"pii/profile"`, or are entries of the wire. Work that is queued is waited
-        for up to `wait` seconds (default: the client's timeout); what is unfinished then stays `pending`. Further
-        `fields` of the API go along as they are.
-        """
-        retrieved = contexts if contexts is None or isinstance(contexts, str) else [*contexts]
-        sample = {
-            "evaluated_model_input": input,
-            "evaluated_model_output": output,
-            "evaluated_model_retrieved_context": retrieved,
-            "evaluated_model_gold_answer": gold,
-            "evaluated_model_system_prompt": system_prompt,
-            "capture": capture,
-            "confidence_interval_strategy": strategy,
-            "explain": explain,
-            "app": app,
-            "project_name": project,
-            "tags": dict(tags) if tags is not None else None,
-        }
-        body = {name: value for name, value in sample.items() if value is not None} | fields
-        deadline = time.monotonic() + (self._timeout if wait is None else wait)
-        headers = {} if wait is None else {"Prefer": f"wait={max(1, min(60, int(wait)))}"}
-        body["evaluators"] = [evaluator_as_wire(one) for one in evaluators]
-        result = EvaluateResult.read(self._transport.post("/v1/evaluate", body, headers=headers))
-        pause = FIRST_LOOK_SECONDS
-        while result.is_pending and result.request_id and time.monotonic() + pause < deadline:
-            time.sleep(pause)
-            result = self.evaluation(result.request_id)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        return result
-
-    def evaluation(self, request_id: str) -> EvaluateResult:
-        """Return what became of a request that was answered with `pending`, or was captured."""
-        return EvaluateResult.read(self._transport.get(f"/v1/evaluate/{request_id}"))
-
-    def history(
-        self,
-        evaluator: str,
-        profile: str | None = None,
-        *,
-        strategy: str = "full-history",
-        level: float = 0.95,
-        limit: int = 100,
-        cursor: str | None = None,
-    ) -> History:
-        """Return the captured scores of an evaluator under a profile, newest first, and how sure their mean is."""
-        name, in_name = split_evaluator(evaluator)
-        params = {"evaluator": name, "profile": profile or in_name, "strategy": strategy, "level": level}
-        return History.read(self._transport.get("/v1/history", {**params, "limit": limit, "cursor": cursor}))
+    @property
+    def _api(self) -> Api:
+        return Api(self._transport)
 
     def eval(
         self,
@@ -274,10 +171,11 @@ class Client:
         return self._attach(body, configs or {}, scorers_of(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
 
     def _open(self, wanted: Wanted, resume: bool, how_to_resume: str) -> ExperimentResult:
+        request = wanted.as_wire()
         dataset = wanted.examples.stored(self._api)
         body = unfinished(self._api, wanted, dataset) if resume else None
         if body is None:
-            body = self._api.create_experiment(wanted.as_wire(dataset))
+            body = self._api.create_experiment({**request, "plan": {**request["plan"], **dataset}})
         known = wanted.examples.known
         return self._attach(body, wanted.configs, wanted.scorers, known, wanted.options, how_to_resume)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.api import Api
 from evalsvc.client.crew import Crew, of_components, row_of
+from evalsvc.client.errors import ClientError
 from evalsvc.client.live import Live, Standing
 from evalsvc.client.progress import Progress
 from evalsvc.client.results import EvaluationResult, Row, RowScore
@@ -34,7 +36,7 @@ class ExperimentResult:
         self._client = client
         self._api = api
         self._crew = crew
-        self._how_to_resume = how_to_resume
+        self._how_to_resume = f"What is recorded is kept. Go on with {how_to_resume}"
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._examples: dict[str, dict[str, Any]] | None = None
@@ -139,8 +141,9 @@ class ExperimentResult:
 
     def results_of(self, config: str) -> Iterator[EvaluationResult]:
         """Run, and yield what is known of one config whenever something changed; the last one is final."""
-        for live in self.follow():
-            yield self.partial(live, config)
+        with closing(self.follow()) as states:
+            for live in states:
+                yield self.partial(live, config)
         yield self.result(config)
 
     # Steering
@@ -170,13 +173,16 @@ class ExperimentResult:
 
     # Running
 
-    def follow(self) -> Iterator[Live]:
+    def follow(self) -> Generator[Live]:
         """Run this process' configs, and yield how the experiment stands whenever that changed, until all are done."""
         self._crew.start()
         try:
             yield from self._changes()
         except KeyboardInterrupt:
-            print(f"\nInterrupted; what is recorded is kept. Go on with {self._how_to_resume}", file=sys.stderr)
+            print(f"\nInterrupted. {self._how_to_resume}", file=sys.stderr)
+            raise
+        except ClientError as exc:
+            exc.add_note(self._how_to_resume)
             raise
         finally:
             self._crew.stop()

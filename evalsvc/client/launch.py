@@ -46,15 +46,15 @@ class Wanted:
     parameters: Mapping[str, Mapping[str, Any]]
     options: Mapping[str, Any]
 
-    def as_wire(self, dataset: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body of POST /v1/experiments."""
+    def as_wire(self) -> dict[str, Any]:
+        """Return the body of POST /v1/experiments, less the dataset; raises for options and names that cannot be."""
         metrics = plan_metrics(self.evaluators, self.scorers)
         return {
             "name": self.name,
             "project_name": self.options.get("project", "default"),
             "tags": dict(self.options.get("tags") or {}),
             "metadata": to_json(self.options.get("metadata") or {}),
-            "plan": {**dataset, "metrics": metrics, **to_json(plan_options(self.options)), "start": True},
+            "plan": {"metrics": metrics, **to_json(plan_options(self.options)), "start": True},
             "configs": [self._config(name, runnable) for name, runnable in self.configs.items()],
         }
 

@@ -69,24 +69,33 @@ class Transport:
         """Return the JSON of a GET; parameters that are None are left out."""
         return self.call("GET", path, params=_given(params)).json()
 
-    def post(self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None) -> Any:
+    def post(
+        self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None, retries: int | None = None
+    ) -> Any:
         """Return the JSON of a POST of JSON; NaN is refused here, since JSON has none."""
         content = json.dumps({} if body is None else body, allow_nan=False).encode()
         sent = {"Content-Type": "application/json", **(headers or {})}
-        return self.call("POST", path, content=content, headers=sent).json()
+        return self.call("POST", path, content=content, headers=sent, retries=retries).json()
 
     def call(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        retries: int | None = None,
+        **request: Any,
     ) -> httpx.Response:
         """Call until there is an answer that stays; raise a `ClientError` for anything but 2xx and 304."""
         sent = dict(headers or {})
         if method == "POST":
             sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
-        for attempt in range(self.retries + 1):
+        last = self.retries if retries is None else retries
+        for attempt in range(last + 1):
             response, error = self._attempt(method, path, headers=sent, **request)
             if error is None:
                 return cast(httpx.Response, response)
-            pause = _pause(response, attempt) if attempt < self.retries else None
+            pause = _pause(response, attempt) if attempt < last else None
             if pause is None or not _may_retry(response):
                 raise error
             log.info("%s %s: %s; again in %.1f s", method, path, error.code, pause)

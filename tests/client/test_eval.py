@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.client import Client, CustomMetric, EvaluationResult, InvalidError, NotFoundError
+from evalsvc.client import Client, CustomMetric, EvaluationResult, InvalidError, NotFoundError, UnreachableError
+from tests.client.test_transport import BadLine, answering, lost
 from tests.conftest import CHECKOUT, Caller, wait_until
 
 CAPITALS = {"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo"}
@@ -376,3 +377,49 @@ def test_it_survives_a_crash(client: Client, web: str, alice: Caller, tmp_path: 
     assert (len(result), result.metrics["exact-match"].value) == (60, 1.0)
     assert sum(calls.values()) == 60 - len(recorded)
     assert client._transport.get(f"/v1/experiments/{found['id']}/recount")["equal"]
+
+
+def test_it_outlives_a_restart_of_the_service(web: str, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalsvc.client.transport.FIRST_PAUSE_SECONDS", 0.001)
+    line = BadLine()
+    with Client(web, alice.key, http_transport=line) as client:
+
+        def restarting(query: str) -> str:
+            if query == "Spain":
+                line.before += [lost, answering(502), answering(503), lost, answering(500), lost]
+            return CAPITALS[query]
+
+        result = run(client, restarting, threads=1)
+
+    assert (len(result), result.metrics["exact-match"].value) == (4, 1.0)
+
+
+def test_a_service_that_stays_away_is_said_with_how_to_go_on(
+    web: str, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalsvc.client.transport.FIRST_PAUSE_SECONDS", 0.001)
+    line = BadLine()
+    with Client(web, alice.key, http_transport=line) as client, pytest.raises(UnreachableError) as caught:
+        run(client, lambda query: line.before.extend([lost] * 100) or query, threads=1)
+
+    assert "client.resume('" in caught.value.__notes__[0]
+
+
+def test_leaving_the_loop_early_gives_the_work_back(client: Client) -> None:
+    calls: Counter[str] = Counter()
+
+    def counted(query: str) -> str:
+        calls[query] += 1
+        time.sleep(0.02)
+        return query
+
+    options: dict[str, Any] = {"evaluators": ["pii"], "progress": False, "threads": 1}
+    for partial in client.eval_iter(counted, MANY, **options):
+        if len(partial) >= 5:
+            break
+    assert partial.experiment_id is not None
+    n_before = sum(calls.values())
+    result = client.resume(partial.experiment_id, counted, progress=False, threads=1)
+
+    assert n_before < 40
+    assert (len(result), sum(calls.values())) == (40, 40)
