@@ -69,8 +69,15 @@ def known(path: str) -> str:
         return caller().post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"]
     if "/datasets/" in path:
         return new_dataset()
+    if "/connections/" in path:
+        return caller().post("/v1/connections", new_connection()).json()["connection"]["id"]
     answer = caller().evaluate("exact-match", "nobody", output="x", label="x", app="shop").json()
     return answer["id"] if "evaluate/" in path else answer["results"][0]["evaluation_id"]
+
+
+def new_connection() -> dict[str, str]:
+    """A connection to a port where nobody listens."""
+    return {"name": uuid.uuid4().hex, "base_url": "http://127.0.0.1:9/v1", "model": "small-1", "key": "k" * 20}
 
 
 def new_dataset() -> str:
@@ -97,6 +104,10 @@ def mended(case: schemathesis.Case) -> None:
         case.body = free | {"evaluators": wanted, "task_output": "x", "gold_answer": "x", "app": "shop"}
     elif case.path.startswith("/v1/evaluator-criteria"):
         case.body = case.body | {"evaluator_family": "metrics", "name": uuid.uuid4().hex, "config": BLEU}
+    elif case.path == "/v1/connections":
+        case.body = new_connection() | {"rpm": 5}
+    elif case.path == "/v1/connections/{id}":
+        case.body = {"tpm": 10, "headers": {"X-Team": "a"}}
     elif case.path == "/v1/evaluations/search":
         case.body = {"limit": 2, "filters": [{"field": "app", "operation": "like", "value": "s%"}]}
 
