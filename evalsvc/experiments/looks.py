@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import connections
+from django.db import connections, transaction
 from django.db.models import Max
 
 from evalsvc.experiments.estimates import estimate_of, sums_from
@@ -20,20 +20,38 @@ SELECT metric, count(value), count(*) - count(value), coalesce(sum(value), 0), c
 FROM experiments_score WHERE config_id = %s AND pos >= %s AND pos < %s GROUP BY metric
 """
 
+MAX_REMEMBERED = 10_000
+_written: dict[int, int] = {}
+
 
 def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Write the looks at shards that configs have finished since the last time. A look is never written twice."""
+    # What this process has seen written need not be looked up again: most steps pass no shard end at all.
+    due = [config for config in configs if _shards_done(plan, config) > _written.get(config.pk, 0)]
+    if not due:
+        return
     seen = dict(
-        Look.objects.filter(config__in=[config.pk for config in configs])
+        Look.objects.filter(config__in=[config.pk for config in due])
         .values_list("config_id")
         .annotate(last=Max("shard"))
     )
     looks = []
-    for config in configs:
+    for config in due:
         for shard, end in enumerate(plan.shard_ends, 1):
             if seen.get(config.pk, 0) < shard and end <= config.watermark and end > config.fresh_from:
                 looks += _looks(plan, config, shard, end)
     Look.objects.bulk_create(looks, ignore_conflicts=True)
+    transaction.on_commit(lambda: _remember(plan, due), using=current_role())
+
+
+def _shards_done(plan: ExperimentPlan, config: Config) -> int:
+    return sum(end <= config.watermark for end in plan.shard_ends)
+
+
+def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    if len(_written) > MAX_REMEMBERED:
+        _written.clear()
+    _written.update((config.pk, _shards_done(plan, config)) for config in configs)
 
 
 def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[Look]:

@@ -27,29 +27,44 @@ WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_tim
 SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
 
-def step(*, account_id: int, experiment_id: int) -> None:
-    """Bring one running experiment's evidence up to date and take the decisions that it supports."""
+def step(*, account_id: int, experiment_id: int) -> bool:
+    """Bring one running experiment's evidence up to date and take the decisions that it supports.
+
+    False when another planner is at it: what that one has not seen is still to be weighed.
+    """
     with account_scope(account_id):
         if not _lock(experiment_id):
-            return
+            return False
         plan = ExperimentPlan.objects.filter(
             account_id=account_id, experiment_id=experiment_id, state=ExperimentPlan.State.RUNNING
         ).first()
         if plan is None:
-            return
+            return True
         configs = list(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
         write_looks(plan, configs)
         pairs = bring_up_to_date(plan, configs)
+        # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.
+        plan = locked_plan(account_id, experiment_id)
+        if plan.state != ExperimentPlan.State.RUNNING:
+            return True
         _stop_failing(plan, configs)
         _stop_losers(plan, configs, pairs)
         _stop_spent(plan, configs)
-        settle(plan)
+        if any(config.state != Config.State.RUNNING for config in configs):
+            settle(plan)
+        return True
 
 
 def _lock(experiment_id: int) -> bool:
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [experiment_id])
         return bool(cursor.fetchone()[0])
+
+
+def locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan:
+    """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time."""
+    plans = ExperimentPlan.objects.select_for_update(no_key=True)
+    return plans.get(account_id=account_id, experiment_id=experiment_id)
 
 
 def rules_of(plan: ExperimentPlan) -> Rules:
@@ -168,7 +183,10 @@ def n_in_flight(config_ids: Sequence[int]) -> int:
 
 
 def settle(plan: ExperimentPlan) -> None:
-    """Set the experiment's state after its configs': running, done, failed, or idle when all of them are stopped."""
+    """Set the experiment's state after its configs': running, done, failed, or idle when all of them are stopped.
+
+    The caller holds the plan's row: somebody who resumes a config meanwhile would not be seen, and find it idle.
+    """
     states = list(Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", flat=True))
     if Config.State.RUNNING in states:
         state = ExperimentPlan.State.RUNNING

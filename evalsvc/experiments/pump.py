@@ -23,9 +23,10 @@ log = logging.getLogger(__name__)
 shutting_down = multiprocessing.Event()
 
 PREFETCH = 1
-WATCH_SECONDS, BEAT_SECONDS = 0.05, 5.0
+WATCH_SECONDS, BEAT_SECONDS = 0.03, 1.0
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.2
 IDLE_SECONDS = 5.0
+SHORTEST_PLAN_PAUSE_SECONDS = 0.05
 # A newcomer's fair share is lent on top of the slots that others hold, so that no stuck endpoint can shut it out.
 MOST_LENT = 3
 
@@ -47,6 +48,7 @@ class Pump:
         self._lost: set[int] = set()
         self._blocked: dict[int, float] = {}
         self._refusals: Counter[int] = Counter()
+        self._refused_until: dict[int, float] = {}
         self._dirty: set[tuple[int, int]] = set()
         self._draining = False
         self._closed = False
@@ -157,14 +159,24 @@ class Pump:
             with self._changed:
                 del self._running[unit.id]
                 self._lost.discard(unit.id)
-                if slot.n_recorded:
-                    self._refusals[unit.config_id] = 0
-                self._refusals[unit.config_id] += slot.was_refused
-                if slot.postponed_seconds:
-                    self._blocked[unit.config_id] = time.monotonic() + slot.postponed_seconds
+                self._note_turn(unit.config_id, slot)
                 self._dirty.add((unit.account_id, unit.experiment_id))
                 self._start_ready()
                 self._changed.notify()
+
+    def _note_turn(self, config_id: int, slot: Slot) -> None:
+        """Note how long a config must wait, and how often in a row the endpoint itself has said so.
+
+        Calls that were under way together and are all refused are one refusal: a slow endpoint is not a broken one.
+        """
+        now = time.monotonic()
+        if slot.n_recorded:
+            self._refusals[config_id] = 0
+        if slot.was_refused and self._refused_until.get(config_id, now) <= now:
+            self._refusals[config_id] += 1
+            self._refused_until[config_id] = now + slot.postponed_seconds
+        if slot.postponed_seconds:
+            self._blocked[config_id] = now + slot.postponed_seconds
 
     def _is_lost(self, unit: Unit) -> bool:
         return unit.id in self._lost or self._epochs.get(unit.config_id, unit.epoch) > unit.epoch
@@ -199,20 +211,26 @@ class Pump:
             self._lost |= gone & self._running.keys()
 
     def _plan(self) -> None:
-        """Weigh the evidence of experiments that have moved, at most a third of the time."""
+        """Weigh the evidence of experiments that have moved."""
         while not self._closed or self._dirty:
             with self._changed:
                 dirty, self._dirty = self._dirty, set()
             started = time.monotonic()
             for account_id, experiment_id in dirty:
                 try:
-                    step(account_id=account_id, experiment_id=experiment_id)
+                    if not step(account_id=account_id, experiment_id=experiment_id):
+                        self._note_moved(account_id, experiment_id)
                 except Exception:
                     # Beat takes the step again; the pump's other experiments must not wait for it.
                     log.exception("experiment %s: the planner broke", experiment_id)
                 finally:
                     connections.close_all()
-            time.sleep(max(0.02, 2 * (time.monotonic() - started)))
+            # At most a quarter of the time, so that weighing does not keep the answers waiting.
+            time.sleep(max(SHORTEST_PLAN_PAUSE_SECONDS, 3 * (time.monotonic() - started)))
+
+    def _note_moved(self, account_id: int, experiment_id: int) -> None:
+        with self._changed:
+            self._dirty.add((account_id, experiment_id))
 
 
 def run_pump(*, on_beat: Callable[[], None]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from functools import cache
 
@@ -16,8 +15,21 @@ from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
 KEY = "experiments:pumps"
-ALIVE_SECONDS = 15.0
-MESSAGE_SECONDS = 10
+ALIVE_SECONDS = 6.0
+# The sender's clock sets the end and the worker's clock reads it, so it must not be near. A pump too many ends at once.
+MESSAGE_SECONDS = 600
+# Redis' own clock, since a pump whose clock runs ahead would pass for alive long after its end. What lies in the future
+# was noted before that clock was set back; who lives shows itself again.
+ALIVE = """
+local time = redis.call('TIME')
+local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[1]))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], now + 1, '+inf')
+local function show(name) redis.call('ZADD', KEYS[1], now, name) end
+"""
+COUNT = ALIVE + "return redis.call('ZCARD', KEYS[1])"
+SHOW = ALIVE + "show(ARGV[2]) return 1"
+JOIN = ALIVE + "if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end show(ARGV[2]) return 1"
 
 
 @cache
@@ -42,7 +54,7 @@ def enqueue_pumps() -> int:
 def n_alive() -> int:
     """Count the pumps that have shown themselves lately; 0 when Redis cannot say."""
     try:
-        return int(_redis().zcount(KEY, time.time() - ALIVE_SECONDS, "+inf"))
+        return _run(COUNT)
     except RedisError:
         return 0
 
@@ -51,12 +63,7 @@ def join() -> str | None:
     """Take a place among the pumps; None when there are as many as wanted."""
     name = uuid.uuid4().hex
     try:
-        client = _redis()
-        client.zremrangebyscore(KEY, "-inf", time.time() - ALIVE_SECONDS)
-        client.zadd(KEY, {name: time.time()})
-        if int(client.zcard(KEY)) > settings.EXPERIMENT_PUMPS:
-            client.zrem(KEY, name)
-            return None
+        return name if _run(JOIN, name, settings.EXPERIMENT_PUMPS) else None
     except RedisError:
         log.warning("pumps are not counted: Redis does not answer")
     return name
@@ -65,9 +72,13 @@ def join() -> str | None:
 def show(name: str) -> None:
     """Say that a pump is alive."""
     try:
-        _redis().zadd(KEY, {name: time.time()})
+        _run(SHOW, name)
     except RedisError:
         log.warning("pumps are not counted: Redis does not answer")
+
+
+def _run(script: str, *values: str | int) -> int:
+    return int(_redis().register_script(script)(keys=[KEY], args=[ALIVE_SECONDS, *values]))
 
 
 def leave(name: str) -> None:

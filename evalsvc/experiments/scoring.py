@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,8 @@ from evaluators.base import Lane, Sample
 from evaluators.registry import find_evaluator
 
 SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
+# Sums of squares of what is scored must stay finite.
+LARGEST = 1e100
 Row = dict[str, Any]
 
 
@@ -141,7 +142,7 @@ def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
 
 def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
     for number in (value, denominator) if metric.kind == "ratio" else (value,):
-        if not isinstance(number, int | float) or not math.isfinite(number):
+        if not isinstance(number, int | float) or not abs(number) <= LARGEST:
             return _failed(
                 pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
             )

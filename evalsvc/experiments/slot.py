@@ -45,6 +45,7 @@ class Slot:
         self.scores: list[dict[str, Any]] = []
         self.n_recorded = 0
         self.postponed_seconds = 0.0
+        self._is_held = True
         self._flushed_at = time.monotonic()
 
     def run(self) -> None:
@@ -63,7 +64,7 @@ class Slot:
             connections.close_all()
 
     def _stopped(self) -> bool:
-        return self.should_stop() or self.is_lost(self.unit)
+        return not self._is_held or self.should_stop() or self.is_lost(self.unit)
 
     def _ask_all(self, desk: Desk) -> None:
         examples = examples_of(self.unit)
@@ -139,6 +140,7 @@ class Slot:
                 connections.close_all()
                 time.sleep(min(0.1 * 2**attempt, 3.0))
         self.n_recorded += len(recorded.accepted)
+        self._is_held = recorded.is_held
         self.outputs, self.scores = [], []
         self._flushed_at = time.monotonic()
 

@@ -1,5 +1,6 @@
 -- The write paths of experiments, each one round trip. SECURITY INVOKER: row-level security applies inside them.
--- Locks are taken in one order everywhere: the config, then its units.
+-- Locks are taken in one order everywhere: the plan, the config, then its units. NO KEY: the planner's new rows refer to
+-- configs all the time, and neither waits for the other.
 
 -- Lease a unit of a config whose row the caller has locked: one that was given back or whose worker is gone, else the
 -- next positions. Null when everything has been given out. Database time: workers' clocks may differ by minutes.
@@ -79,7 +80,7 @@ BEGIN
       ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), q.claim_pos, q.id
     LOOP
       SELECT c.* INTO config FROM experiments_config c
-      WHERE c.id = candidate.id AND c.state = 'running' FOR UPDATE SKIP LOCKED;
+      WHERE c.id = candidate.id AND c.state = 'running' FOR NO KEY UPDATE SKIP LOCKED;
       CONTINUE WHEN NOT FOUND;
       unit := take_unit(config, candidate.size::int, candidate.n_examples, p_lease_seconds);
       CONTINUE WHEN unit.id IS NULL;
@@ -113,7 +114,7 @@ DECLARE
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   SELECT c.* INTO config FROM experiments_config c
-  WHERE c.account_id = p_account AND c.id = p_config AND c.kind = 'push' AND c.state = 'running' FOR UPDATE;
+  WHERE c.account_id = p_account AND c.id = p_config AND c.kind = 'push' AND c.state = 'running' FOR NO KEY UPDATE;
   SELECT p.* INTO plan FROM experiments_experimentplan p WHERE p.experiment_id = config.experiment_id AND p.state = 'running';
   IF NOT FOUND THEN
     RETURN;
@@ -165,7 +166,7 @@ BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   SELECT c.* INTO config FROM experiments_config c
   WHERE c.id = (SELECT u.config_id FROM experiments_workunit u WHERE u.account_id = p_account AND u.id = p_unit)
-  FOR UPDATE;
+  FOR NO KEY UPDATE;
   config_epoch := config.epoch; config_state := config.state; config_watermark := config.watermark;
   accepted := '{}';
   SELECT u.* INTO unit FROM experiments_workunit u
@@ -250,7 +251,8 @@ BEGIN
     WHERE u.id = unit.id;
   ELSE
     UPDATE experiments_workunit u SET state = 'open', token = NULL, lease_expires_at = NULL,
-      attempt = u.attempt - CASE WHEN p_close = 'release' THEN 1 ELSE 0 END
+      -- Never as if it were new when a part of it is recorded: whoever takes it next must look what that is.
+      attempt = CASE WHEN p_close = 'release' THEN greatest(u.attempt - 1, least(n_all, 1)) ELSE u.attempt END
     WHERE u.id = unit.id;
   END IF;
 

@@ -1,0 +1,121 @@
+"""Experiments on real workers, and what must be true of them however rough the way was."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import psutil
+from django.db import connections
+
+from tests.conftest import Caller, start_worker, stop_group, wait_until
+from tests.experiments.conftest import live, ok, recounted
+from tests.faults.conftest import start_beat
+
+SLOTS, PUMPS, MICRO_BATCH = 4, 2, 10
+WORKER = {"EVALSVC_EXPERIMENT_SLOTS": str(SLOTS), "EVALSVC_EXPERIMENT_LEASE_SECONDS": "2"}
+MODELS = ("stub-accuracy-0.60-a", "stub-accuracy-0.70-b", "stub-accuracy-0.80-c", "stub-echo")
+
+
+@dataclass
+class Crew:
+    """A worker for experiments and a beat; as under the supervisor, what ends is started again."""
+
+    servers: Any
+    worker: subprocess.Popen[bytes]
+    beat: subprocess.Popen[bytes]
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def supervise(self) -> None:
+        while not self.stopping.wait(0.2):
+            if self.worker.poll() is not None:
+                self.worker = start_worker("experiments", "system")
+            if self.beat.poll() is not None:
+                self.beat = start_beat()
+
+    def pool_children(self) -> list[psutil.Process]:
+        """The processes that do the worker's work."""
+        return wait_until(lambda: psutil.Process(self.worker.pid).children())  # type: ignore[no-any-return]
+
+
+@contextmanager
+def running_crew(servers: Any, environment: Mapping[str, str] = WORKER) -> Iterator[Crew]:
+    with mock.patch.dict("os.environ", environment):
+        crew = Crew(servers, start_worker("experiments", "system"), start_beat())
+        supervisor = threading.Thread(target=crew.supervise)
+        supervisor.start()
+        try:
+            yield crew
+        finally:
+            repair(servers)
+            crew.stopping.set()
+            supervisor.join()
+            stop_group(crew.beat)
+            stop_group(crew.worker)
+
+
+def repair(servers: Any) -> None:
+    """Start the servers again that a test has killed."""
+    for server in (servers.postgres, servers.valkey):
+        if server.process is None:
+            server.restart()
+    connections.close_all()
+
+
+def stop_everything() -> None:
+    """Leave no experiment to the workers of the next test."""
+    from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
+
+    ExperimentPlan.objects.using("system").filter(state="running").update(state="idle")
+    Config.objects.using("system").filter(state="running").update(state="stopped", stop_reason="user", epoch=1000)
+    WorkUnit.objects.using("system").filter(state="scoring").update(state="open")
+
+
+def state_of(caller: Caller, id: str) -> str:
+    return str(live(caller, id)["experiment"]["state"])
+
+
+def wait_for(caller: Caller, id: str, *states: str, seconds: float = 60) -> str:
+    """Wait until an experiment is in one of these states; the recount must agree whenever one looks."""
+    wait_until(lambda: state_of(caller, id) in states, seconds=seconds, pause=0.1)
+    return state_of(caller, id)
+
+
+def positions(id: str) -> dict[int, list[int]]:
+    """The positions that have an output, by config."""
+    from evalsvc.experiments.models import Output
+
+    found: dict[int, list[int]] = {}
+    for config_id, pos in Output.objects.using("system").filter(experiment_id=id).values_list("config_id", "pos"):
+        found.setdefault(config_id, []).append(pos)
+    return {config_id: sorted(places) for config_id, places in found.items()}
+
+
+def check_whole(caller: Caller, id: str, *, n_configs: int, n_examples: int) -> None:
+    """Every example once for every config, every score once in the history, and books that agree."""
+    assert ok(caller.get(f"/v1/experiments/{id}/recount")) == {"equal": True, "differences": []}
+    assert sorted(positions(id).values()) == [list(range(n_examples))] * n_configs
+    check_history(id)
+
+
+def check_history(id: str) -> None:
+    """One row of history for each score of an evaluator, and no other."""
+    from evalsvc.evaluations.models import HistoryScore
+    from evalsvc.experiments.models import Score
+
+    scores = Score.objects.using("system").filter(experiment_id=id, value__isnull=False)
+    told = HistoryScore.objects.using("system").filter(source="experiment", account_id__in=scores.values("account_id"))
+    counted = Counter(told.values_list("source_id", flat=True))
+    assert {key: counted[key] for key in scores.values_list("id", flat=True)} == dict.fromkeys(
+        scores.values_list("id", flat=True), 1
+    )
+
+
+def check_books(caller: Caller, id: str) -> None:
+    assert recounted(caller, id) == []

@@ -1,0 +1,108 @@
+"""Experiments through kills, restarts and doubled messages: each example is asked, scored and counted once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from benchmarks.stub_llm import RunningStub, running_stub
+from tests.conftest import new_caller, stop_group, wait_until
+from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment
+from tests.faults.experiment_tools import (
+    MICRO_BATCH,
+    MODELS,
+    PUMPS,
+    SLOTS,
+    Crew,
+    check_whole,
+    repair,
+    running_crew,
+    stop_everything,
+    wait_for,
+)
+
+N_EXAMPLES = 120
+N_QUERIES = N_EXAMPLES * len(MODELS)
+# What a process that dies can have asked and not yet recorded: a unit in each slot.
+UNRECORDED = SLOTS * MICRO_BATCH
+
+
+@pytest.fixture(scope="module")
+def slow_stub() -> Iterator[RunningStub]:
+    with running_stub(latency_ms=15) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def crew(slow_stub: RunningStub) -> Iterator[Crew]:
+    from tests import services
+
+    stop_everything()
+    with running_crew(services.servers) as running:
+        yield running
+        repair(services.servers)
+        stop_everything()
+
+
+def nothing(crew: Crew) -> None:
+    """The same without a fault: what the others are compared with."""
+
+
+def kill_worker(crew: Crew) -> None:
+    stop_group(crew.worker)
+
+
+def kill_pool_child(crew: Crew) -> None:
+    crew.pool_children()[0].kill()
+
+
+def restart_valkey(crew: Crew) -> None:
+    crew.servers.valkey.kill_hard()
+    crew.servers.valkey.restart()
+
+
+def restart_postgres(crew: Crew) -> None:
+    crew.servers.postgres.kill_hard()
+    time.sleep(0.5)
+    crew.servers.postgres.restart()
+
+
+def double_messages(crew: Crew) -> None:
+    from evalsvc.experiments.tasks import plan, pump
+
+    for _ in range(10):
+        pump.apply_async(queue="experiments")
+        plan.apply_async(queue="system")
+
+
+FAULTS = {
+    nothing: 0,
+    double_messages: 0,
+    kill_pool_child: UNRECORDED,
+    kill_worker: PUMPS * UNRECORDED,
+    restart_valkey: 0,
+    # An answer that came while the database was away is kept and written when it is back.
+    restart_postgres: PUMPS * UNRECORDED,
+}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_it_asks_scores_and_counts_every_example_once(
+    crew: Crew, slow_stub: RunningStub, fault: Callable[[Crew], None]
+) -> None:
+    caller = new_caller(name="faults")
+    connection = make_connection(caller, slow_stub.base_url)
+    dataset = make_dataset(caller, n=N_EXAMPLES)
+    slow_stub.reset()
+    experiment = make_experiment(caller, dataset, [chat(connection, model) for model in MODELS])
+    wait_until(lambda: slow_stub.calls()["total"] > N_QUERIES // 4, seconds=40, pause=0.02)
+
+    fault(crew)
+    repair(crew.servers)
+
+    assert wait_for(caller, experiment["id"], "done") == "done"
+    check_whole(caller, experiment["id"], n_configs=len(MODELS), n_examples=N_EXAMPLES)
+    assert N_QUERIES <= slow_stub.calls()["total"] <= N_QUERIES + FAULTS[fault]
