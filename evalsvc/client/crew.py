@@ -254,8 +254,11 @@ def as_components(output: Any) -> dict[str, Any]:
 
 def of_components(components: Any) -> Any:
     """Return what `as_components` was given."""
-    is_wrapped = isinstance(components, dict) and set(components) == {"output"}
-    return from_json(components["output"] if is_wrapped else components)
+    if not isinstance(components, dict):
+        return from_json(components)
+    # The service keeps our scores there while workers score the rest.
+    own = {name: part for name, part in components.items() if name != "client_scores"}
+    return from_json(own["output"] if set(own) == {"output"} else own)
 
 
 def _message(exc: BaseException) -> str:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, InvalidError, NotFoundError, UnreachableError
 from tests.client.test_transport import BadLine, answering, lost
-from tests.conftest import CHECKOUT, Caller, wait_until
+from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
 
 CAPITALS = {"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo"}
 INPUTS = [{"query": country} for country in CAPITALS]
@@ -423,3 +424,22 @@ def test_leaving_the_loop_early_gives_the_work_back(client: Client) -> None:
 
     assert n_before < 40
     assert (len(result), sum(calls.values())) == (40, 40)
+
+
+@pytest.fixture(scope="module")
+def scoring_worker() -> Iterator[None]:
+    """A worker for evaluators that are too heavy for the web process."""
+    process = start_worker("experiments")
+    yield
+    stop_group(process)
+
+
+def test_workers_score_what_is_heavy(client: Client, scoring_worker: None) -> None:
+    def length(input: Any, output: str, expected: Any) -> float:
+        return len(output)
+
+    result = run(client, knows, evaluators=["toxicity", "exact-match"], metrics={"length": length})
+
+    assert {name: metric.n for name, metric in result.metrics.items()} == {"toxicity": 4, "exact-match": 4, "length": 4}
+    assert [row.output for row in result] == ["Rome", "Paris", "Barcelona", "Tokyo"]
+    assert result.rows[0].scores["length"].value == 4.0
