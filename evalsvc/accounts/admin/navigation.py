@@ -22,6 +22,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Evaluations", "evaluations.evaluation", "fact_check"),
             ("Datasets", "datasets.dataset", "dataset"),
             ("Dataset versions", "datasets.datasetversion", "layers"),
+            ("Experiments", "experiments.experimentplan", "science"),
             ("Connections", "judges.connection", "hub"),
         ),
     ),
@@ -30,7 +31,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         (
             ("Projects", "projects.project", "folder"),
             ("Apps", "projects.app", "apps"),
-            ("Experiments", "projects.experiment", "science"),
+            ("Experiment names", "projects.experiment", "label"),
         ),
     ),
     ("Access", (("API keys", "accounts.apikey", "key"), ("Audit trail", "accounts.auditentry", "history"))),

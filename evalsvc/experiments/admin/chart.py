@@ -1,0 +1,90 @@
+"""The estimates at the ends of the shards, as lines to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.experiments.admin.board import Board, Scale, number
+from evalsvc.experiments.live import looks_view
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.selectors import list_configs
+
+WIDTH, HEIGHT = 720, 240
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 10, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One config: its points, and for the leader the intervals around them."""
+
+    name: str
+    colour: str
+    width: str
+    points: str
+    dots: Sequence[tuple[str, str]]
+    bars: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Everything in the units of the drawing."""
+
+    width: int
+    height: int
+    lines: Sequence[Line]
+    x_ticks: Sequence[tuple[str, int]]
+    y_ticks: Sequence[tuple[str, str]]
+
+
+def chart_of(plan: ExperimentPlan, board: Board) -> Chart | None:
+    """Lay out the primary metric at the shard ends; None before the first look."""
+    looks = looks_view(plan, list(list_configs(account=plan.account, experiment_id=plan.pk)))
+    found = {row.id: _points(looks.get(row.id, ()), plan.primary_metric) for row in board.rows}
+    leader = next((row.id for row in board.rows if row.is_leader), None)
+    shown = [look["value"] for points in found.values() for look in points]
+    shown += [look[end] for look in found.get(leader or "", ()) for end in ("lower", "upper") if look[end] is not None]
+    if not shown:
+        return None
+    x, y = _across(Scale(0, plan.n_examples)), _up(Scale(min(shown), max(shown)))
+    ends = plan.shard_ends
+    lines = [
+        Line(
+            name=row.name,
+            colour=row.colour,
+            width="2.5" if row.id == leader else "1.2",
+            points=" ".join(f"{x(ends[look['shard'] - 1])},{y(look['value'])}" for look in found[row.id]),
+            dots=[(x(ends[look["shard"] - 1]), y(look["value"])) for look in found[row.id]],
+            bars=[
+                (x(ends[look["shard"] - 1]), y(look["lower"]), y(look["upper"]))
+                for look in found[row.id]
+                if row.id == leader and look["lower"] is not None and look["upper"] is not None
+            ],
+        )
+        # The leader last, on top of the others.
+        for row in sorted(board.rows, key=lambda row: row.id == leader)
+        if found[row.id]
+    ]
+    low, high = min(shown), max(shown)
+    middle = (low + high) / 2
+    every = max(1, len(ends) // 8)
+    return Chart(
+        width=WIDTH,
+        height=HEIGHT,
+        lines=lines,
+        x_ticks=[(x(end), end) for end in ends[every - 1 :: every]],
+        y_ticks=[(y(value), number(value)) for value in dict.fromkeys((low, middle, high))],
+    )
+
+
+def _points(looks: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
+    return [look for look in looks if look["metric"] == metric and look["value"] is not None]
+
+
+def _across(scale: Scale) -> Any:
+    return lambda value: f"{LEFT + float(scale(value)) / 100 * (WIDTH - LEFT - RIGHT):.1f}"
+
+
+def _up(scale: Scale) -> Any:
+    return lambda value: f"{HEIGHT - BOTTOM - float(scale(value)) / 100 * (HEIGHT - TOP - BOTTOM):.1f}"
