@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -27,6 +27,10 @@ MAX_OUTPUT_CHARS = 200_000
 # Not the fault of one example: the next one would meet the same, so the config stops instead.
 STOPPING = {"not_configured": "error", "budget_exhausted": "budget"}
 TEMPLATE_FIELDS = ("prompt", "system", "messages", "top_k")
+# What was read of a connection is believed for so long: then a new key, or a switch, is seen.
+CONNECTION_SECONDS = 2.0
+MAX_CONNECTIONS = 1000
+_connections: dict[tuple[int, str], tuple[float, ConnectionFacts]] = {}
 _secret = re.compile(r"\{\{\s*connection\.([^{}]+?)\s*\}\}")
 
 
@@ -72,13 +76,17 @@ class Asking:
     kind: str
     parameters: Mapping[str, Any]
     should_stop: Callable[[], bool] = lambda: False
-    connections: dict[str, ConnectionFacts] = field(default_factory=dict)
 
     def connection(self, ref: str) -> ConnectionFacts:
         """Return a connection of the account by name or id; raises CallFailed when it cannot be used."""
-        if ref not in self.connections:
-            self.connections[ref] = connection_facts(account_id=self.account_id, ref=ref)
-        return self.connections[ref]
+        known = _connections.get((self.account_id, ref))
+        if known is not None and time.monotonic() < known[0]:
+            return known[1]
+        facts = connection_facts(account_id=self.account_id, ref=ref)
+        if len(_connections) >= MAX_CONNECTIONS:
+            _connections.clear()
+        _connections[self.account_id, ref] = (time.monotonic() + CONNECTION_SECONDS, facts)
+        return facts
 
 
 def produce(asking: Asking, example: Mapping[str, Any]) -> Produced:

@@ -195,8 +195,7 @@ class Pump:
             with self._changed:
                 held = [*self._running.values(), *self._ready]
             try:
-                if held:
-                    self._epochs = store.epochs_of([*{unit.config_id for unit in held}])
+                self._learn_epochs()
                 if held and now - kept_at > self.lease_seconds / 3:
                     alive = store.keep_alive(held, lease_seconds=self.lease_seconds)
                     kept_at = now
@@ -205,6 +204,12 @@ class Pump:
                 log.warning("watching failed; trying again", exc_info=True)
                 connections.close_all()
         connections.close_all()
+
+    def _learn_epochs(self) -> None:
+        with self._changed:
+            held = {unit.config_id for unit in [*self._running.values(), *self._ready]}
+        if held:
+            self._epochs = store.epochs_of(list(held))
 
     def _note_lost(self, gone: set[int]) -> None:
         with self._changed:
@@ -220,6 +225,7 @@ class Pump:
                 try:
                     if not step(account_id=account_id, experiment_id=experiment_id):
                         self._note_moved(account_id, experiment_id)
+                    self._learn_epochs()
                 except Exception:
                     # Beat takes the step again; the pump's other experiments must not wait for it.
                     log.exception("experiment %s: the planner broke", experiment_id)

@@ -1,0 +1,242 @@
+"""The headline of online aggregation, scaled: 16 configs x 400 examples through a stub endpoint and real workers.
+
+Wall clock against a bare loop of the same client at the same concurrency in the same run; the same with `race_default`;
+queries that were still answered after a decision; how fast a stop takes effect; and the recount of the books.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stack import CHECKOUT, stack
+from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_tasks import accuracy_of, seeded_task
+
+GOALS = {"wall_over_bare": 1.3, "stop_ms_beyond_one_query": 100}
+N_CONFIGS = 16
+LOWEST, HIGHEST = 0.45, 0.80
+
+
+def main() -> None:
+    """Run the benchmark; the last line is JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 4, 8])
+    parser.add_argument("--latency-ms", type=float, default=10.0)
+    parser.add_argument("--examples", type=int, default=400)
+    parser.add_argument("--policies", nargs="+", default=["manual", "race_default"])
+    options = parser.parse_args()
+    os.environ |= {"EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8", "EVALSVC_ALLOWED_HOSTS": "testserver"}
+    rows = []
+    with stack(), running_stub(latency_ms=options.latency_ms) as stub:
+        bench = Bench(stub, options.examples, options.latency_ms)
+        for n in options.concurrency:
+            bare = bench.bare_loop(n)
+            say(f"{n} at once: the bare loop took {bare:.1f} s for {bench.n_queries} queries")
+            for policy in options.policies:
+                row = bench.experiment(n, policy, bare)
+                say("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
+                rows.append(row)
+        stop = bench.stop_latency(max(options.concurrency))
+        say(f"stop: {stop}")
+    report(rows, stop)
+    print(json.dumps({"benchmark": "experiments", "goals": GOALS, "rows": rows, "stop": stop}))
+
+
+def say(text: str) -> None:
+    """Tell the progress on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def shape_of(concurrency: int) -> tuple[int, int]:
+    """Return pumps and slots of each that make this concurrency: two processes where they help."""
+    return (2, concurrency // 2) if concurrency >= 8 and concurrency % 2 == 0 else (1, concurrency)
+
+
+@contextlib.contextmanager
+def workers(concurrency: int) -> Iterator[None]:
+    """Run the experiments worker and the clock's work as `make up` does, with so many queries at once."""
+    pumps, slots = shape_of(concurrency)
+    env = {**os.environ, "EVALSVC_EXPERIMENT_PUMPS": str(pumps), "EVALSVC_EXPERIMENT_SLOTS": str(slots)}
+    log = Path(os.environ["EVALSVC_HOME"]) / f"worker-{uuid.uuid4().hex[:6]}.log"
+    command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", "experiments", "-P", "prefork"]
+    command += ["-c", str(pumps), "-n", f"bench-{uuid.uuid4().hex[:6]}@bench", "--without-mingle", "--without-gossip"]
+    with log.open("wb") as out:
+        process = subprocess.Popen([*command, "-l", "INFO"], cwd=CHECKOUT, env=env, stdout=out, stderr=out)
+        try:
+            while b" ready." not in log.read_bytes():
+                time.sleep(0.1)
+            warm_up(pumps)
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+def warm_up(pumps: int) -> None:
+    """Wait until every process has loaded its models and pumps: a service that has been up for a minute."""
+    from evalsvc.experiments import queueing
+    from evalsvc.experiments.tasks import pump
+
+    while queueing.n_alive() < pumps:
+        pump.apply_async(queue="experiments", expires=1)
+        time.sleep(1)
+
+
+class Bench:
+    """An account with a connection to the stub and a dataset of known answers."""
+
+    def __init__(self, stub: RunningStub, n_examples: int, latency_ms: float) -> None:
+        from tests.conftest import new_caller
+
+        self.stub, self.n_examples, self.latency = stub, n_examples, latency_ms / 1000
+        self.caller = new_caller()
+        self.task = seeded_task(n_examples, 1)
+        step = (HIGHEST - LOWEST) / (N_CONFIGS - 1)
+        self.models = [f"stub-accuracy-{LOWEST + step * i:.3f}-{i:02d}" for i in range(N_CONFIGS)]
+        examples = [
+            {"id": row["sid"], "input": row["task_input"], "expected": row["gold_answer"]} for row in self.task
+        ]
+        self.dataset = self._post("/v1/datasets", {"dataset_name": "bench", "examples": examples})["dataset_id"]
+        connection = {"name": "stub", "base_url": stub.base_url, "model": "stub-echo", "key": "sk-bench"}
+        self._post("/v1/connections", connection)
+
+    @property
+    def n_queries(self) -> int:
+        """All configs on all examples."""
+        return N_CONFIGS * self.n_examples
+
+    def _post(self, path: str, body: Any = None) -> Any:
+        answer = self.caller.post(path, body)
+        assert answer.status_code in (200, 201), answer.content
+        return answer.json()
+
+    def bare_loop(self, concurrency: int) -> float:
+        """Ask every query with the same client from so many threads, and nothing else; return the seconds."""
+        from evalsvc.judges.chat import complete
+        from evalsvc.judges.selectors import connection_facts
+
+        facts = connection_facts(account_id=self.caller.account.pk, ref="stub")
+        queries = [(model, row["task_input"]) for row in self.task for model in self.models]
+
+        def ask(query: tuple[str, str]) -> str:
+            model, text = query
+            return complete(facts, messages=[{"role": "user", "content": text}], model=model).text
+
+        with ThreadPoolExecutor(concurrency) as pool:
+            list(pool.map(ask, queries[:100]))
+            began = time.perf_counter()
+            for _ in pool.map(ask, queries):
+                pass
+            return time.perf_counter() - began
+
+    def experiment(self, concurrency: int, policy: str, bare: float) -> dict[str, Any]:
+        """Run the experiment with real workers and compare it with the bare loop."""
+        from evalsvc.experiments.models import ExperimentPlan
+
+        with workers(concurrency):
+            id = self._create(policy)
+            self.stub.reset()
+            began = time.perf_counter()
+            self._post(f"/v1/experiments/{id}/start")
+            plans = ExperimentPlan.objects.using("system").filter(experiment_id=id)
+            while plans.values_list("state", flat=True)[0] == "running":
+                time.sleep(0.02)
+            wall = time.perf_counter() - began
+        calls = self.stub.calls()["total"]
+        expected = bare * calls / self.n_queries
+        return {
+            "concurrency": concurrency,
+            "policy": policy,
+            "wall_s": round(wall, 2),
+            "bare_s": round(expected, 2),
+            "wall_over_bare": round(wall / expected, 3),
+            "wall_over_ideal": round(wall / (calls * self.latency / concurrency), 3),
+            "queries": calls,
+            **self._outcome(id, concurrency),
+        }
+
+    def _create(self, policy: str) -> str:
+        parameters = {"connection": "stub", "prompt": "{{input}}"}
+        body = {
+            "name": f"bench {policy}",
+            "plan": {
+                "dataset_id": self.dataset,
+                "metrics": [{"name": "accuracy", "evaluator": "exact-match"}],
+                "policy": policy,
+            },
+            "configs": [{"kind": "chat", "parameters": parameters, "search": {"model": self.models}}],
+        }
+        return self._post("/v1/experiments", body)["experiment"]["id"]
+
+    def _outcome(self, id: str, concurrency: int) -> dict[str, Any]:
+        view = self.caller.get(f"/v1/experiments/{id}/live").json()
+        books = self.caller.get(f"/v1/experiments/{id}/recount").json()
+        leader = next(config for config in view["configs"] if config["id"] == view["leader"])
+        model = leader["name"].removeprefix("model=")
+        best = max(accuracy_of(model, self.task) for model in self.models)
+        return {
+            "waste": wasted(int(id)),
+            "waste_limit": concurrency * 10,
+            "kept_best": accuracy_of(model, self.task) == best,
+            "recount_equal": books["equal"],
+        }
+
+    def stop_latency(self, concurrency: int) -> dict[str, Any]:
+        """Stop a running config and time until no worker holds any of its queries."""
+        from evalsvc.experiments.models import Config, WorkUnit
+
+        times = []
+        with workers(concurrency):
+            id = self._create("manual")
+            self._post(f"/v1/experiments/{id}/start")
+            while Config.objects.using("system").filter(experiment_id=id, watermark__gt=20).count() < 4:
+                time.sleep(0.02)
+            for config_id in Config.objects.using("system").filter(experiment_id=id).values_list("id", flat=True)[:8]:
+                began = time.perf_counter()
+                self._post(f"/v1/experiments/{id}/configs/{config_id}/stop", {})
+                held = WorkUnit.objects.using("system").filter(config_id=config_id, state="leased")
+                while held.exists():
+                    time.sleep(0.001)
+                times.append((time.perf_counter() - began) * 1000)
+            self._post(f"/v1/experiments/{id}/configs/stop", {"config_ids": "all"})
+        beyond = [round(ms - self.latency * 1000, 1) for ms in sorted(times)]
+        return {"median_ms_beyond_one_query": beyond[len(beyond) // 2], "worst_ms_beyond_one_query": beyond[-1]}
+
+
+def wasted(experiment_id: int) -> int:
+    """Count the outputs of dropped configs that were recorded after the decision against them."""
+    from evalsvc.experiments.models import Decision, Output
+
+    n = 0
+    for row in Decision.objects.using("system").filter(experiment_id=experiment_id):
+        late = Output.objects.using("system").filter(config_id=row.config_id, created_at__gt=row.created_at)
+        n += late.count()
+    return n
+
+
+def report(rows: list[dict[str, Any]], stop: dict[str, Any]) -> None:
+    """Print the table."""
+    print("at once  policy         wall s   bare s  wall/bare  wall/ideal  queries  waste (limit)  best kept  recount")
+    for row in rows:
+        print(
+            f"{row['concurrency']:7d}  {row['policy']:13s} {row['wall_s']:7.1f}  {row['bare_s']:7.1f}"
+            f"  {row['wall_over_bare']:9.2f}  {row['wall_over_ideal']:10.2f}  {row['queries']:7d}"
+            f"  {row['waste']:5d} ({row['waste_limit']:3d})    {'yes' if row['kept_best'] else 'no':9s}"
+            f"  {'equal' if row['recount_equal'] else 'DIFFERS'}"
+        )
+    print(f"stop, ms beyond one query: {stop}")
+
+
+if __name__ == "__main__":
+    main()
