@@ -17,6 +17,8 @@ from evalsvc.tenancy.scope import account_scope
 
 __all__ = ["ConnectionFacts", "connection_facts", "facts_of", "get_connection", "list_connections", "secret_of"]
 
+LENGTH_OF_IDS = 36
+
 
 def list_connections(*, account: Account) -> QuerySet[Connection]:
     """Return the account's connections by name, without the deleted ones."""
@@ -51,9 +53,9 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
 
 
 def as_id(ref: str) -> uuid.UUID | None:
-    """Read a reference as an id; None for a name."""
+    """Read a reference as an id, in the form in which ids are shown; None for a name."""
     try:
-        return uuid.UUID(ref)
+        return uuid.UUID(ref) if len(ref) == LENGTH_OF_IDS else None
     except ValueError:
         return None
 
