@@ -20,10 +20,11 @@ ROW_GROUP_ROWS = 5000
 ROW_GROUP_BYTES = 16 * 1024 * 1024
 # What a spreadsheet would take for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-PATRONUS = ("evaluated_model_output", "evaluated_model_system_prompt")
-PATRONUS_META = tuple(
-    f"meta_evaluated_model_{name}" for name in ("name", "provider", "selected_model", "params", "options")
+PATRONUS_TEXTS = (
+    *("evaluated_model_output", "evaluated_model_system_prompt", "meta_evaluated_model_name"),
+    *("meta_evaluated_model_provider", "meta_evaluated_model_selected_model"),
 )
+PATRONUS_OBJECTS = ("meta_evaluated_model_params", "meta_evaluated_model_options")
 
 
 def chunked(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -67,7 +68,8 @@ def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
         "evaluated_model_input": as_text(example.input),
         "evaluated_model_gold_answer": as_text(example.expected),
         "evaluated_model_retrieved_context": example.contexts,
-        **{name: metadata.get(name) for name in (*PATRONUS, *PATRONUS_META)},
+        **{name: as_text(metadata.get(name)) for name in PATRONUS_TEXTS},
+        **{name: metadata.get(name) for name in PATRONUS_OBJECTS},
     }
 
 

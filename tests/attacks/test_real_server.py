@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from tests.conftest import CHECKOUT, Caller, stop_group, wait_until
 
@@ -71,6 +73,22 @@ def test_it_reads_chunks(server: Path, alice: Caller) -> None:
 
     assert status == 200
     assert b'"status":"success"' in answer
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_it_takes_an_upload_of_ten_megabytes(server: Path, alice: Caller, announced: bool) -> None:
+    body = form(b'{"input": "' + b"x" * 1_000_000 + b'"}\n', n=10)
+    head = f"Content-Type: {MULTIPART_CONTENT}\r\n"
+    head += f"Content-Length: {len(body)}\r\n" if announced else "Transfer-Encoding: chunked\r\n"
+    status, answer = talk(server, alice, head, body if announced else in_chunks(body), "/v1/datasets")
+
+    assert status == 200
+    assert b'"n_examples":10' in answer
+
+
+def form(line: bytes, n: int) -> bytes:
+    file = SimpleUploadedFile("rows.jsonl", line * n)
+    return encode_multipart(BOUNDARY, {"dataset_name": "large", "file": file})
 
 
 @pytest.mark.parametrize("announced", [True, False])

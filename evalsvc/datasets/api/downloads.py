@@ -27,13 +27,13 @@ class WireRow(serializers.Serializer[None]):
     evaluated_model_input = serializers.CharField(allow_blank=True)
     evaluated_model_gold_answer = serializers.CharField(allow_null=True, allow_blank=True)
     evaluated_model_retrieved_context = serializers.ListField(child=serializers.CharField(), allow_null=True)
-    evaluated_model_output = serializers.JSONField(allow_null=True)
-    evaluated_model_system_prompt = serializers.JSONField(allow_null=True)
-    meta_evaluated_model_name = serializers.JSONField(allow_null=True)
-    meta_evaluated_model_provider = serializers.JSONField(allow_null=True)
-    meta_evaluated_model_selected_model = serializers.JSONField(allow_null=True)
-    meta_evaluated_model_params = serializers.JSONField(allow_null=True)
-    meta_evaluated_model_options = serializers.JSONField(allow_null=True)
+    evaluated_model_output = serializers.CharField(allow_null=True, allow_blank=True)
+    evaluated_model_system_prompt = serializers.CharField(allow_null=True, allow_blank=True)
+    meta_evaluated_model_name = serializers.CharField(allow_null=True, allow_blank=True)
+    meta_evaluated_model_provider = serializers.CharField(allow_null=True, allow_blank=True)
+    meta_evaluated_model_selected_model = serializers.CharField(allow_null=True, allow_blank=True)
+    meta_evaluated_model_params = serializers.JSONField()
+    meta_evaluated_model_options = serializers.JSONField()
 
 
 class DownloadView(AccountView):
