@@ -15,7 +15,7 @@ from evalsvc.stats import clopper_pearson, history_interval, wilson
 from evalsvc.stats.coverage import coverage, percentile_bootstrap
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = "python -m benchmarks.history --coverage"
+COMMANDS = ("python -m benchmarks.history --coverage", "python -m benchmarks.coverage")
 SHARES = np.linspace(0.005, 0.995, 397).tolist()
 
 
@@ -75,13 +75,14 @@ def test_continuous_scores_are_covered() -> None:
     assert hits / 1000 == pytest.approx(0.945, abs=0.021)
 
 
-def test_the_table_in_the_docs_is_what_the_command_prints() -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_tables_in_the_docs_are_what_the_command_prints(command: str) -> None:
     printed = subprocess.run(
-        [sys.executable, *COMMAND.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, *command.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
 
     docs = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    between = re.search(f"<!-- {COMMAND} -->(.*)<!-- /{COMMAND} -->", docs, re.DOTALL)
+    between = re.search(f"<!-- {command} -->(.*)<!-- /{command} -->", docs, re.DOTALL)
 
     assert between is not None
     assert between[1].strip() == printed.strip()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import evalsvc.stats
+from evalsvc.stats import racing, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "statistics.md"
@@ -48,6 +49,13 @@ def test_the_page_names_every_strategy_method_and_warning() -> None:
     warnings = ("n<30", "degenerate", "autocorrelated")
 
     for name in (*evalsvc.stats.STRATEGIES, *methods, *warnings):
+        assert f"| `{name}` |" in page, name
+
+
+def test_the_page_names_every_running_strategy_metric_type_and_policy() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+
+    for name in (*running.STRATEGIES, *running.KINDS, *racing.POLICIES):
         assert f"| `{name}` |" in page, name
 
 
