@@ -212,14 +212,17 @@ FLOWS: dict[str, Callable[[Connection, str, str], None]] = {
 }
 
 
-async def serve(port: int, latency_ms: float) -> None:
-    """Serve until ended; says where on the first line of stdout."""
+async def serve(port: int, latency_ms: float, *, tied: bool = False) -> None:
+    """Serve until ended; says where on the first line of stdout. Tied: until stdin ends, as it does with its parent."""
     stub = Stub(latency_ms)
     server = await asyncio.get_running_loop().create_server(lambda: Connection(stub), "127.0.0.1", port, backlog=1024)
     address = server.sockets[0].getsockname()
     print(json.dumps({"base_url": f"http://127.0.0.1:{address[1]}/v1", "pid": os.getpid()}), flush=True)
+    ended = asyncio.Event()
+    if tied:
+        asyncio.get_running_loop().add_reader(sys.stdin, lambda: sys.stdin.read(1) or ended.set())
     async with server:
-        await server.serve_forever()
+        await ended.wait()
 
 
 @dataclass(frozen=True)
@@ -249,7 +252,9 @@ class RunningStub:
 def running_stub(*, latency_ms: float = 0.0, port: int = 0) -> Iterator[RunningStub]:
     """Run a stub in a process of its own for as long as the context lasts."""
     command = [sys.executable, "-m", "benchmarks.stub_llm", "--port", str(port), "--latency-ms", str(latency_ms)]
-    with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as process:
+    command.append("--tied")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=CHECKOUT, text=True, **pipes) as process:
         try:
             assert process.stdout is not None
             yield RunningStub(**json.loads(process.stdout.readline()))
@@ -262,9 +267,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.stub_llm", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--latency-ms", type=float, default=0.0, help="how long each answer takes")
+    parser.add_argument("--tied", action="store_true", help="end when stdin does")
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(options.port, options.latency_ms))
+        asyncio.run(serve(options.port, options.latency_ms, tied=options.tied))
 
 
 if __name__ == "__main__":
