@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_READS = 1.0
 SHORTEST_PAUSE_SECONDS = 0.2
+GRACE_SECONDS = 5.0
 
 
 class ExperimentResult:
@@ -190,6 +191,7 @@ class ExperimentResult:
     def _changes(self) -> Iterator[Live]:
         etag: str | None = None
         live: Live | None = None
+        ended_at: float | None = None
         while True:
             self._crew.news.clear()
             news, etag = self._api.live(self.id, etag)
@@ -198,18 +200,26 @@ class ExperimentResult:
             if news is not None:
                 live = news
                 self._crew.learn(live)
-                is_over = self._is_over(live)
                 if self._progress is not None:
-                    self._progress.show(live, is_last=is_over)
+                    self._progress.show(live, is_last=not self._has_work(live))
                 yield live
-                if is_over:
+            if live is None or self._has_work(live):
+                ended_at = None
+            else:
+                ended_at = ended_at or time.monotonic()
+                # The last config ends a moment before the experiment does.
+                if self._is_settled(live) or time.monotonic() - ended_at > GRACE_SECONDS:
                     return
             time.sleep(SHORTEST_PAUSE_SECONDS)
             self._crew.news.wait(SECONDS_BETWEEN_READS)
 
-    def _is_over(self, live: Live) -> bool:
+    def _has_work(self, live: Live) -> bool:
         ours = [one for one in live.configs if one.id in self._crew.jobs]
-        return live.state not in ("draft", "running") or not any(one.is_alive for one in ours)
+        return live.state in ("draft", "running") and any(one.is_alive for one in ours)
+
+    def _is_settled(self, live: Live) -> bool:
+        """Say whether the experiment has ended, or goes on without this process."""
+        return live.state not in ("draft", "running") or any(one.is_alive for one in live.configs)
 
     def run(self, on_progress: Callable[[ExperimentResult, Live], None] | None = None) -> ExperimentResult:
         """Run until every config of this process is completed or stopped."""

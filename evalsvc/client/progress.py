@@ -25,6 +25,7 @@ class Progress:
         self._out = out if out is not None else sys.stderr
         self._is_terminal = self._out.isatty()
         self._n_lines = 0
+        self._line_before = ""
         self._said: tuple[int, float] | None = None
         self._lock = threading.Lock()
 
@@ -33,8 +34,9 @@ class Progress:
         with self._lock:
             if self._is_terminal:
                 self._redraw(self.lines(live))
-            elif self._is_due(live, is_last):
-                self._out.write("; ".join(self.lines(live, bar=False)) + "\n")
+            elif self._is_due(live, is_last) and (line := "; ".join(self.lines(live, bar=False))) != self._line_before:
+                self._out.write(line + "\n")
+                self._line_before = line
             self._out.flush()
 
     def lines(self, live: Live, *, bar: bool = True) -> list[str]:

@@ -39,7 +39,7 @@ def test_all_configs_see_the_same_examples(client: Client) -> None:
     assert results["good"].metrics["exact-match"].value > results["bad"].metrics["exact-match"].value  # type: ignore[operator]
     assert [one.name for one in experiment.leaderboard()] == ["good", "bad"]
     live = experiment.live()
-    assert live.state == "done"
+    assert live.config("bad").state == "completed"
     assert live.config("good").id == live.leader
 
 
@@ -125,7 +125,7 @@ def test_it_runs_in_the_background(client: Client) -> None:
         experiment.wait(0.3)
     gate.set()
 
-    assert experiment.wait(60).live().state == "done"
+    assert experiment.wait(60).live().config("a").state == "completed"
 
 
 def test_what_fails_in_the_background_is_raised_by_waiting(client: Client) -> None:
