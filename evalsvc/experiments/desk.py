@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from django.db import connections
 
 from evalsvc.experiments.metrics import Metric
@@ -26,7 +27,7 @@ FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
 WHERE i.experiment_id = %s AND i.pos = ANY (%s)
 """
 TWINS = """
-SELECT DISTINCT ON (o.pos) o.pos, o.id, o.output, o.latency_ms, o.input_tokens, o.output_tokens
+SELECT DISTINCT ON (o.pos) o.pos, o.output, o.id, o.latency_ms, o.input_tokens, o.output_tokens
 FROM experiments_output o JOIN experiments_config c ON c.id = o.config_id
 WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.status = 'ok'
   AND o.pos >= %s AND o.pos < %s ORDER BY o.pos, o.id
@@ -134,5 +135,9 @@ def twin_outputs(unit: Unit, desk: Desk) -> dict[int, dict[str, Any]]:
     values: list[int | str] = [unit.experiment_id, unit.config_id, desk.parameters_hash, unit.from_pos, unit.to_pos]
     with account_scope(unit.account_id), connections[current_role()].cursor() as cursor:
         cursor.execute(TWINS, values)
-        names = ("reused_from", "output", "latency_ms", "input_tokens", "output_tokens")
-        return {row[0]: dict(zip(names, row[1:], strict=True)) for row in cursor.fetchall()}
+        names = ("reused_from", "latency_ms", "input_tokens", "output_tokens")
+        return {
+            # A plain cursor hands jsonb on as text.
+            row[0]: {**dict(zip(names, row[2:], strict=True)), "output": orjson.loads(row[1])}
+            for row in cursor.fetchall()
+        }

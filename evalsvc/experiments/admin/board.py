@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalsvc.accounts.admin.base import short
 from evalsvc.experiments.evidence import primary_metric
 from evalsvc.experiments.live import live_view
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -189,7 +190,7 @@ def _versus(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple
     if found is None or found["delta"] is None:
         return "", ""
     words = f"{number(found['delta'], signed=True)} {interval(found['lower'], found['upper'], signed=True)}"
-    words += f" on {found['n']} pairs with {titles.get(found['config_id'], 'a deleted config')}"
+    words += f" on {found['n']} pairs with {short(titles.get(found['config_id'], 'a deleted config'), 40)}"
     if not found["can_be_settled"]:
         return words, "more examples than there are would be needed to settle it"
     return words, f"about {found['about_n_more']} more would settle it" if found["about_n_more"] else "settled"

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, actor_of, has_role
+from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, actor_of, has_role, short
 from evalsvc.evaluations.admin import json_block
 from evalsvc.experiments.admin.board import VARIANTS, board_of, number
 from evalsvc.experiments.admin.chart import chart_of
@@ -92,7 +92,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
     @admin.display(description="Leader")
     def leader(self, plan: Any) -> str | None:
         """Return who is ahead."""
-        return plan.leads.name if plan.leads else None
+        return short(plan.leads.name, 40) if plan.leads else None
 
     @admin.display(description="Queries")
     def queries(self, plan: Any) -> int:

@@ -48,7 +48,7 @@ class LeaseView(AccountView):
         size = body.get("n") or plan.micro_batch
         leased = push.lease(account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"])
         if leased is None:
-            state = config.state if plan.state == plan.State.RUNNING else plan.state
+            state = plan.state if config.state == Config.State.RUNNING else config.state
             return Response({"state": state, "unit": None, "retry_after_ms": RETRY_AFTER_MS})
         unit = {
             "id": str(leased.unit.id),
