@@ -26,6 +26,7 @@ LISTS = {
     "projects/project/": ALL,
     "projects/app/": ALL,
     "projects/experiment/": ALL,
+    "experiments/experimentplan/": ALL,
     "accounts/apikey/": ADMINS,
     "accounts/auditentry/": ADMINS,
     "accounts/account/": OPERATOR,

@@ -1,0 +1,157 @@
+"""The page of an experiment as people use it: it moves while they watch, and its buttons act."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.stub_llm import RunningStub
+from tests.admin.conftest import HOSTILE, PASSWORD, join, new_user
+from tests.browser.conftest import Browser
+from tests.conftest import Caller
+from tests.experiments.conftest import (
+    chat,
+    make_connection,
+    make_dataset,
+    make_experiment,
+    ok,
+    pump,
+    stub,
+)
+
+__all__ = ["stub"]
+PUSH = {"kind": "push", "parameters": {}}
+
+
+@pytest.fixture
+def ann(alice: Caller) -> Any:
+    """An editor of Alice's account."""
+    user = new_user(password=PASSWORD)
+    join(user, alice.account, "editor")
+    return user
+
+
+@pytest.fixture(autouse=True)
+def quiet(browser: Browser) -> Iterator[None]:
+    yield
+    browser.assert_quiet()
+
+
+def pushed(caller: Caller, *names: str) -> Any:
+    configs = [{**PUSH, "name": name} for name in names]
+    return make_experiment(caller, make_dataset(caller, n=20), configs)
+
+
+def answer_some(caller: Caller, experiment: Any, config: Any, output: str) -> None:
+    at = f"/v1/experiments/{experiment['id']}"
+    unit = ok(caller.post(f"{at}/configs/{config['id']}/lease", {"n": 10}))["unit"]
+    outputs = [{"pos": row["pos"], "output": output} for row in unit["examples"]]
+    ok(caller.post(f"{at}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": outputs}))
+
+
+def address(experiment: Any) -> str:
+    return f"/admin/experiments/experimentplan/{experiment['id']}/change/"
+
+
+def row(browser: Browser, config: Any) -> Any:
+    return browser.page.locator(f"tr[data-config='{config['id']}']")
+
+
+def watch(browser: Browser, experiment: Any) -> None:
+    """Open the page; it never comes to rest, as it asks every second."""
+    browser.page.goto(browser.address + address(experiment))
+    browser.page.wait_for_selector("#live")
+
+
+def test_the_board_moves_by_itself(browser: Browser, ann: Any, alice: Caller) -> None:
+    experiment = pushed(alice, "first", "second")
+    first = experiment["configs"][0]
+    browser.sign_in(ann)
+    watch(browser, experiment)
+    assert "0 / 20" in row(browser, first).inner_text()
+
+    answer_some(alice, experiment, first, "7")
+
+    browser.page.wait_for_function("document.querySelector('#live').innerText.includes('10 / 20')")
+    assert "one look" in row(browser, first).inner_text()
+
+
+def test_buttons_act_while_the_board_moves(browser: Browser, ann: Any, alice: Caller) -> None:
+    experiment = pushed(alice, "first", "second")
+    first, second = experiment["configs"]
+    browser.sign_in(ann)
+    watch(browser, experiment)
+
+    row(browser, first).locator("button:has-text('Stop')").click()
+    browser.page.wait_for_selector("text=Stopped 1 config.")
+    assert "by user" in row(browser, first).inner_text()
+    row(browser, first).locator("button:has-text('Resume')").click()
+    browser.page.wait_for_selector("text=Resumed 1 config.")
+    browser.page.click("button:has-text('Stop all')")
+    browser.page.wait_for_selector("text=Stopped 2 configs.")
+    assert "stopped" in row(browser, second).inner_text().lower()
+
+    row(browser, second).locator("a:has-text('Clone')").click()
+    browser.page.fill("#id_name", "third")
+    browser.page.fill("#id_parameters", '{"note": "other"}')
+    browser.page.click("button[name=confirm]")
+    browser.page.wait_for_selector("text=third was made from second.")
+    assert "clone of second" in browser.text()
+
+    row(browser, second).locator("a:has-text('Delete')").click()
+    browser.page.click("button[name=confirm]")
+    browser.page.wait_for_selector("text=second is deleted.")
+    assert row(browser, second).count() == 0
+
+
+def test_somebody_who_is_signed_out_is_led_to_the_door(browser: Browser, ann: Any, alice: Caller) -> None:
+    experiment = pushed(alice, "first")
+    browser.sign_in(ann)
+    watch(browser, experiment)
+
+    browser.page.context.clear_cookies()
+
+    browser.page.wait_for_url("**/admin/login/**")
+
+
+def test_hostile_text_does_nothing(browser: Browser, ann: Any, alice: Caller) -> None:
+    experiment = pushed(alice, HOSTILE[:90], "second")
+    answer_some(alice, experiment, experiment["configs"][0], HOSTILE)
+    browser.sign_in(ann)
+
+    watch(browser, experiment)
+    assert "<script>alert(1)" in browser.text()
+    browser.open(address(experiment).replace("change", "outputs"))
+    assert "<script>alert(1)" in browser.text()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_is_wider_than_the_window(
+    browser: Browser, ann: Any, alice: Caller, stub: RunningStub, width: int, tmp_path: Path
+) -> None:
+    folder = Path(os.environ.get("EVALSVC_SCREENSHOTS", tmp_path))
+    connection = make_connection(alice, stub.base_url)
+    configs = [chat(connection, f"stub-accuracy-0.{n}-{'x' * 60}") for n in (15, 60, 70, 80)]
+    metrics = [{"name": "accuracy", "evaluator": "exact-match"}, {"name": "latency", "source": "latency_ms"}]
+    dataset = make_dataset(alice, n=120)
+    experiment = make_experiment(alice, dataset, configs, policy="race_default", metrics=metrics)
+    pump()
+    pages = {
+        "experiments": "/admin/experiments/experimentplan/",
+        "experiment": address(experiment),
+        "outputs": address(experiment).replace("change", "outputs"),
+        "clone": address(experiment).replace("change", f"configs/{experiment['configs'][0]['id']}/clone"),
+    }
+    browser.sign_in(ann)
+    browser.page.set_viewport_size({"width": width, "height": 900})
+    for scheme in ("light", "dark"):
+        browser.page.emulate_media(color_scheme=scheme)
+        for name, path in pages.items():
+            browser.open(path)
+            browser.page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
+            overflow = browser.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert overflow <= 0, (name, width, overflow)
