@@ -14,7 +14,7 @@ import logging
 import math
 import uuid
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 import redis
 from prometheus_client import Counter
@@ -31,6 +31,9 @@ NANOS = 1_000_000_000
 WAIT_WITHOUT_REDIS_SECONDS = 5.0
 LONGEST_BLOCK_SECONDS = 3600.0
 KEPT_SPEND_SECONDS = 3 * 86_400
+# What TAKE answers when the calls are taken and the endpoint has refused some lately: a success then ends its pauses.
+REFUSED_BEFORE = -2
+_refused: set[tuple[uuid.UUID, str]] = set()
 
 # A slot counts as long as any call in it may be within the last 60 s, so it is let go 61 s after its beginning.
 TAKE = """
@@ -67,6 +70,7 @@ if wait > 0 then return wait end
 if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE', KEYS[1], 62) end
 if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end
 if cost > 0 then redis.call('INCRBY', KEYS[4], ARGV[5]); redis.call('EXPIRE', KEYS[4], ARGV[7]) end
+if redis.call('EXISTS', KEYS[5]) == 1 then return -2 end
 return 0
 """
 # Tokens that were not used are taken from the oldest slots: those are let go first, so the sum is never too small.
@@ -151,6 +155,9 @@ def take(connection: ConnectionFacts, model: str, *, tokens: int, calls: int = 1
         UNCOUNTED.inc()
         log.warning("limits of connection %s not counted: Redis does not answer", connection.id)
         return 0.0 if budget is None else WAIT_WITHOUT_REDIS_SECONDS
+    if wait == REFUSED_BEFORE:
+        _refused.add((connection.id, model))
+        return 0.0
     if wait < 0:
         detail = f"The daily budget of the connection {connection.name} does not hold this call."
         raise CallFailed(BUDGET_EXHAUSTED, detail, retry_after_seconds=seconds_of_day_left())
@@ -174,10 +181,15 @@ def settle(
     reserved = estimated_cost(connection, taken_tokens) if taken_cost is None else taken_cost
     spend = _nanos(used_cost or 0.0) - _nanos(reserved)
     taken = min(taken_tokens, connection.tpm) if connection.tpm else taken_tokens
-    _, tokens, block, spent = _keys(connection, model)
+    was_refused = (connection.id, model) in _refused
+    if not (connection.tpm or spend or (succeeded and was_refused)):
+        return
+    _, tokens, _, spent, strikes = _keys(connection, model)
+    if succeeded:
+        _refused.discard((connection.id, model))
     try:
         _script(SETTLE)(
-            keys=[tokens, spent, f"{block}:strikes"],
+            keys=[tokens, spent, strikes],
             args=[used_tokens - taken, connection.tpm or 0, spend, KEPT_SPEND_SECONDS, int(succeeded)],
         )
     except RedisError:
@@ -190,9 +202,10 @@ def feed_back_429(connection: ConnectionFacts, model: str, retry_after_seconds: 
     Without a Retry-After the pause doubles from 1 s to 60 s while no call succeeds.
     """
     wait = -1 if retry_after_seconds is None else int(1000 * min(retry_after_seconds, LONGEST_BLOCK_SECONDS))
-    block = _keys(connection, model)[2]
+    _, _, block, _, strikes = _keys(connection, model)
+    _refused.add((connection.id, model))
     try:
-        return float(_script(BLOCK)(keys=[block, f"{block}:strikes"], args=[wait])) / 1000
+        return float(_script(BLOCK)(keys=[block, strikes], args=[wait])) / 1000
     except RedisError:
         log.warning("429 of connection %s not shared: Redis does not answer", connection.id)
         return 1.0 if retry_after_seconds is None else retry_after_seconds
@@ -240,11 +253,16 @@ def seconds_of_day_left() -> float:
 
 
 def _keys(connection: ConnectionFacts, model: str) -> list[str]:
+    calls, tokens, blocked, strikes = _keys_of_model(connection.account_id, connection.id, model)
+    return [calls, tokens, blocked, _spend(connection.account_id, connection.id), strikes]
+
+
+@lru_cache(maxsize=4096)
+def _keys_of_model(account_id: int, connection_id: uuid.UUID, model: str) -> list[str]:
     # The model's name is a stranger's text; the braces keep a connection's keys in one slot of a cluster.
     of_model = hashlib.blake2b(model.encode(), digest_size=12).hexdigest()
-    base = f"judge:{_tag(connection.account_id, connection.id)}"
-    spend = _spend(connection.account_id, connection.id)
-    return [f"{base}:{of_model}:calls", f"{base}:{of_model}:tokens", f"{base}:{of_model}:blocked", spend]
+    base = f"judge:{_tag(account_id, connection_id)}:{of_model}"
+    return [f"{base}:calls", f"{base}:tokens", f"{base}:blocked", f"{base}:strikes"]
 
 
 def _tag(account_id: int, connection_id: uuid.UUID) -> str:
