@@ -256,9 +256,7 @@ def of_components(components: Any) -> Any:
     """Return what `as_components` was given."""
     if not isinstance(components, dict):
         return from_json(components)
-    # The service keeps our scores there while workers score the rest.
-    own = {name: part for name, part in components.items() if name != "client_scores"}
-    return from_json(own["output"] if set(own) == {"output"} else own)
+    return from_json(components["output"] if set(components) == {"output"} else components)
 
 
 def _message(exc: BaseException) -> str:

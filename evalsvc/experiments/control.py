@@ -72,7 +72,11 @@ def control(
         changed = [config for config in configs if config.state in action.changes]
         in_flight = n_in_flight([config.pk for config in changed])
         Config.objects.filter(pk__in=[config.pk for config in changed]).update(
-            state=_completed_or(plan, action), stop_reason=action.stop_reason, epoch=F("epoch") + 1
+            state=_completed_or(plan, action),
+            stop_reason=action.stop_reason,
+            epoch=F("epoch") + 1,
+            # The evidence against it still stands: without this the policy would stop it again at once.
+            kept_by_user=Case(When(stop_reason=Config.StopReason.POLICY, then=Value(True)), default=F("kept_by_user")),
         )
         op = ControlOp.objects.create(
             account=account,

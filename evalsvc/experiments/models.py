@@ -49,6 +49,7 @@ class ExperimentPlan(models.Model):
     num_shards = models.PositiveSmallIntegerField(default=8)
     metrics = models.JSONField(help_text="List of metrics, each resolved to an evaluator and a profile revision.")
     primary_metric = models.CharField(max_length=100)
+    higher_is_better = models.BooleanField(default=True, help_text="Of the primary metric.")
     sample = models.JSONField(default=dict, help_text="JSON pointers into the example: what the evaluators see.")
     level = models.FloatField(default=0.95)
     strategy = models.CharField(max_length=30, null=True, help_text="Null: the default of each metric.")
@@ -126,6 +127,7 @@ class Config(models.Model):
     arrival = models.PositiveSmallIntegerField(help_text="1 for the first config of the experiment.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     stop_reason = models.CharField(max_length=10, choices=StopReason.choices, null=True)
+    kept_by_user = models.BooleanField(default=False, help_text="A person resumed it after the policy had stopped it.")
     epoch = models.PositiveIntegerField(default=1, help_text="Grows with every change of state; workers compare it.")
     claim_pos = models.PositiveIntegerField(default=0, help_text="Positions before it have been given to workers.")
     watermark = models.PositiveIntegerField(default=0, help_text="Every position before it is finished.")
@@ -209,6 +211,7 @@ class Output(models.Model):
     cost = models.FloatField(null=True)
     attempt = models.PositiveSmallIntegerField(default=1)
     scored = models.BooleanField(default=True, help_text="False while its scores are being worked out.")
+    client_scores = models.JSONField(null=True, help_text="Numbers that the caller sent, until they are scores.")
     reused_from = models.BigIntegerField(null=True, help_text="The output of an identical stage that was taken over.")
     created_at = models.DateTimeField(db_default=Now())
 

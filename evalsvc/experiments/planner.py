@@ -27,13 +27,13 @@ WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_tim
 SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
 
-def step(*, account_id: int, experiment_id: int) -> bool:
+def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
     """Bring one running experiment's evidence up to date and take the decisions that it supports.
 
-    False when another planner is at it: what that one has not seen is still to be weighed.
+    False when another planner is at it, unless told to wait for it: what that one has not seen is still to be weighed.
     """
     with account_scope(account_id):
-        if not _lock(experiment_id):
+        if not _lock(experiment_id, wait=wait):
             return False
         plan = ExperimentPlan.objects.filter(
             account_id=account_id, experiment_id=experiment_id, state=ExperimentPlan.State.RUNNING
@@ -55,8 +55,11 @@ def step(*, account_id: int, experiment_id: int) -> bool:
         return True
 
 
-def _lock(experiment_id: int) -> bool:
+def _lock(experiment_id: int, *, wait: bool) -> bool:
     with connections[current_role()].cursor() as cursor:
+        if wait:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [experiment_id])
+            return True
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [experiment_id])
         return bool(cursor.fetchone()[0])
 
@@ -107,6 +110,8 @@ def _stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
     # Configs that have failed just now are out of the race already.
     for drop in decide(rules_of(plan), contenders_of(plan, configs), pairs):
         config = next(config for config in configs if config.pk == drop.loser)
+        if config.kept_by_user:
+            continue
         stop(plan, config, reason=Config.StopReason.POLICY, drop=drop)
 
 

@@ -42,6 +42,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
         fields["epsilon"] /= primary.value_range[1] - primary.value_range[0]
     budget = body.get("budget") or {}
     fields |= {f"budget_{name}": budget.get(name) for name in ("queries", "cost", "seconds")}
+    fields["higher_is_better"] = primary.higher_is_better
     fields["sample"] = dict(body.get("sample") or {})
     _check_finite(fields)
     return PlanSpec(version=version, metrics=metrics, primary_metric=name, fields=fields)

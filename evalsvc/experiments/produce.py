@@ -24,6 +24,7 @@ FIRST_PAUSE_SECONDS = 0.25
 SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.02, 1.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_OUTPUT_CHARS = 200_000
+MAX_LEVELS = 64
 # Not the fault of one example: the next one would meet the same, so the config stops instead.
 STOPPING = {"not_configured": "error", "budget_exhausted": "budget"}
 TEMPLATE_FIELDS = ("prompt", "system", "messages", "top_k")
@@ -140,7 +141,7 @@ def _ask_chat(asking: Asking, example: Mapping[str, Any]) -> Produced:
         parameters=knobs,
     )
     return Produced(
-        output={"output": storable(answer.text), "model": answer.model, "finish_reason": answer.finish_reason},
+        output=storable({"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}),
         latency_ms=answer.latency_ms,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
@@ -190,6 +191,9 @@ def _pick(document: Any, pointers: Mapping[str, str]) -> dict[str, Any]:
         value = resolve_pointer(document, pointer)
         if value is MISSING:
             raise CallFailed("bad_output", f"The application's answer has nothing at {pointer!r}.", is_transient=False)
+        if is_too_deep(value):
+            detail = f"What the application's answer has at {pointer!r} is nested deeper than {MAX_LEVELS} levels."
+            raise CallFailed("bad_output", detail, is_transient=False)
         picked[name] = storable(value)
     return picked
 
@@ -217,7 +221,10 @@ def _bad_status(status: int, retry_after: str | None) -> CallFailed:
 
 
 def storable(value: Any) -> Any:
-    """Return a value that PostgreSQL can hold as JSON: no NUL, no half of a surrogate pair, not endless."""
+    """Return a value that PostgreSQL can hold as JSON: no NUL, no half of a surrogate pair, not endless.
+
+    It must not be nested deeper than `is_too_deep` allows.
+    """
     if isinstance(value, str):
         clean = value.replace("\x00", "\ufffd")[:MAX_OUTPUT_CHARS]
         return clean.encode("utf-8", "replace").decode("utf-8")
@@ -225,7 +232,18 @@ def storable(value: Any) -> Any:
         return {storable(str(key)): storable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [storable(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > 63:
+        return str(value)
     return value
+
+
+def is_too_deep(value: Any, levels: int = MAX_LEVELS) -> bool:
+    """Say whether JSON is nested deeper than what writes and reads it later can take."""
+    if isinstance(value, Mapping):
+        return levels == 0 or any(is_too_deep(item, levels - 1) for item in value.values())
+    if isinstance(value, list):
+        return levels == 0 or any(is_too_deep(item, levels - 1) for item in value)
+    return False
 
 
 def _failed(code: str, detail: str, attempt: int, billed: Produced) -> Produced:

@@ -10,9 +10,8 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.experiments import store
 from evalsvc.experiments.desk import Example, desk_of, examples_of
-from evalsvc.experiments.metrics import CLIENT
 from evalsvc.experiments.models import Config, Output, WorkUnit
-from evalsvc.experiments.produce import storable
+from evalsvc.experiments.produce import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.scoring import needs_worker, scores_of
 from evalsvc.experiments.store import Recorded, Unit
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -81,7 +80,8 @@ def post_outputs(
     )
     desk = desk_of(unit)
     waits = needs_worker(desk.metrics)
-    rows = [_row(unit, i, item, keep_scores=waits) for i, item in enumerate(outputs)]
+    _check_outputs(unit, outputs)
+    rows = [_row(item, keep_scores=waits) for item in outputs]
     scores: list[dict[str, Any]] = []
     if rows and not waits:
         examples = examples_of(unit)
@@ -104,12 +104,23 @@ def post_outputs(
     )
 
 
-def _row(unit: Unit, i: int, item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
-    pos = item["pos"]
-    if not unit.from_pos <= pos < unit.to_pos:
-        detail = f"The unit has the positions {unit.from_pos} to {unit.to_pos - 1}, and not {pos}."
-        raise Invalid(FieldError(f"/outputs/{i}/pos", detail))
-    row: dict[str, Any] = {"pos": pos, "attempt": 1}
+def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
+    seen: set[int] = set()
+    for i, item in enumerate(outputs):
+        pos = item["pos"]
+        if not unit.from_pos <= pos < unit.to_pos:
+            detail = f"The unit has the positions {unit.from_pos} to {unit.to_pos - 1}, and not {pos}."
+            raise Invalid(FieldError(f"/outputs/{i}/pos", detail))
+        if pos in seen:
+            raise Invalid(FieldError(f"/outputs/{i}/pos", f"Position {pos} is there twice."))
+        seen.add(pos)
+        for name in ("output", "scores"):
+            if is_too_deep(item.get(name)):
+                raise Invalid(FieldError(f"/outputs/{i}/{name}", f"It is nested deeper than {MAX_LEVELS} levels."))
+
+
+def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"pos": item["pos"], "attempt": 1}
     row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
     if error := item.get("error"):
         status = "timeout" if error["type"] == "timeout" else "error"
@@ -118,7 +129,6 @@ def _row(unit: Unit, i: int, item: Mapping[str, Any], *, keep_scores: bool) -> d
     components = storable(item.get("output"))
     if not isinstance(components, dict) or "output" not in components:
         components = {"output": components}
-    if keep_scores and item.get("scores"):
-        # The workers that score later have no other way to learn of them.
-        components = {**components, f"{CLIENT}_scores": item["scores"]}
-    return row | {"status": "ok", "output": components}
+    # The workers that score later have no other way to learn of the caller's numbers.
+    client_scores = storable(item.get("scores")) if keep_scores else None
+    return row | {"status": "ok", "output": components, "client_scores": client_scores}

@@ -118,13 +118,12 @@ class Slot:
                 continue
             row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
             row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
-            client = (output.output or {}).get("client_scores")
             self.scores += scores_of(
                 metrics=desk.metrics,
                 example=examples[pos],
                 output=row,
                 pointers=desk.pointers,
-                client_scores=client if isinstance(client, dict) else None,
+                client_scores=output.client_scores,
             )
 
     def _record(self, close: str) -> None:

@@ -22,7 +22,8 @@ from tests.experiments.conftest import (
 )
 from tests.experiments.test_push import Runner
 
-WORST, MIDDLE, BEST = "stub-accuracy-0.20-w", "stub-accuracy-0.55-m", "stub-accuracy-0.95-b"
+# Slow enough for decisions to come between the answers.
+WORST, MIDDLE, BEST = "stub-accuracy-0.20-w@15", "stub-accuracy-0.55-m@15", "stub-accuracy-0.95-b@15"
 
 
 @pytest.mark.parametrize("policy", ["race_safe", "race_default", "race_fast", "halving"])
@@ -110,6 +111,20 @@ def test_a_dataset_sorted_by_difficulty_does_not_bias_the_running_estimate(alice
     # Each is the mean of 50 of 400 without replacement: standard deviation .066, of twelve of them .019.
     assert sum(means) / len(means) == pytest.approx(0.5, abs=4 * 0.019)
     assert max(abs(mean - 0.5) for mean in means) < 5 * 0.066
+
+
+def test_a_config_that_a_person_resumed_is_not_dropped_again(alice: Caller) -> None:
+    configs = [{"name": n, "kind": "push"} for n in ("good", "bad")]
+    made = make_experiment(alice, make_dataset(alice, n=60), configs, policy="race_default")
+    good, bad = (Runner(alice, made, i) for i in range(2))
+    for _ in range(2):
+        for runner, text in ((good, None), (bad, "wrong")):
+            if unit := runner.lease()["unit"]:
+                runner.post(unit, [{"pos": e["pos"], "output": text or e["expected"]} for e in unit["examples"]])
+    assert by_name(live(alice, made["id"]))["bad"]["stop_reason"] == "policy"
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{bad.config}/resume", {}))
+    assert bad.run(lambda e: "wrong") >= 40
+    assert by_name(live(alice, made["id"]))["bad"]["state"] == "completed"
 
 
 def test_every_config_sees_one_order_and_another_seed_gives_another(alice: Caller) -> None:

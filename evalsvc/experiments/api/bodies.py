@@ -203,10 +203,10 @@ class OutputIn(Strict):
     output = serializers.JSONField(required=False, allow_null=True)
     scores = serializers.DictField(required=False, allow_null=True)
     error = ErrorIn(required=False, allow_null=True)
-    latency_ms = serializers.FloatField(min_value=0, required=False, allow_null=True)
+    latency_ms = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
     input_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
     output_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
-    cost = serializers.FloatField(min_value=0, required=False, allow_null=True)
+    cost = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
 
 
 class OutputsIn(Strict):

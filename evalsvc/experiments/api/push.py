@@ -88,7 +88,9 @@ class OutputsView(AccountView):
             is_done=body["done"] is not False,
             lease_seconds=body["lease_seconds"],
         )
-        step(account_id=self.account.pk, experiment_id=id)
+        if not step(account_id=self.account.pk, experiment_id=id) and recorded.config_state != Config.State.RUNNING:
+            # Nobody posts after the last one, so nobody else would notice that it was the last.
+            step(account_id=self.account.pk, experiment_id=id, wait=True)
         with account_scope(self.account.pk):
             unit = WorkUnit.objects.filter(account=self.account, id=unit_id).first()
             if unit is None:

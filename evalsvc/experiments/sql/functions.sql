@@ -33,9 +33,10 @@ BEGIN
   RETURN unit;
 END $$;
 
--- Claim up to p_limit units over all accounts, as the system role. Who has least in flight comes first: the account,
--- then the experiment, then the config that is furthest behind, so that clones catch up. A config may run ahead of the
--- slowest of its experiment by a window only, except for the last one. Outputs that wait for their scores come too.
+-- Claim up to p_limit units over all accounts, as the system role. The account with least in flight comes first, then
+-- its experiment, then a config without work in flight, then the one furthest behind, so that clones catch up. In a race
+-- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Without
+-- a race the window grows with the workers. Outputs that wait for their scores come last.
 CREATE OR REPLACE FUNCTION claim_units(
   p_limit int, p_slots int, p_lease_seconds double precision, p_excluded_accounts bigint[], p_blocked_configs bigint[])
 RETURNS SETOF experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
@@ -55,17 +56,23 @@ BEGIN
         WHERE u.state = 'leased' AND u.lease_expires_at > clock_timestamp() AND c.kind <> 'push'
         GROUP BY 1, 2
       ), racing AS (
-        SELECT c.id, c.account_id, c.experiment_id, c.claim_pos, p.micro_batch, p.n_examples, p.budget_queries,
-          count(*) OVER w AS n_active, min(c.watermark) OVER w AS slowest
+        SELECT c.id, c.account_id, c.experiment_id, c.claim_pos, c.watermark, p.micro_batch, p.n_examples,
+          p.budget_queries, p.policy, count(*) OVER w AS n_active, min(c.watermark) OVER w AS slowest,
+          coalesce(a.total / nullif(a.n, 0) * CASE WHEN p.higher_is_better THEN 1 ELSE -1 END, '-Infinity') AS standing
         FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
+        LEFT JOIN experiments_aggregate a ON a.config_id = c.id AND a.metric = p.primary_metric AND a.scope = 'prefix'
         WHERE c.state = 'running' AND p.state = 'running' AND c.kind <> 'push'
           AND NOT c.account_id = ANY (p_excluded_accounts)
         WINDOW w AS (PARTITION BY c.experiment_id)
+      ), ranked AS (
+        SELECT r.*, r.policy <> 'manual'
+          AND row_number() OVER (PARTITION BY r.experiment_id ORDER BY r.standing DESC, r.id) = 1 AS leads
+        FROM racing r
       ), claimable AS (
         SELECT r.*, EXISTS (
           SELECT 1 FROM experiments_workunit u WHERE u.config_id = r.id AND u.state <> 'done' AND u.state <> 'scoring'
             AND (u.state = 'open' OR u.lease_expires_at < clock_timestamp())) AS has_open
-        FROM racing r WHERE NOT r.id = ANY (p_blocked_configs)
+        FROM ranked r WHERE NOT r.id = ANY (p_blocked_configs)
       )
       SELECT q.id, q.micro_batch, q.n_examples, CASE WHEN q.budget_queries IS NULL THEN q.micro_batch ELSE least(
           q.micro_batch, q.budget_queries - (
@@ -75,9 +82,11 @@ BEGIN
       LEFT JOIN (SELECT account_id, sum(n) AS n FROM busy GROUP BY 1) a ON a.account_id = q.account_id
       LEFT JOIN busy e ON e.experiment_id = q.experiment_id
       WHERE q.has_open OR (q.claim_pos < q.n_examples AND (
-        q.n_active = 1 OR q.claim_pos + q.micro_batch <= q.slowest + greatest(
-          2 * q.micro_batch, (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch)))
-      ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), q.claim_pos, q.id
+        q.n_active = 1 OR q.leads OR (q.policy <> 'manual' AND q.claim_pos < q.slowest + 2 * q.micro_batch)
+        OR (q.policy = 'manual' AND q.claim_pos + q.micro_batch <= q.slowest + greatest(
+          2 * q.micro_batch, (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch))))
+      ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch,
+        q.claim_pos, q.standing DESC, q.id
     LOOP
       SELECT c.* INTO config FROM experiments_config c
       WHERE c.id = candidate.id AND c.state = 'running' FOR NO KEY UPDATE SKIP LOCKED;
@@ -180,10 +189,11 @@ BEGIN
   WITH added AS (
     INSERT INTO experiments_output AS o (
       account_id, experiment_id, config_id, pos, example_id, status, output, error_type, error_message, latency_ms,
-      input_tokens, output_tokens, cost, attempt, reused_from, scored, created_at)
+      input_tokens, output_tokens, cost, attempt, reused_from, scored, client_scores,
+      created_at)
     SELECT p_account, unit.experiment_id, unit.config_id, r.pos, i.example_id, r.status, r.output, r.error_type,
       r.error_message, r.latency_ms, r.input_tokens, r.output_tokens, r.cost, coalesce(r.attempt, 1), r.reused_from,
-      coalesce(r.scored, true), clock_timestamp()
+      coalesce(r.scored, true), r.client_scores, clock_timestamp()
     FROM jsonb_populate_recordset(NULL::experiments_output, p_outputs) r
     JOIN experiments_experimentitem i ON i.experiment_id = unit.experiment_id AND i.pos = r.pos
     WHERE r.pos >= unit.from_pos AND r.pos < unit.to_pos
@@ -237,7 +247,7 @@ BEGIN
     lowest = least(g.lowest, excluded.lowest), highest = greatest(g.highest, excluded.highest);
 
   IF is_scoring THEN
-    UPDATE experiments_output o SET scored = true
+    UPDATE experiments_output o SET scored = true, client_scores = NULL
     WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos AND NOT o.scored;
   END IF;
   SELECT count(*), count(*) FILTER (WHERE NOT o.scored) INTO n_all, n_unscored FROM experiments_output o
