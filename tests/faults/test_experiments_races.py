@@ -44,6 +44,17 @@ def connection(alice: Caller, stub: RunningStub) -> str:
     return make_connection(alice, stub.base_url)
 
 
+@pytest.fixture
+def room() -> Iterator[None]:
+    """Connections for several pumps: outside of tests each of them is a process of its own, with its own pool."""
+    connections["system"].ensure_connection()
+    pool = connections["system"].pool
+    connections["system"].close()
+    pool.resize(0, 16)
+    yield
+    pool.resize(0, 4)
+
+
 def answers(unit: store.Unit, n: int | None = None) -> dict[str, list[dict[str, Any]]]:
     """What a worker sends for the first n positions of its unit."""
     places = range(unit.from_pos, unit.to_pos if n is None else unit.from_pos + n)
@@ -100,7 +111,7 @@ def test_what_is_recorded_of_a_unit_is_not_asked_again(alice: Caller, connection
     check_books_of(alice, experiment["id"], n=10)
 
 
-def test_pumps_and_planners_share_the_work(alice: Caller, connection: str, stub: RunningStub) -> None:
+def test_pumps_and_planners_share_the_work(alice: Caller, connection: str, stub: RunningStub, room: None) -> None:
     """Three pumps and three planners over a race: every example once, every config stopped at most once."""
     configs = [chat(connection, model) for model in (*MODELS, "stub-accuracy-0.10-d", "stub-accuracy-0.20-e")]
     dataset = make_dataset(alice, n=80)
