@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.http import HttpResponse
@@ -91,7 +91,7 @@ class AccountView(APIView):
         final = super().finalize_response(request, response, *args, **kwargs)
         if isinstance(final, Response):
             final.render()
-        if self._scope is not None:
+        if self._scope is not None or self.claim is not None:
             try:
                 self._finish(final)
             except Exception as exc:
@@ -102,7 +102,9 @@ class AccountView(APIView):
 
     def _finish(self, response: HttpResponse) -> None:
         if self.claim is not None and response.status_code < 400:
-            finish_claim(self.claim, response)
+            # A view without a scope has done its work by now; what it did can be done twice.
+            with nullcontext() if self._scope is not None else account_scope(self.account.pk):
+                finish_claim(self.claim, response)
             self.claim = None
         self._leave(None)
 

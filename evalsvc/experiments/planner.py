@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import connections
-from django.db.models import F
+from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from evalsvc.experiments.evidence import Pairs, bring_up_to_date, is_comparable, primary_metric
 from evalsvc.experiments.looks import write_looks
-from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Policy
+from evalsvc.experiments.models import Aggregate, Config, ControlOp, Decision, ExperimentPlan, Output, Policy
 from evalsvc.stats.racing import Contender, Drop, Rules, decide
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -117,10 +117,22 @@ def _stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
 
 def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     for config in configs:
-        if config.state == Config.State.RUNNING and config.n_ok == 0 and config.n_error >= MANY_ERRORS:
-            evidence = {"n_error": float(config.n_error), "n_ok": 0.0}
+        if config.state != Config.State.RUNNING or config.n_ok or config.n_error < MANY_ERRORS:
+            continue
+        if (n_error := _n_errors_since_resume(config)) >= MANY_ERRORS:
+            evidence = {"n_error": float(n_error), "n_ok": 0.0}
             drop = Drop(config.pk, None, "error", None, evidence)
             stop(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+
+
+def _n_errors_since_resume(config: Config) -> int:
+    """Count the failures of a config without an answer; whoever resumed it may have repaired what failed before."""
+    resumes = ControlOp.objects.filter(
+        experiment_id=config.experiment_id, action="resume", changed_ids__contains=[config.pk]
+    )
+    last = resumes.aggregate(last=Max("created_at"))["last"]
+    outputs = Output.objects.filter(config=config)
+    return (outputs if last is None else outputs.filter(created_at__gt=last)).count()
 
 
 def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:

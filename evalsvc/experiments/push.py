@@ -47,11 +47,18 @@ def _outputs(unit: Unit | WorkUnit) -> Any:
     return Output.objects.filter(config_id=unit.config_id, pos__gte=unit.from_pos, pos__lt=unit.to_pos)
 
 
+def get_unit(*, account: Account, experiment_id: int, unit_id: int) -> WorkUnit:
+    """Return a unit of a push config; NotFound for missing and foreign alike, and for what is not the caller's work."""
+    units = WorkUnit.objects.filter(account=account, experiment_id=experiment_id, id=unit_id)
+    unit = units.filter(config__kind=Config.Kind.PUSH).first()
+    if unit is None:
+        raise NotFound()
+    return unit
+
+
 def post_outputs(
     *,
-    account: Account,
-    experiment_id: int,
-    unit_id: int,
+    held: WorkUnit,
     token: uuid.UUID,
     outputs: Sequence[Mapping[str, Any]],
     is_done: bool,
@@ -62,21 +69,17 @@ def post_outputs(
     A position that has an output keeps it, and a lease that has ended writes nothing: what was sent twice, or late,
     changes nothing. Metrics that need a model are scored by the workers afterwards.
     """
-    with account_scope(account.pk):
-        row = WorkUnit.objects.filter(account=account, experiment_id=experiment_id, id=unit_id).first()
-        if row is None or row.config.kind != Config.Kind.PUSH:
-            raise NotFound()
     unit = Unit(
-        row.pk,
-        account.pk,
-        experiment_id,
-        row.config_id,
-        row.from_pos,
-        row.to_pos,
-        row.state,
-        row.attempt,
-        token,
-        row.epoch,
+        id=held.pk,
+        account_id=held.account_id,
+        experiment_id=held.experiment_id,
+        config_id=held.config_id,
+        from_pos=held.from_pos,
+        to_pos=held.to_pos,
+        state=held.state,
+        attempt=held.attempt,
+        token=token,
+        epoch=held.epoch,
     )
     desk = desk_of(unit)
     waits = needs_worker(desk.metrics)
@@ -94,8 +97,8 @@ def post_outputs(
                 client_scores=item.get("scores"),
             )
     return store.record_unit(
-        account_id=account.pk,
-        unit_id=unit_id,
+        account_id=held.account_id,
+        unit_id=held.pk,
         token=token,
         outputs=[{**output, "scored": not waits} for output in rows],
         scores=scores,

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from evalsvc.experiments.api.configs import CloneView, ConfigsView, ConfigView, ControlManyView, ControlView
+from evalsvc.experiments.api.configs import (
+    CloneView,
+    ConfigsView,
+    ConfigView,
+    DeleteManyView,
+    ResumeManyView,
+    ResumeView,
+    StopManyView,
+    StopView,
+)
 from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, PreviewView, StartView
 from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
 from evalsvc.experiments.api.push import LeaseView, OutputsView
@@ -19,12 +28,12 @@ urlpatterns = [
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
     path("v1/experiments/<id:id>/configs", ConfigsView.as_view()),
-    path("v1/experiments/<id:id>/configs/stop", ControlManyView.as_view(action="stop")),
-    path("v1/experiments/<id:id>/configs/resume", ControlManyView.as_view(action="resume")),
-    path("v1/experiments/<id:id>/configs/delete", ControlManyView.as_view(action="delete")),
+    path("v1/experiments/<id:id>/configs/stop", StopManyView.as_view()),
+    path("v1/experiments/<id:id>/configs/resume", ResumeManyView.as_view()),
+    path("v1/experiments/<id:id>/configs/delete", DeleteManyView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>", ConfigView.as_view()),
-    path("v1/experiments/<id:id>/configs/<id:config_id>/stop", ControlView.as_view(action="stop")),
-    path("v1/experiments/<id:id>/configs/<id:config_id>/resume", ControlView.as_view(action="resume")),
+    path("v1/experiments/<id:id>/configs/<id:config_id>/stop", StopView.as_view()),
+    path("v1/experiments/<id:id>/configs/<id:config_id>/resume", ResumeView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/clone", CloneView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/lease", LeaseView.as_view()),
     path("v1/experiments/<id:id>/units/<id:unit_id>/outputs", OutputsView.as_view()),

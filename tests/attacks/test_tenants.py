@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +14,16 @@ from django.test import Client
 
 from evalsvc.evaluations.models import Evaluation
 from tests.conftest import Caller, new_caller
+from tests.datasets.shapes import upload
+from tests.experiments.shapes import filled_experiment
 from tests.projects.test_place import new_experiment
 from tests.rest.shapes import assert_problem
 
 MARK = "alices-secret-"
 BLEU = {"metric": "bleu"}
-READS = {("post", "/v1/evaluations/search")}
+READS = {("post", "/v1/evaluations/search"), ("post", "/v1/experiments/preview")}
+NOWHERE = str(uuid.uuid4())
+PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a", "source": "client"}]}}
 BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluate"): {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"},
     ("post", "/v1/evaluations/search"): {"filters": [{"field": "log_id", "operation": "like", "value": "%"}]},
@@ -29,8 +34,29 @@ BODIES: dict[tuple[str, str], Any] = {
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
     ("post", "/v1/connections/{id}/test"): None,
+    ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
+    ("patch", "/v1/datasets/{id}"): {"name": "new"},
+    ("delete", "/v1/datasets/{id}"): None,
+    ("post", "/v1/datasets/{id}/versions"): {"examples": [{"input": "x"}]},
+    ("post", "/v1/experiments"): {"name": "new"},
+    ("post", "/v1/experiments/preview"): PLANNED,
+    ("patch", "/v1/experiments/{id}"): {"name": "new"},
+    ("post", "/v1/experiments/{id}"): {"name": "new"},
+    ("delete", "/v1/experiments/{id}"): None,
+    ("post", "/v1/experiments/{id}/start"): None,
+    ("post", "/v1/experiments/{id}/configs"): {"configs": [{"kind": "push"}]},
+    **{
+        ("post", f"/v1/experiments/{{id}}/configs/{verb}"): {"config_ids": "all"}
+        for verb in ("stop", "resume", "delete")
+    },
+    ("delete", "/v1/experiments/{id}/configs/{config_id}"): None,
+    **{
+        ("post", f"/v1/experiments/{{id}}/configs/{{config_id}}/{verb}"): {}
+        for verb in ("stop", "resume", "clone", "lease")
+    },
+    ("post", "/v1/experiments/{id}/units/{unit_id}/outputs"): {"token": NOWHERE, "outputs": []},
 }
-QUERIES = {"/v1/history": "?evaluator=exact-match"}
+QUERIES = {"/v1/history": "?evaluator=exact-match", "/v1/datasets/{id}/diff": "?from=1&to=1"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +82,13 @@ def belongings() -> Belongings:
     experiment = new_experiment(alice)
     connection = {"name": MARK + "llm", "base_url": f"https://{MARK}llm.example.com", "model": MARK, "key": MARK * 3}
     connection_id = alice.post("/v1/connections", connection).json()["connection"]["id"]
+    dataset_id = upload(alice, b'{"input": "%s"}' % MARK.encode(), dataset_name=MARK + "data").json()["dataset_id"]
+    run = filled_experiment(alice, MARK)
     ids = {
+        **{path: dataset_id for _, path in operations() if path.startswith("/v1/datasets/{")},
+        **{path: run.id for _, path in operations() if path.startswith("/v1/experiments/{")},
+        **{path: f"{run.id}/{run.configs[0]}" for _, path in operations() if "{config_id}" in path},
+        "/v1/experiments/{id}/units/{unit_id}/outputs": f"{run.id}/{run.unit}",
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,
         "/v1/evaluate/{id}": answer["id"],
@@ -86,8 +118,11 @@ def writes() -> list[tuple[str, str]]:
 
 
 def address(path: str, identifier: str) -> str:
-    head, brace, rest = path.partition("{")
-    return head + identifier + rest.partition("}")[2] if brace else path + QUERIES.get(path, "")
+    """Put the ids in their places; where a path has two they are written `one/other`."""
+    if "{" not in path:
+        return path + QUERIES.get(path, "")
+    parts = iter(identifier.split("/"))
+    return re.sub(r"\{[^}]*\}", lambda _: next(parts), path) + QUERIES.get(path, "")
 
 
 def call(caller: Caller | None, method: str, path: str, identifier: str) -> Any:
@@ -98,7 +133,7 @@ def call(caller: Caller | None, method: str, path: str, identifier: str) -> Any:
 
 def missing_id(like: str) -> str:
     """An id of the same kind that nobody has."""
-    return str(uuid.uuid4()) if "-" in like else "1"
+    return "/".join(str(uuid.uuid4()) if "-" in part else "1" for part in like.split("/"))
 
 
 def test_every_route_is_described_here(belongings: Belongings) -> None:
@@ -129,7 +164,8 @@ def test_it_refuses_readers(belongings: Belongings, method: str, path: str) -> N
 
 @pytest.mark.parametrize(("method", "path"), [op for op in operations() if op not in writes()])
 def test_it_lets_readers_read(belongings: Belongings, method: str, path: str) -> None:
-    assert call(belongings.reader, method, path, belongings.ids.get(path, "")).status_code == 200
+    status = call(belongings.reader, method, path, belongings.ids.get(path, "")).status_code
+    assert status == (422 if path == "/v1/experiments/preview" else 200)
 
 
 @pytest.mark.parametrize(("method", "path"), list(with_id()))

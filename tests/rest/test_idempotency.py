@@ -13,10 +13,16 @@ from django.db import connections
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.rest.models import IdempotencyRecord
 from tests.conftest import Caller, scores_of
+from tests.datasets.shapes import new_version
+from tests.experiments.shapes import ACCURACY, lease, new_push_experiment
 from tests.rest.shapes import assert_problem
 
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
+CONNECTION = {"name": "llm", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
 PROFILE = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
+
+
+Route = Callable[[Caller], tuple[str, dict[str, Any]]]
 
 
 def new_profile(caller: Caller) -> str:
@@ -24,7 +30,34 @@ def new_profile(caller: Caller) -> str:
     return made["evaluator_criteria"]["public_id"]
 
 
-Route = Callable[[Caller], tuple[str, dict[str, Any]]]
+def posts_of_datasets(caller: Caller) -> str:
+    return str(new_version(caller).dataset_id)
+
+
+def of_config(verb: str, body: dict[str, Any]) -> Route:
+    def route(caller: Caller) -> tuple[str, dict[str, Any]]:
+        made = new_push_experiment(caller)
+        return f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/{verb}", body
+
+    return route
+
+
+def of_experiment(path: str, body: dict[str, Any], **plan: Any) -> Route:
+    return lambda caller: (f"/v1/experiments/{new_push_experiment(caller, **plan)['id']}{path}", body)
+
+
+def outputs_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = new_push_experiment(caller)
+    unit = lease(caller, made["id"], made["configs"][0]["id"])
+    rows = [{"pos": e["pos"], "output": "x"} for e in unit["examples"]]
+    return f"/v1/experiments/{made['id']}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": rows}
+
+
+def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    plan = {"dataset_id": posts_of_datasets(caller), "metrics": ACCURACY}
+    return "/v1/experiments/preview", {"name": "x", "plan": plan, "configs": [{"kind": "push"}]}
+
+
 ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
@@ -33,7 +66,31 @@ ROUTES: dict[str, Route] = {
         f"/v1/evaluator-criteria/{new_profile(caller)}/revision",
         {"config": {"metric": "rougeL"}},
     ),
+    "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
+    "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
+    "/v1/datasets/{id}/versions": lambda caller: (
+        f"/v1/datasets/{posts_of_datasets(caller)}/versions",
+        {"examples": [{"input": "new"}]},
+    ),
+    "/v1/experiments": lambda caller: ("/v1/experiments", {"name": "x"}),
+    "/v1/experiments/preview": preview_route,
+    "/v1/experiments/{id}": of_experiment("", {"name": "renamed"}),
+    "/v1/experiments/{id}/start": of_experiment("/start", {}, start=False),
+    "/v1/experiments/{id}/configs": of_experiment("/configs", {"configs": [{"kind": "push"}]}),
+    **{
+        f"/v1/experiments/{{id}}/configs/{verb}": of_experiment(f"/configs/{verb}", {"config_ids": "all"})
+        for verb in ("stop", "resume", "delete")
+    },
+    **{
+        f"/v1/experiments/{{id}}/configs/{{config_id}}/{verb}": of_config(verb, {})
+        for verb in ("stop", "resume", "clone", "lease")
+    },
+    "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
 }
+CREATED = {"/v1/connections"}
+WITHOUT_BODY = {"/v1/experiments/{id}/start"}
+# A trial is of this moment: an earlier one would tell nothing.
+NOT_REPLAYED = {"/v1/connections/{id}/test"}
 
 
 def records(caller: Caller) -> Any:
@@ -60,7 +117,7 @@ def elsewhere(send: Callable[[], Any]) -> Any:
 def test_every_post_is_covered_here(alice: Caller) -> None:
     paths = alice.get("/v1/openapi.json").json()["paths"]
 
-    assert {path for path, methods in paths.items() if "post" in methods} == set(ROUTES)
+    assert {path for path, methods in paths.items() if "post" in methods} == set(ROUTES) | NOT_REPLAYED
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -68,7 +125,7 @@ def test_it_replays_to_the_byte(alice: Caller, route: str) -> None:
     path, body = ROUTES[route](alice)
     first, second = (alice.post(path, body, Idempotency_Key="key 1") for _ in range(2))
 
-    assert first.status_code == second.status_code == 200
+    assert first.status_code == second.status_code == (201 if route in CREATED else 200), first.content
     assert first.content == second.content
     assert first["Content-Type"] == second["Content-Type"]
     assert "Idempotency-Replayed" not in first
@@ -149,14 +206,14 @@ def test_a_second_request_hears_that_the_first_is_running(
     assert alice.post(path, body, Idempotency_Key="k").status_code == 200
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", [route for route in ROUTES if route not in WITHOUT_BODY])
 def test_a_refused_request_gives_the_key_back(alice: Caller, route: str) -> None:
     path, body = ROUTES[route](alice)
     bad = {name: 7 for name in body if name != "limit"} | {"limit": "x"}
 
     assert alice.post(path, bad, Idempotency_Key="k").status_code == 422
     assert alice.post(path, raw=b"{", Idempotency_Key="k").status_code == 400
-    assert alice.post(path, body, Idempotency_Key="k").status_code == 200
+    assert alice.post(path, body, Idempotency_Key="k").status_code == (201 if route in CREATED else 200)
 
 
 def test_a_rolled_back_request_gives_the_key_back(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

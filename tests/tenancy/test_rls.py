@@ -16,6 +16,7 @@ from django.db import Error, IntegrityError, ProgrammingError, connection, conne
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
+from tests.experiments.shapes import filled_experiment
 from tests.projects.test_place import new_experiment
 
 TABLES = """
@@ -61,6 +62,9 @@ def filled() -> Caller:
     assert alice.post("/v1/evaluator-criteria", profile).status_code == 200
     new_experiment(alice)
     new_version(alice)
+    filled_experiment(alice)
+    connection = {"name": "llm", "base_url": "https://llm.example.com/v1", "model": "m"}
+    assert alice.post("/v1/connections", connection).status_code == 201
     with account_scope(alice.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=alice.account, evaluator_id="own-pii", **own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -115,6 +115,41 @@ class ControlManyView(AccountView):
             actor=self.caller.actor,
         )
         return _answer(effect)
+
+
+@extend_schema_view(post=extend_schema(operation_id="stop_config"))
+class StopView(ControlView):
+    """Stop a config."""
+
+    action = "stop"
+
+
+@extend_schema_view(post=extend_schema(operation_id="resume_config"))
+class ResumeView(ControlView):
+    """Resume a config."""
+
+    action = "resume"
+
+
+@extend_schema_view(post=extend_schema(operation_id="stop_configs"))
+class StopManyView(ControlManyView):
+    """Stop configs."""
+
+    action = "stop"
+
+
+@extend_schema_view(post=extend_schema(operation_id="resume_configs"))
+class ResumeManyView(ControlManyView):
+    """Resume configs."""
+
+    action = "resume"
+
+
+@extend_schema_view(post=extend_schema(operation_id="delete_configs"))
+class DeleteManyView(ControlManyView):
+    """Delete configs."""
+
+    action = "delete"
 
 
 def _answer(effect: Effect) -> Response:

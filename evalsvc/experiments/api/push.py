@@ -14,11 +14,10 @@ from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.live import metric_view
 from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.models import Aggregate, Config, WorkUnit
+from evalsvc.experiments.models import Aggregate, Config
 from evalsvc.experiments.planner import step
 from evalsvc.experiments.scoring import needs_worker
 from evalsvc.experiments.selectors import get_config, get_plan
-from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500
@@ -41,10 +40,10 @@ class LeaseView(AccountView):
 
         `unit` null and `state` running: nothing to lease now, ask again after `retry_after_ms`. Any other state: stop.
         """
-        body = checked(bodies.LeaseIn(data=request.data if request.body else {}))
         with account_scope(self.account.pk):
             plan = get_plan(account=self.account, id=id)
             config = get_config(account=self.account, experiment_id=id, id=config_id)
+        body = checked(bodies.LeaseIn(data=request.data if request.body else {}))
         size = body.get("n") or plan.micro_batch
         leased = push.lease(account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"])
         if leased is None:
@@ -78,11 +77,11 @@ class OutputsView(AccountView):
     )
     def post(self, request: Request, id: int, unit_id: int) -> Response:
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
+        with account_scope(self.account.pk):
+            held = push.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
         body = checked(bodies.OutputsIn(data=request.data))
         recorded = push.post_outputs(
-            account=self.account,
-            experiment_id=id,
-            unit_id=unit_id,
+            held=held,
             token=body["token"],
             outputs=body["outputs"],
             is_done=body["done"] is not False,
@@ -92,11 +91,8 @@ class OutputsView(AccountView):
             # Nobody posts after the last one, so nobody else would notice that it was the last.
             step(account_id=self.account.pk, experiment_id=id, wait=True)
         with account_scope(self.account.pk):
-            unit = WorkUnit.objects.filter(account=self.account, id=unit_id).first()
-            if unit is None:
-                raise NotFound()
             plan = get_plan(account=self.account, id=id)
-            config = Config.objects.get(pk=unit.config_id)
+            config = Config.objects.get(account=self.account, pk=held.config_id)
             rows = Aggregate.objects.filter(config=config)
             sums = {(row.config_id, row.metric, row.scope): row for row in rows}
             metrics = [Metric.from_json(row) for row in plan.metrics]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -96,7 +97,7 @@ def plan_out(plan: ExperimentPlan) -> dict[str, Any]:
         "dataset_version": plan.dataset_version.number,
         "n_examples": plan.n_examples,
         "state": plan.state,
-        "metrics": [{name: value for name, value in row.items() if name != "settings"} for row in plan.metrics],
+        "metrics": [metric_out(row) for row in plan.metrics],
         "primary_metric": plan.primary_metric,
         "seed": plan.seed,
         "micro_batch": plan.micro_batch,
@@ -112,6 +113,17 @@ def plan_out(plan: ExperimentPlan) -> dict[str, Any]:
         "sample": plan.sample,
         "started_at": plan.started_at,
         "finished_at": plan.finished_at,
+    }
+
+
+def metric_out(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a metric in the words that asked for it, with what they were resolved to."""
+    names = ("name", "source", "value_range", "binary", "higher_is_better", "strategy", "denominator")
+    resolved = {"type": "kind", "evaluator": "evaluator_id", "criteria": "profile_name"}
+    return {
+        **{name: row[name] for name in names},
+        **{name: row[stored] for name, stored in resolved.items()},
+        "criteria_revision": row["profile_revision"],
     }
 
 

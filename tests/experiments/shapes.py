@@ -1,0 +1,64 @@
+"""An experiment of which every table of the app holds a row."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from tests.conftest import Caller
+from tests.datasets.shapes import new_version
+
+ACCURACY = [{"name": "accuracy", "evaluator": "exact-match"}]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Its ids."""
+
+    id: str
+    configs: list[str]
+    unit: str
+    dataset: str
+
+
+def posted(caller: Caller, path: str, body: Any) -> Any:
+    answer = caller.post(path, body)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def new_push_experiment(caller: Caller, n: int = 30, name: str | None = None, **plan: Any) -> Any:
+    """A running experiment of two configs that the caller works off."""
+    version = new_version(caller, n)
+    body = {
+        "name": name or uuid.uuid4().hex[:10],
+        "plan": {"dataset_id": str(version.dataset_id), "metrics": ACCURACY, "start": True} | plan,
+        "configs": [{"name": f"{name or ''}good", "kind": "push"}, {"name": f"{name or ''}bad", "kind": "push"}],
+    }
+    return posted(caller, "/v1/experiments", body)["experiment"]
+
+
+def lease(caller: Caller, id: str, config_id: str, **body: Any) -> Any:
+    return posted(caller, f"/v1/experiments/{id}/configs/{config_id}/lease", body)["unit"]
+
+
+def post_outputs(caller: Caller, id: str, unit: Any, text: str | None = None) -> Any:
+    rows = [{"pos": e["pos"], "output": text or e["expected"]} for e in unit["examples"]]
+    body = {"token": unit["token"], "outputs": rows}
+    return posted(caller, f"/v1/experiments/{id}/units/{unit['id']}/outputs", body)
+
+
+def filled_experiment(caller: Caller, name: str | None = None) -> Filled:
+    """Run a race until the worse config is dropped, and stop the other one by hand."""
+    made = new_push_experiment(caller, name=name, policy="race_default")
+    good, bad = (config["id"] for config in made["configs"])
+    unit: Any = None
+    for _ in range(2):
+        for config, text in ((good, None), (bad, f"{name or ''}wrong")):
+            unit = lease(caller, made["id"], config)
+            if unit is not None:
+                post_outputs(caller, made["id"], unit, text)
+    unit = lease(caller, made["id"], good)
+    posted(caller, f"/v1/experiments/{made['id']}/configs/{good}/stop", {})
+    return Filled(made["id"], [good, bad], unit["id"], made["plan"]["dataset_id"])
