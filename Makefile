@@ -18,13 +18,16 @@ export EVALSVC_PYTHON
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up test check audit bench lock clean
+.PHONY: help up demo-experiment test check audit bench lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 up: ## install, start everything, print address, key and a first evaluation (ARGS="--port 9000 --no-demo")
 	$(BOOTSTRAP) -- manage.py up $(ARGS)
+
+demo-experiment: ## let 16 configs race on 400 examples against a stub LLM; needs no key (ARGS="--policy race_safe --configs 8")
+	$(BOOTSTRAP) -- -m benchmarks.demo_experiment $(ARGS)
 
 test: ## run the tests, with their own PostgreSQL and Valkey (ARGS="tests/ops -k roles")
 	$(BOOTSTRAP) --dev -- -m pytest -q -p no:cacheprovider $(ARGS)
