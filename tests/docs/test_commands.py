@@ -18,7 +18,9 @@ PRELUDE = """
 set -euo pipefail
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }
 """
-README, QUICKSTART, API = (CHECKOUT / name for name in ("README.md", "docs/quickstart.md", "docs/api.md"))
+README, QUICKSTART, API, EXPERIMENTS = (
+    CHECKOUT / name for name in ("README.md", "docs/quickstart.md", "docs/api.md", "docs/experiments.md")
+)
 
 
 def outputs_of(page: Path, reader: Reader) -> list[tuple[Call, str]]:
@@ -61,13 +63,13 @@ def test_the_python_of_the_readme_runs(reader: Reader) -> None:
     assert "interval" in done.stdout
 
 
-@pytest.mark.parametrize("page", [README, QUICKSTART, API], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, QUICKSTART, API, EXPERIMENTS], ids=lambda page: page.stem)
 def test_the_calls_of_a_page_answer_as_shown(page: Path, reader: Reader) -> None:
     check_page(page, reader)
 
 
 def test_the_documented_targets_of_make_exist() -> None:
-    targets = {"up", "test", "check"}
+    targets = {"up", "demo-experiment", "test", "check"}
     makefile = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
 
     assert all(f"\n{target}:" in makefile for target in targets)
