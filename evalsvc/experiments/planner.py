@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import connections
-from django.db.models import F, Max
+from django.db.models import F
 from django.db.models.functions import Now
 
 from evalsvc.experiments.evidence import Pairs, bring_up_to_date, is_comparable, primary_metric
@@ -127,10 +127,9 @@ def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def _n_errors_since_resume(config: Config) -> int:
     """Count the failures of a config without an answer; whoever resumed it may have repaired what failed before."""
-    resumes = ControlOp.objects.filter(
-        experiment_id=config.experiment_id, action="resume", changed_ids__contains=[config.pk]
-    )
-    last = resumes.aggregate(last=Max("created_at"))["last"]
+    resumes = ControlOp.objects.filter(experiment_id=config.experiment_id, action="resume").order_by("-created_at")
+    times = (time for time, changed in resumes.values_list("created_at", "changed_ids") if config.pk in changed)
+    last = next(times, None)
     outputs = Output.objects.filter(config=config)
     return (outputs if last is None else outputs.filter(created_at__gt=last)).count()
 
