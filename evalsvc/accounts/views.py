@@ -89,13 +89,14 @@ class AccountView(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Render, store the answer under the claim, and commit, so that an answer that was sent is an answer kept."""
         final = super().finalize_response(request, response, *args, **kwargs)
-        if isinstance(final, Response):
-            final.render()
-        if self._scope is not None or self.claim is not None:
-            try:
+        try:
+            # Rendering is part of it: a transaction that it left open would take in what this thread does next.
+            if isinstance(final, Response):
+                final.render()
+            if self._scope is not None or self.claim is not None:
                 self._finish(final)
-            except Exception as exc:
-                final = super().finalize_response(request, self.handle_exception(exc), *args, **kwargs)
+        except Exception as exc:
+            final = super().finalize_response(request, self.handle_exception(exc), *args, **kwargs)
         # Not `request.user`: where authentication has failed, it would be tried again.
         add_rate_limit_headers(final, getattr(request, "_user", None))
         return final

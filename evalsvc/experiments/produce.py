@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,9 +165,10 @@ def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> l
 def _ask_http(asking: Asking, example: Mapping[str, Any]) -> Produced:
     parameters = asking.parameters
     body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
+    templates = parameters.get("headers", {})
+    secrets = {asking.connection(ref).key for value in templates.values() for ref in _secret.findall(value)} - {""}
     headers = {
-        name: _secret.sub(lambda match: asking.connection(match[1]).key, value)
-        for name, value in parameters.get("headers", {}).items()
+        name: _secret.sub(lambda match: asking.connection(match[1]).key, value) for name, value in templates.items()
     }
     timeout = float(parameters.get("timeout_seconds") or DEFAULT_TIMEOUT_SECONDS)
     started = time.perf_counter()
@@ -182,7 +183,21 @@ def _ask_http(asking: Asking, example: Mapping[str, Any]) -> Produced:
         document = orjson.loads(answer.body)
     except ValueError:
         raise CallFailed("bad_output", "The application's answer is not JSON.", is_transient=False) from None
-    return Produced(output=_pick(document, parameters.get("output", {"output": ""})), latency_ms=latency_ms)
+    output = _without(_pick(document, parameters.get("output", {"output": ""})), secrets)
+    return Produced(output=output, latency_ms=latency_ms)
+
+
+def _without(value: Any, secrets: Collection[str]) -> Any:
+    """Take out keys that the application repeats: whoever may read outputs may not read those."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "…")
+        return value
+    if isinstance(value, Mapping):
+        return {_without(key, secrets): _without(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, secrets) for item in value]
+    return value
 
 
 def _pick(document: Any, pointers: Mapping[str, str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -27,7 +28,11 @@ class OrjsonRenderer(BaseRenderer):
 
 def dumps(data: Any) -> bytes:
     """Write JSON as all answers are written."""
-    return orjson.dumps(data, default=str)
+    try:
+        return orjson.dumps(data, default=str)
+    except TypeError:
+        # PostgreSQL keeps 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
+        return json.dumps(data, default=str, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class AnyAccept(BaseContentNegotiation):
