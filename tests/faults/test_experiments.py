@@ -98,7 +98,7 @@ def test_it_asks_scores_and_counts_every_example_once(
     dataset = make_dataset(caller, n=N_EXAMPLES)
     slow_stub.reset()
     experiment = make_experiment(caller, dataset, [chat(connection, model) for model in MODELS])
-    wait_until(lambda: slow_stub.calls()["total"] > N_QUERIES // 4, seconds=40, pause=0.02)
+    wait_until(lambda: slow_stub.calls()["total"] > N_QUERIES // 4, seconds=60, pause=0.02)
 
     fault(crew)
     repair(crew.servers)
