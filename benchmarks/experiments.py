@@ -104,9 +104,7 @@ class Bench:
         self.task = seeded_task(n_examples, 1)
         step = (HIGHEST - LOWEST) / (N_CONFIGS - 1)
         self.models = [f"stub-accuracy-{LOWEST + step * i:.3f}-{i:02d}" for i in range(N_CONFIGS)]
-        examples = [
-            {"id": row["sid"], "input": row["task_input"], "expected": row["gold_answer"]} for row in self.task
-        ]
+        examples = [{"id": row["sid"], "input": row["task_input"], "expected": row["gold_answer"]} for row in self.task]
         self.dataset = self._post("/v1/datasets", {"dataset_name": "bench", "examples": examples})["dataset_id"]
         connection = {"name": "stub", "base_url": stub.base_url, "model": "stub-echo", "key": "sk-bench"}
         self._post("/v1/connections", connection)

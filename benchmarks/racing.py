@@ -128,9 +128,13 @@ class Race:
 
     def _limit(self, c: Contender, leader: int, active: int) -> int:
         """Return how far this config may run: by the window of the slowest, but for the leader."""
-        if active == 1 or (c.id == leader and not self.lockstep):
+        if active == 1:
             return EXAMPLES
-        window = 2 * UNIT * (math.ceil(self.workers / active) if self.lockstep else 1)
+        window = 2 * UNIT
+        if self.lockstep or c.id == leader:
+            window *= math.ceil(self.workers / active)
+        if c.id == leader and not self.lockstep:
+            window = max(window, EXAMPLES // 4)
         return min(EXAMPLES, min(self._watermarks()) + window)
 
     def _urgency(self, c: Contender, leader: int, mean: float) -> tuple[bool, int, float, int]:

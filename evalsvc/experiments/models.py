@@ -26,7 +26,7 @@ class Policy(models.TextChoices):
     MANUAL = "manual", "Nobody but people"
     RACE_SAFE = "race_safe", "Race, best config kept at the stated level"
     RACE_DEFAULT = "race_default", "Race, each pair at the stated error"
-    RACE_FAST = "race_fast", "Race, paired t tests at shard ends"
+    RACE_FAST = "race_fast", "Race, paired t tests as often as anybody looks"
     HALVING = "halving", "Successive halving at shard ends"
 
 

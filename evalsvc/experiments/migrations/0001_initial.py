@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
             name='Decision',
             fields=[
                 ('id', models.BigIntegerField(db_default=evalsvc.tenancy.scope.NextId(), primary_key=True, serialize=False)),
-                ('policy', models.CharField(choices=[('manual', 'Nobody but people'), ('race_safe', 'Race, best config kept at the stated level'), ('race_default', 'Race, each pair at the stated error'), ('race_fast', 'Race, paired t tests at shard ends'), ('halving', 'Successive halving at shard ends')], max_length=20)),
+                ('policy', models.CharField(choices=[('manual', 'Nobody but people'), ('race_safe', 'Race, best config kept at the stated level'), ('race_default', 'Race, each pair at the stated error'), ('race_fast', 'Race, paired t tests as often as anybody looks'), ('halving', 'Successive halving at shard ends')], max_length=20)),
                 ('reason', models.CharField(max_length=20)),
                 ('watermark', models.PositiveIntegerField()),
                 ('n_in_flight', models.PositiveIntegerField(default=0, help_text='Queries that were already on their way.')),
@@ -139,7 +139,7 @@ class Migration(migrations.Migration):
                 ('level', models.FloatField(default=0.95)),
                 ('strategy', models.CharField(help_text='Null: the default of each metric.', max_length=30, null=True)),
                 ('use_fpc', models.BooleanField(default=True)),
-                ('policy', models.CharField(choices=[('manual', 'Nobody but people'), ('race_safe', 'Race, best config kept at the stated level'), ('race_default', 'Race, each pair at the stated error'), ('race_fast', 'Race, paired t tests at shard ends'), ('halving', 'Successive halving at shard ends')], default='manual', max_length=20)),
+                ('policy', models.CharField(choices=[('manual', 'Nobody but people'), ('race_safe', 'Race, best config kept at the stated level'), ('race_default', 'Race, each pair at the stated error'), ('race_fast', 'Race, paired t tests as often as anybody looks'), ('halving', 'Successive halving at shard ends')], default='manual', max_length=20)),
                 ('k_max', models.PositiveSmallIntegerField(null=True)),
                 ('n_original', models.PositiveSmallIntegerField(default=0, help_text='Configs that were there at the start.')),
                 ('epsilon', models.FloatField(null=True)),

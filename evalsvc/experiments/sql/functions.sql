@@ -35,8 +35,9 @@ END $$;
 
 -- Claim up to p_limit units over all accounts, as the system role. The account with least in flight comes first, then
 -- its experiment, then a config without work in flight, then the one furthest behind, so that clones catch up. In a race
--- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Without
--- a race the window grows with the workers. Outputs that wait for their scores come last.
+-- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Not by
+-- more than a quarter of the set, though: what it reveals is no evidence for a clone that is made afterwards. Without a
+-- race the window grows with the workers. Outputs that wait for their scores come last.
 CREATE OR REPLACE FUNCTION claim_units(
   p_limit int, p_slots int, p_lease_seconds double precision, p_excluded_accounts bigint[], p_blocked_configs bigint[])
 RETURNS SETOF experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
@@ -82,9 +83,10 @@ BEGIN
       LEFT JOIN (SELECT account_id, sum(n) AS n FROM busy GROUP BY 1) a ON a.account_id = q.account_id
       LEFT JOIN busy e ON e.experiment_id = q.experiment_id
       WHERE q.has_open OR (q.claim_pos < q.n_examples AND (
-        q.n_active = 1 OR q.leads OR (q.policy <> 'manual' AND q.claim_pos < q.slowest + 2 * q.micro_batch)
-        OR (q.policy = 'manual' AND q.claim_pos + q.micro_batch <= q.slowest + greatest(
-          2 * q.micro_batch, (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch))))
+        q.n_active = 1 OR q.claim_pos < q.slowest + CASE
+          WHEN q.leads THEN greatest(q.n_examples / 4, (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch)
+          WHEN q.policy <> 'manual' THEN 2 * q.micro_batch
+          ELSE (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch END))
       ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch,
         q.claim_pos, q.standing DESC, q.id
     LOOP
