@@ -11,6 +11,10 @@ from typing import Any
 BENCHMARKS = {
     "history": ("the interval of a history against arch and scipy", ["--quick"]),
     "racing": ("what each policy of a race costs, and how often it keeps the best", ["--quick"]),
+    "experiments": (
+        "16 configs x 400 examples through real workers, against a bare loop of the same client",
+        ["--concurrency", "4", "--examples", "100"],
+    ),
     "evaluate": ("POST /v1/evaluate against a view that does nothing", ["--seconds", "1.5", "--rounds", "1"]),
     "latest": ("reading the newest 1000 scores of 10^4, 10^6 and 10^7", ["--rows", "10000", "1000000"]),
 }
