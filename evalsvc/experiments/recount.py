@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from django.db import connections
+from django.db import connections, transaction
 
-from evalsvc.tenancy.scope import current_role
+from evalsvc.evaluations.upkeep import Finding
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
+
+SUMS_DIFFER = "the running sums differ from the scores"
 
 # What each sum is, computed from scores alone. Scopes follow the config's watermark and the place it is fresh from.
 AGGREGATES = """
@@ -85,6 +90,23 @@ def recount(experiment_id: int) -> list[dict[str, Any]]:
             cursor.execute(query, {"experiment": experiment_id})
             differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
     return differences
+
+
+def recount_all() -> Iterator[tuple[str, Finding | None]]:
+    """Recount every experiment of every account, as the system role; yield each check and what it found.
+
+    One experiment at a time, each in a snapshot of its own: a recount of many runs long.
+    """
+    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS)}
+    with role_scope(SYSTEM):
+        for id in list(ExperimentPlan.objects.order_by("pk").values_list("pk", flat=True)):
+            with transaction.atomic(using=SYSTEM):
+                with connections[SYSTEM].cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                for what in {row["what"] if row["what"] in CHECKS else SUMS_DIFFER for row in recount(id)}:
+                    found[what].append(id)
+    for what, ids in found.items():
+        yield f"experiment: {what}", Finding(what, len(ids), ids[:5]) if ids else None
 
 
 def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:

@@ -121,3 +121,24 @@ def test_strategies_of_the_seed_and_ours_answer_as_they_are_named(alice: Caller)
     decided = found["exact"]["decision_interval"]
     assert decided["level"] == pytest.approx(1 - 0.05 / 7)
     assert decided["lower"] < found["exact"]["lower"]
+
+
+def test_verify_finds_an_experiment_whose_books_were_changed(alice: Caller) -> None:
+    from evalsvc.experiments.recount import recount_all
+
+    run = filled_experiment(alice)
+    before = {what: finding.n for what, finding in recount_all() if finding}
+    with connections["system"].cursor() as cursor:
+        cursor.execute("UPDATE experiments_aggregate SET total = total + 1 WHERE config_id = %s", [run.configs[0]])
+        cursor.execute("UPDATE experiments_config SET n_ok = n_ok + 1 WHERE id = %s", [run.configs[1]])
+    try:
+        after = {what: finding.n for what, finding in recount_all() if finding}
+        assert not ok(alice.get(f"/v1/experiments/{run.id}/recount"))["equal"]
+    finally:
+        with connections["system"].cursor() as cursor:
+            cursor.execute("UPDATE experiments_aggregate SET total = total - 1 WHERE config_id = %s", [run.configs[0]])
+            cursor.execute("UPDATE experiments_config SET n_ok = n_ok - 1 WHERE id = %s", [run.configs[1]])
+    assert {what: after[what] - before.get(what, 0) for what in after if after[what] != before.get(what, 0)} == {
+        "experiment: the running sums differ from the scores": 1,
+        "experiment: the counters differ from the outputs": 1,
+    }

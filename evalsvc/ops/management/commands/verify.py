@@ -1,28 +1,33 @@
-"""`manage.py verify`: recount requests, evaluations and history, and name what is wrong."""
+"""`manage.py verify`: recount requests, evaluations, history and experiments, and name what is wrong."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsvc.evaluations.upkeep import verify
+from evalsvc.experiments.recount import recount_all
 
 
 class Command(BaseCommand):
     """Verify the books."""
 
-    help = "Recount every evaluation against its request and its history score. Exit code 1 when something is wrong."
+    help = (
+        "Recount every evaluation against its request and its history score, and every experiment against its single"
+        " scores. Exit code 1 when something is wrong."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add --json."""
         parser.add_argument("--json", action="store_true", help="Print the findings as one JSON list.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run every check in one snapshot."""
+        """Run every check; those of the evaluations in one snapshot, those of each experiment in another."""
         findings = []
-        for what, finding in verify():
+        for what, finding in itertools.chain(verify(), recount_all()):
             if finding is not None:
                 findings.append(finding)
             if not options["json"]:
