@@ -18,6 +18,7 @@ from evalsvc.outbound.guard import check_url
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CONFIGS = 256
+LARGEST_SPACE = 2**53
 SAMPLING = {
     "temperature": (int, float),
     "top_p": (int, float),
@@ -89,20 +90,17 @@ def _points(row: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
         yield fixed, ""
         return
     axes = dict(_axes(search))
-    seen = set()
     for values in _choices(axes, row.get("method") or "grid", row.get("n"), row.get("seed") or 0):
         point = dict(zip(axes, values, strict=True))
-        key = orjson.dumps(point, option=orjson.OPT_SORT_KEYS)
-        if key not in seen:
-            seen.add(key)
-            yield {**fixed, **point}, " ".join(f"{knob}={_short(value)}" for knob, value in point.items())
+        yield {**fixed, **point}, " ".join(f"{knob}={_short(value)}" for knob, value in point.items())
 
 
 def _axes(search: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     for knob, values in search.items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"`{knob}` must be a list with at least one value to try.")
-        yield knob, values
+        # Once each: combinations of repeated values would be as many, and none of them new.
+        yield knob, list({orjson.dumps(value, option=orjson.OPT_SORT_KEYS): value for value in values}.values())
 
 
 def _choices(axes: Mapping[str, list[Any]], method: str, n: int | None, seed: int) -> Iterator[tuple[Any, ...]]:
@@ -115,6 +113,8 @@ def _choices(axes: Mapping[str, list[Any]], method: str, n: int | None, seed: in
     size = 1
     for values in axes.values():
         size *= len(values)
+    if size > LARGEST_SPACE:
+        raise ValueError(f"More than {LARGEST_SPACE} combinations; leave out some values.")
     # Without replacement: asking the same config twice would only cost.
     for index in rng.sample(range(size), min(n, size, MAX_CONFIGS + 1)):
         point = []

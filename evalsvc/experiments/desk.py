@@ -27,7 +27,7 @@ FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
 WHERE i.experiment_id = %s AND i.pos = ANY (%s)
 """
 TWINS = """
-SELECT DISTINCT ON (o.pos) o.pos, o.output, o.id, o.latency_ms, o.input_tokens, o.output_tokens
+SELECT DISTINCT ON (o.pos) o.pos, o.output, o.id, o.latency_ms, o.input_tokens, o.output_tokens, o.cost
 FROM experiments_output o JOIN experiments_config c ON c.id = o.config_id
 WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.status = 'ok'
   AND o.pos >= %s AND o.pos < %s ORDER BY o.pos, o.id
@@ -115,7 +115,7 @@ def read_examples(account_id: int, experiment_id: int, positions: Sequence[int])
 def _remember(experiment_id: int, read: Mapping[int, Example]) -> None:
     with _lock:
         for pos, example in read.items():
-            if len(str(example["input"])) + len(str(example["contexts"])) <= MAX_REMEMBERED_CHARS:
+            if sum(len(str(value)) for value in example.values()) <= MAX_REMEMBERED_CHARS:
                 _examples[experiment_id, pos] = example
         while len(_examples) > MAX_EXAMPLES:
             _examples.popitem(last=False)
@@ -135,7 +135,7 @@ def twin_outputs(unit: Unit, desk: Desk) -> dict[int, dict[str, Any]]:
     values: list[int | str] = [unit.experiment_id, unit.config_id, desk.parameters_hash, unit.from_pos, unit.to_pos]
     with account_scope(unit.account_id), connections[current_role()].cursor() as cursor:
         cursor.execute(TWINS, values)
-        names = ("reused_from", "latency_ms", "input_tokens", "output_tokens")
+        names = ("reused_from", "latency_ms", "input_tokens", "output_tokens", "cost")
         return {
             # A plain cursor hands jsonb on as text.
             row[0]: {**dict(zip(names, row[2:], strict=True)), "output": orjson.loads(row[1])}

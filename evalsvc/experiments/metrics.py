@@ -14,6 +14,8 @@ KINDS = ("algebraic", "distributive", "ratio", "untyped")
 EVALUATOR_SOURCES = ("score", "pass")
 MEASURED_SOURCES = ("latency_ms", "cost", "input_tokens", "output_tokens")
 CLIENT = "client"
+# Sums of squares of what is scored must stay finite.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,8 @@ def _bounds(row: Mapping[str, Any], run: Resolved | None, source: str) -> tuple[
     if bounds is None:
         return None, binary
     low, high = float(bounds[0]), float(bounds[1])
+    if not max(abs(low), abs(high)) <= LARGEST:
+        raise MetricProblem("/value_range", f"Two numbers between {-LARGEST:g} and {LARGEST:g}.")
     if not low < high:
         raise MetricProblem("/value_range", "The first number must be the smaller one.")
     if binary and (low, high) != (0.0, 1.0):

@@ -24,6 +24,13 @@ IN_FLIGHT = """
 SELECT config_id, count(*) FROM experiments_workunit
 WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_timestamp() GROUP BY 1
 """
+# What was given to configs that have stopped since may never be answered, and nobody else is given more.
+ALL_GIVEN_OUT = """
+SELECT coalesce(sum(c.claim_pos - c.n_reused), 0) >= %s AND NOT EXISTS (
+  SELECT 1 FROM experiments_workunit u JOIN experiments_config r ON r.id = u.config_id
+  WHERE r.experiment_id = %s AND r.state = 'running' AND u.state <> 'done')
+FROM experiments_config c WHERE c.experiment_id = %s
+"""
 SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
 
@@ -47,6 +54,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
         plan = locked_plan(account_id, experiment_id)
         if plan.state != ExperimentPlan.State.RUNNING:
             return True
+        _see_states(configs)
         _stop_failing(plan, configs)
         _stop_losers(plan, configs, pairs)
         _stop_spent(plan, configs)
@@ -68,6 +76,14 @@ def locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan:
     """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time."""
     plans = ExperimentPlan.objects.select_for_update(no_key=True)
     return plans.get(account_id=account_id, experiment_id=experiment_id)
+
+
+def _see_states(configs: Sequence[Config]) -> None:
+    """Read the states again under the plan's lock: who was stopped meanwhile neither wins nor keeps the race going."""
+    found = Config.objects.filter(pk__in=[config.pk for config in configs])
+    states = {pk: (state, kept) for pk, state, kept in found.values_list("pk", "state", "kept_by_user")}
+    for config in configs:
+        config.state, config.kept_by_user = states[config.pk]
 
 
 def rules_of(plan: ExperimentPlan) -> Rules:
@@ -150,7 +166,7 @@ def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
     if plan.budget_cost is not None and cost >= plan.budget_cost:
         return {"cost": cost, "budget_cost": plan.budget_cost}
     n_queries = sum(config.n_ok + config.n_error - config.n_reused for config in configs)
-    if plan.budget_queries is not None and n_queries >= plan.budget_queries:
+    if plan.budget_queries is not None and (n_queries >= plan.budget_queries or _is_given_out(plan)):
         return {"queries": float(n_queries), "budget_queries": float(plan.budget_queries)}
     if plan.budget_seconds is not None and plan.started_at is not None:
         with connections[current_role()].cursor() as cursor:
@@ -159,6 +175,13 @@ def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
         if seconds >= plan.budget_seconds:
             return {"seconds": seconds, "budget_seconds": plan.budget_seconds}
     return {}
+
+
+def _is_given_out(plan: ExperimentPlan) -> bool:
+    """Say whether the whole budget of queries has been given out, and no config that runs has any of it left."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(ALL_GIVEN_OUT, [plan.budget_queries, plan.experiment_id, plan.experiment_id])
+        return bool(cursor.fetchone()[0])
 
 
 def stop(

@@ -32,7 +32,7 @@ TEMPLATE_FIELDS = ("prompt", "system", "messages", "top_k")
 CONNECTION_SECONDS = 2.0
 MAX_CONNECTIONS = 1000
 _connections: dict[tuple[int, str], tuple[float, ConnectionFacts]] = {}
-_secret = re.compile(r"\{\{\s*connection\.([^{}]+?)\s*\}\}")
+_secret = re.compile(r"\{\{\s*connection\.([^{}]+)\}\}")
 
 
 @dataclass(slots=True)
@@ -166,9 +166,11 @@ def _ask_http(asking: Asking, example: Mapping[str, Any]) -> Produced:
     parameters = asking.parameters
     body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
     templates = parameters.get("headers", {})
-    secrets = {asking.connection(ref).key for value in templates.values() for ref in _secret.findall(value)} - {""}
+    refs = {ref.strip() for value in templates.values() for ref in _secret.findall(value)}
+    secrets = {asking.connection(ref).key for ref in refs} - {""}
     headers = {
-        name: _secret.sub(lambda match: asking.connection(match[1]).key, value) for name, value in templates.items()
+        name: _secret.sub(lambda match: asking.connection(match[1].strip()).key, value)
+        for name, value in templates.items()
     }
     timeout = float(parameters.get("timeout_seconds") or DEFAULT_TIMEOUT_SECONDS)
     started = time.perf_counter()

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 
 from evalsvc.evaluations.scoring import Verdict, refused, score_sample
-from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, MEASURED_SOURCES, Metric
+from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric
 from evalsvc.experiments.pointers import MISSING, resolve_pointer
 from evaluators.base import Lane, Sample
 from evaluators.registry import find_evaluator
 
 SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
-# Sums of squares of what is scored must stay finite.
-LARGEST = 1e100
+# PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
+SMALLEST = 1e-100
 Row = dict[str, Any]
 
 
@@ -146,7 +146,7 @@ def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
             return _failed(
                 pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
             )
-    value = float(value)
+    value = _plain(value)
     if metric.value_range is not None and not metric.value_range[0] <= value <= metric.value_range[1]:
         low, high = metric.value_range
         message = f"Metric {metric.name!r} got {value:g}, outside its range {low:g} to {high:g}."
@@ -157,8 +157,12 @@ def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
         "pos": pos,
         "metric": metric.name,
         "value": value,
-        "denominator": float(denominator) if metric.kind == "ratio" else None,
+        "denominator": _plain(denominator) if metric.kind == "ratio" else None,
     }
+
+
+def _plain(number: float) -> float:
+    return float(number) if abs(number) >= SMALLEST else 0.0
 
 
 def _shown(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evalsvc.experiments.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.projects.models import Experiment
 
@@ -107,13 +108,21 @@ def plan_out(plan: ExperimentPlan) -> dict[str, Any]:
         "use_fpc": plan.use_fpc,
         "policy": plan.policy,
         "k_max": plan.k_max,
-        "epsilon": plan.epsilon,
+        "epsilon": epsilon_out(plan),
         "baseline": plan.baseline,
         "budget": {"queries": plan.budget_queries, "cost": plan.budget_cost, "seconds": plan.budget_seconds},
         "sample": plan.sample,
         "started_at": plan.started_at,
         "finished_at": plan.finished_at,
     }
+
+
+def epsilon_out(plan: ExperimentPlan) -> float | None:
+    """Return the epsilon of a plan in the unit of its primary metric; it is stored on the scale of 0 to 1."""
+    metric = primary_metric(plan)
+    if plan.epsilon is None or metric.value_range is None:
+        return plan.epsilon
+    return plan.epsilon * (metric.value_range[1] - metric.value_range[0])
 
 
 def metric_out(row: Mapping[str, Any]) -> dict[str, Any]:

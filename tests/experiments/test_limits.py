@@ -1,0 +1,127 @@
+"""What is hostile, or only at the edge of what is allowed, ends soon and is answered as what it is."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments import planner
+from evalsvc.experiments.templates import names_in
+from tests.conftest import Caller
+from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump, recounted
+from tests.experiments.test_push import PUSH, Runner
+
+CLIENT = {"name": "stars", "source": "client", "value_range": [0, 5]}
+
+
+def test_a_template_of_many_blanks_is_read_at_once() -> None:
+    assert list(names_in("{{" + " " * 1_000_000 + "{{ input.question }}")) == ["input.question"]
+
+
+def test_values_that_repeat_in_a_search_are_tried_once(alice: Caller) -> None:
+    search = {knob: [1] * 500 + [2] for knob in "abcd"}
+    made = make_experiment(alice, make_dataset(alice, n=2), [{"kind": "push", "search": search}], start=False)
+    assert len(made["configs"]) == 16
+
+
+def refused(alice: Caller, configs: list[Any], **plan: Any) -> list[str]:
+    body = {"name": "x", "configs": configs}
+    body["plan"] = {"dataset_id": make_dataset(alice, n=2), "metrics": [CLIENT]} | plan
+    answer = alice.post("/v1/experiments", body)
+    assert answer.status_code == 422, answer.content
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_a_search_over_more_combinations_than_can_be_counted_is_refused(alice: Caller) -> None:
+    search = {f"k{i}": [0, 1] for i in range(70)}
+    config = {"kind": "push", "search": search, "method": "random", "n": 3}
+    assert refused(alice, [config]) == ["/configs/0/search"]
+
+
+def test_a_range_whose_width_is_no_number_is_refused(alice: Caller) -> None:
+    metric = {"name": "a", "source": "client", "value_range": [-1e308, 1e308]}
+    assert refused(alice, [PUSH], metrics=[metric]) == ["/plan/metrics/0/value_range"]
+
+
+@pytest.mark.parametrize("number", [5e-324, 1e-200, -1e-300])
+def test_a_number_too_small_to_be_squared_is_zero(alice: Caller, number: float) -> None:
+    metric = {"name": "stars", "source": "client"}
+    made = make_experiment(alice, make_dataset(alice, n=2), [PUSH], metrics=[metric])
+    runner = Runner(alice, made)
+    assert runner.run(scores={"stars": number}) == 2
+    assert live(alice, made["id"])["configs"][0]["metrics"]["stars"]["value"] == 0.0
+    assert recounted(alice, made["id"]) == []
+
+
+def test_epsilon_comes_back_as_it_was_given(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=2), [PUSH], metrics=[CLIENT], epsilon=0.5)
+    assert made["plan"]["epsilon"] == 0.5
+
+
+def test_a_new_name_changes_the_tag(alice: Caller, charlie: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=2), [PUSH])
+    path = f"/v1/experiments/{made['id']}"
+    etag = alice.get(f"{path}/live")["ETag"]
+    ok(alice.patch(path, {"name": "another"}))
+    answer = alice.get(f"{path}/live", If_None_Match=etag)
+    assert (answer.status_code, answer.json()["experiment"]["name"]) == (200, "another")
+    assert charlie.get(f"{path}/live", If_None_Match=etag).status_code == 404
+
+
+def test_a_budget_that_a_stopped_config_holds_ends_the_experiment(alice: Caller) -> None:
+    """Nobody is given more, and nobody will answer what the stopped one was given."""
+    configs = [{"name": name, "kind": "push"} for name in ("gone", "left")]
+    made = make_experiment(alice, make_dataset(alice, n=20), configs, budget={"queries": 10})
+    gone, left = (Runner(alice, made, i) for i in range(2))
+    assert len(gone.lease(n=6)["unit"]["examples"]) == 6
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{gone.config}/stop", {}))
+    assert left.run() == 4
+    view = live(alice, made["id"])
+    assert view["experiment"]["state"] == "idle"
+    assert [config["stop_reason"] for config in view["configs"]] == ["user", "budget"]
+
+
+def test_who_was_stopped_while_the_evidence_was_weighed_stops_nobody(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = [{"name": name, "kind": "push"} for name in ("good", "bad")]
+    made = make_experiment(alice, make_dataset(alice, n=40), configs, policy="race_default")
+    path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/stop"
+    weigh, decide = planner.bring_up_to_date, planner.decide
+    monkeypatch.setattr(planner, "decide", lambda *args: [])
+    for i, text in enumerate(("right", "wrong")):
+        runner = Runner(alice, made, i)
+        for _ in range(2):
+            unit = runner.lease()["unit"]
+            rows = [{"pos": e["pos"], "output": e["expected"] if text == "right" else text} for e in unit["examples"]]
+            runner.post(unit, rows)
+
+    def stopped_meanwhile(*args: Any) -> Any:
+        pairs = weigh(*args)
+        with ThreadPoolExecutor(1) as elsewhere:
+            ok(elsewhere.submit(alice.post, path, {}).result())
+        return pairs
+
+    monkeypatch.setattr(planner, "decide", decide)
+    monkeypatch.setattr(planner, "bring_up_to_date", stopped_meanwhile)
+    assert planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+    view = live(alice, made["id"])
+    assert [config["state"] for config in view["configs"]] == ["stopped", "running"]
+    assert view["experiment"]["state"] == "running"
+
+
+def test_a_reused_output_is_measured_as_it_was_when_it_was_asked(alice: Caller, stub: RunningStub) -> None:
+    connection = make_connection(alice, stub.base_url, price_input_per_million=1.0, price_output_per_million=2.0)
+    metrics = [{"name": "price", "source": "cost"}]
+    made = make_experiment(alice, make_dataset(alice, n=10), [chat(connection, "stub-echo")], metrics=metrics)
+    pump()
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone", {"name": "again"}))
+    pump()
+    first, again = live(alice, made["id"])["configs"]
+    assert again["n_reused"] == 10
+    assert again["cost"] == 0.0 < first["cost"]
+    assert again["metrics"]["price"]["seen_before_design"]["value"] == first["metrics"]["price"]["value"]
+    assert recounted(alice, made["id"]) == []
