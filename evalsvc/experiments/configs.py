@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from django.conf import settings
 
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.templates import names_in, problem_with
@@ -75,6 +76,11 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
             raise Invalid(FieldError(pointer, f"More than {MAX_CONFIGS} configs; search at random with a smaller `n`."))
     if errors:
         raise Invalid(*errors[:50])
+    # A search must not make more of a body than a body may be.
+    if sum(len(orjson.dumps(candidate.parameters)) for candidate in candidates) > settings.MAX_BODY_BYTES:
+        raise Invalid(
+            FieldError(pointer, f"The parameters of all configs have more than {settings.MAX_BODY_BYTES} bytes.")
+        )
     return candidates
 
 
@@ -187,7 +193,7 @@ def _typed(parameters: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[
     for knob, kind in types.items():
         value = parameters.get(knob)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            yield f"/parameters/{knob}", f"{value!r} is not a value that `{knob}` can have."
+            yield f"/parameters/{knob}", f"{value!r:.100} is not a value that `{knob}` can have."
 
 
 def _timeout(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -85,7 +85,7 @@ def csv_file(account: Account, plan: ExperimentPlan, config_id: int | None) -> I
     def parts() -> Iterator[bytes]:
         buffer = io.StringIO()
         writer = csv.writer(buffer)
-        writer.writerow([*ORDER, *(column for name in metrics for column in (name, f"{name}.error"))])
+        writer.writerow([*ORDER, *(guarded(column) for name in metrics for column in (name, f"{name}.error"))])
         yield buffer.getvalue().encode()
         for page in iterate(account, plan, config_id):
             buffer.seek(0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import connections
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments import planner
@@ -125,3 +127,31 @@ def test_a_reused_output_is_measured_as_it_was_when_it_was_asked(alice: Caller, 
     assert again["cost"] == 0.0 < first["cost"]
     assert again["metrics"]["price"]["seen_before_design"]["value"] == first["metrics"]["price"]["value"]
     assert recounted(alice, made["id"]) == []
+
+
+def test_a_search_does_not_multiply_a_large_body(alice: Caller) -> None:
+    config = {"kind": "push", "parameters": {"text": "x" * 1_000_000}, "search": {"k": list(range(40))}}
+    assert refused(alice, [config]) == ["/configs"]
+
+
+def test_a_metric_that_looks_like_a_formula_is_none_in_a_spreadsheet(alice: Caller) -> None:
+    metric = {"name": "=1+1", "source": "client"}
+    made = make_experiment(alice, make_dataset(alice, n=2), [PUSH], metrics=[metric])
+    answer: Any = alice.get(f"/v1/experiments/{made['id']}/results?format=csv")
+    head = b"".join(answer.streaming_content).splitlines()[0]
+    assert b",'=1+1,'=1+1.error" in head
+
+
+def test_two_who_claim_at_once_do_not_exceed_a_budget(alice: Caller, stub: RunningStub) -> None:
+    connection = make_connection(alice, stub.base_url)
+    configs = [chat(connection, "stub-echo", name=name, temperature=i) for i, name in enumerate("abc")]
+    make_experiment(alice, make_dataset(alice, n=60), configs, budget={"queries": 10})
+    others = "SELECT array_agg(id) FROM accounts_account WHERE id <> %s"
+    claim = f"SELECT to_pos - from_pos FROM claim_units(1, 8, 30, ({others}), '{{}}')"
+    system = connections["system"].get_connection_params()
+    with psycopg.connect(**{name: system[name] for name in ("dbname", "user", "password", "host", "port")}) as one:
+        given = [n for (n,) in one.execute(claim, [alice.account.pk]).fetchall()]
+        with connections["system"].cursor() as other:
+            other.execute(claim, [alice.account.pk])
+            given += [n for (n,) in other.fetchall()]
+    assert given == [10]

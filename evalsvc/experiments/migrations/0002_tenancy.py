@@ -9,7 +9,7 @@ from evalsvc.tenancy.rls import protect
 FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 DROP = """
 DROP FUNCTION record_unit; DROP FUNCTION add_scores; DROP FUNCTION lease_unit; DROP FUNCTION claim_units;
-DROP FUNCTION take_unit;
+DROP FUNCTION take_unit; DROP FUNCTION within_budget;
 """
 # Counters and states of a few rows change all the time: room on their pages keeps their indexes out of it.
 STORAGE = """

@@ -33,6 +33,14 @@ BEGIN
   RETURN unit;
 END $$;
 
+-- How many positions of an experiment may be given out now, of p_size wanted. Whoever asks within a budget has the
+-- experiment's lock until its transaction ends: what two give out at the same time would each fit, and together not.
+CREATE OR REPLACE FUNCTION within_budget(p_experiment bigint, p_budget bigint, p_size int) RETURNS int
+LANGUAGE sql VOLATILE SECURITY INVOKER AS $$
+  SELECT greatest(0, least(p_size, p_budget - coalesce(sum(c.claim_pos - c.n_reused), 0)))::int
+  FROM experiments_config c WHERE c.experiment_id = p_experiment;
+$$;
+
 -- Claim up to p_limit units over all accounts, as the system role. The account with least in flight comes first, then
 -- its experiment, then a config without work in flight, then the one furthest behind, so that clones catch up. In a race
 -- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Not by
@@ -75,10 +83,7 @@ BEGIN
             AND (u.state = 'open' OR u.lease_expires_at < clock_timestamp())) AS has_open
         FROM ranked r WHERE NOT r.id = ANY (p_blocked_configs)
       )
-      SELECT q.id, q.micro_batch, q.n_examples, CASE WHEN q.budget_queries IS NULL THEN q.micro_batch ELSE least(
-          q.micro_batch, q.budget_queries - (
-            SELECT sum(c.claim_pos - c.n_reused) FROM experiments_config c WHERE c.experiment_id = q.experiment_id))
-        END AS size
+      SELECT q.id, q.experiment_id, q.micro_batch AS size, q.n_examples, q.budget_queries
       FROM claimable q
       LEFT JOIN (SELECT account_id, sum(n) AS n FROM busy GROUP BY 1) a ON a.account_id = q.account_id
       LEFT JOIN busy e ON e.experiment_id = q.experiment_id
@@ -93,7 +98,11 @@ BEGIN
       SELECT c.* INTO config FROM experiments_config c
       WHERE c.id = candidate.id AND c.state = 'running' FOR NO KEY UPDATE SKIP LOCKED;
       CONTINUE WHEN NOT FOUND;
-      unit := take_unit(config, candidate.size::int, candidate.n_examples, p_lease_seconds);
+      IF candidate.budget_queries IS NOT NULL THEN
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(1, hashint8(candidate.experiment_id));
+        candidate.size := within_budget(candidate.experiment_id, candidate.budget_queries, candidate.size);
+      END IF;
+      unit := take_unit(config, candidate.size, candidate.n_examples, p_lease_seconds);
       CONTINUE WHEN unit.id IS NULL;
       RETURN NEXT unit;
       n_claimed := n_claimed + 1;
@@ -131,8 +140,8 @@ BEGIN
     RETURN;
   END IF;
   IF plan.budget_queries IS NOT NULL THEN
-    SELECT least(p_size, plan.budget_queries - sum(c.claim_pos - c.n_reused)) INTO p_size
-    FROM experiments_config c WHERE c.experiment_id = config.experiment_id;
+    PERFORM pg_advisory_xact_lock(1, hashint8(config.experiment_id));
+    p_size := within_budget(config.experiment_id, plan.budget_queries, p_size);
   END IF;
   unit := take_unit(config, p_size, plan.n_examples, p_lease_seconds);
   IF unit.id IS NOT NULL THEN
