@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from celery import Task, shared_task
-from celery.signals import worker_process_init
+from celery.signals import celeryd_after_setup, worker_process_init
 from django.db import close_old_connections, connections
 
 from evalsvc.evaluations import upkeep
@@ -18,6 +18,7 @@ from evaluators.registry import families
 
 log = logging.getLogger(__name__)
 ANY_ATTEMPT = 1_000_000
+consumed: set[str] = set()
 
 
 @shared_task(name="evalsvc.evaluations.score_lane", bind=True)
@@ -58,9 +59,20 @@ def prune() -> dict[str, int]:
     return pruned
 
 
+@celeryd_after_setup.connect
+def note_queues(instance: Any, **kwargs: Any) -> None:
+    """Remember what this worker consumes, for the children that are forked from it."""
+    consumed.update(instance.app.amqp.queues.consume_from)
+
+
 @worker_process_init.connect
 def warm_up(**kwargs: Any) -> None:
-    """Load the models of the cpu lane before the first task, in the child that will run it."""
+    """Load the models of the cpu lane before the first task, in the child that will run it.
+
+    Workers of other queues load a model when an experiment first asks for it: most never do.
+    """
+    if Lane.CPU.value not in consumed:
+        return
     for family in families():
         if family.lane == Lane.CPU:
             family.warm_up()
