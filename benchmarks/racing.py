@@ -119,6 +119,10 @@ class Race:
         for _ in range(self.workers - len(self.flying)):
             open_to = [c for c in active if self.claimed[c.id] < self._limit(c, leader, len(active))]
             if not open_to:
+                # Rather than leave a worker idle, the leader takes more of what it will be asked anyway.
+                limit = min(EXAMPLES, min(self._watermarks()) + EXAMPLES // 2)
+                open_to = [c for c in active if c.id == leader and self.claimed[leader] < limit]
+            if not open_to:
                 return
             chosen = min(open_to, key=lambda c: self._urgency(c, leader, means[c.id])).id
             taken = min(UNIT, EXAMPLES - self.claimed[chosen])
@@ -132,10 +136,13 @@ class Race:
             return EXAMPLES
         window = 2 * UNIT
         if self.lockstep or c.id == leader:
-            window *= math.ceil(self.workers / active)
+            window = self._window_of_all(active)
         if c.id == leader and not self.lockstep:
             window = max(window, EXAMPLES // 4)
         return min(EXAMPLES, min(self._watermarks()) + window)
+
+    def _window_of_all(self, active: int) -> int:
+        return 2 * UNIT * math.ceil(self.workers / active)
 
     def _urgency(self, c: Contender, leader: int, mean: float) -> tuple[bool, int, float, int]:
         is_waiting = self.claimed[c.id] - c.watermark >= UNIT and c.id != leader

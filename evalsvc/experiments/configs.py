@@ -67,6 +67,9 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
             continue
         for parameters, suffix in points:
             name = _name(row, suffix, len(candidates) + len(taken) + 1)
+            if name in names and suffix:
+                # Long values are shortened in names, and may then begin alike.
+                name = f"{name[:90]} #{len(candidates) + len(taken) + 1}"
             if name in names:
                 errors.append(FieldError(f"{at}/name", f"Two configs are named {name!r}."))
             names.add(name)

@@ -65,10 +65,8 @@ def control(
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
-        if plan.state == ExperimentPlan.State.DRAFT and action is RESUME:
-            raise Invalid(FieldError("", "The experiment has not been started; start it instead."))
         configs = _locked(plan, config_ids)
-        _check_epochs(configs, expected_epochs or {})
+        _check_epochs(plan, expected_epochs or {})
         changed = [config for config in configs if config.state in action.changes]
         in_flight = n_in_flight([config.pk for config in changed])
         Config.objects.filter(pk__in=[config.pk for config in changed]).update(
@@ -102,9 +100,11 @@ def control(
 
 
 def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
-    """Resuming what has seen every example completes it: there is nothing left to run."""
+    """Resuming what has seen every example completes it: there is nothing left to run. In a draft it waits again."""
     if action is not RESUME:
         return action.to
+    if plan.state == ExperimentPlan.State.DRAFT:
+        return State.QUEUED
     return Case(When(Q(watermark=plan.n_examples), then=Value(State.COMPLETED)), default=Value(State.RUNNING))
 
 
@@ -126,9 +126,10 @@ def _locked(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Conf
     return configs
 
 
-def _check_epochs(configs: Sequence[Config], expected: Mapping[int, int]) -> None:
-    for config in configs:
-        if config.pk in expected and expected[config.pk] != config.epoch:
+def _check_epochs(plan: ExperimentPlan, expected: Mapping[int, int]) -> None:
+    # A config that has been deleted since has changed too.
+    for config in Config.objects.filter(experiment_id=plan.pk, pk__in=expected).order_by("arrival"):
+        if expected[config.pk] != config.epoch:
             detail = f"Config {config.name!r} has changed: its epoch is {config.epoch}, not {expected[config.pk]}."
             raise Invalid(FieldError(f"/expected_epochs/{config.pk}", detail), code="stale_epoch")
 
@@ -145,7 +146,9 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
         parameters = {knob: value for knob, value in parameters.items() if value is not None}
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
-        (made,) = add_configs(account=account, plan=plan, candidates=[candidate], parent=config, actor=actor)
+        (made,) = add_configs(
+            account=account, plan=plan, candidates=[candidate], parent=config, actor=actor, pointer=""
+        )
         ControlOp.objects.create(
             account=account,
             experiment_id=plan.pk,

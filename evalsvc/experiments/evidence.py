@@ -18,6 +18,7 @@ from evalsvc.tenancy.scope import current_role
 COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", "log_not_worse")
 ACTIVE = (Config.State.RUNNING, Config.State.COMPLETED)
 MAX_REMEMBERED = 100
+MOST_CELLS = 500_000
 Pairs = dict[tuple[int, int], Pair]
 _known: dict[int, tuple[int, Pairs]] = {}
 
@@ -86,9 +87,14 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config]) -> Pairs:
         return {}
     pairs = known_pairs(plan.experiment_id)
     active = [config for config in configs if config.state in ACTIVE]
-    due = list(_due(plan, active, pairs))
-    if not due:
-        return pairs
+    while due := list(_due(plan, active, pairs)):
+        pairs = pairs | _moved(plan, metric, active, due)
+        _remember(plan.experiment_id, pairs)
+    return pairs
+
+
+def _moved(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], due: Sequence[tuple[Pair, int]]) -> Pairs:
+    """Advance the pairs that are due, each up to its position, and store them."""
     first = min(pair.start + pair.n for pair, _ in due)
     last = max(end for _, end in due)
     scores = read_scores(metric, [config.pk for config in active], first, last)
@@ -98,19 +104,19 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config]) -> Pairs:
         rows.append(differences(scores[pair.winner][part], scores[pair.loser][part]))
     moved = advance_all([pair for pair, _ in due], rows, plan.n_examples, plan.epsilon)
     _store(plan, moved)
-    pairs = pairs | {(pair.winner, pair.loser): pair for pair in moved}
-    _remember(plan.experiment_id, pairs)
-    return pairs
+    return {(pair.winner, pair.loser): pair for pair in moved}
 
 
 def _due(plan: ExperimentPlan, active: Sequence[Config], pairs: Pairs) -> Iterable[tuple[Pair, int]]:
+    # After a planner was away: what is weighed at once must fit in memory.
+    longest = max(plan.micro_batch, MOST_CELLS // max(1, len(active) ** 2))
     for winner in active:
         for loser in active:
             if winner.pk == loser.pk:
                 continue
             start = max(winner.fresh_from, loser.fresh_from)
             pair = pairs.get((winner.pk, loser.pk)) or new_pair(winner.pk, loser.pk, start, plan.epsilon)
-            end = min(winner.watermark, loser.watermark)
+            end = min(winner.watermark, loser.watermark, pair.start + pair.n + longest)
             if pair.start + pair.n < end:
                 yield pair, end
 

@@ -39,7 +39,10 @@ def etag_of(plan: ExperimentPlan) -> str:
 
 
 def live_view(plan: ExperimentPlan) -> dict[str, Any]:
-    """Return the live view, from running sums only: its cost does not grow with the number of examples."""
+    """Return the live view, from running sums only: its cost does not grow with the number of examples.
+
+    Except for `anytime` intervals of scores that are not 0 or 1, which follow the order of the scores.
+    """
     configs = list(Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED).order_by("arrival"))
     rows = Aggregate.objects.filter(config__in=[config.pk for config in configs])
     sums = {(row.config_id, row.metric, row.scope): row for row in rows}
@@ -187,13 +190,13 @@ def versus(plan: ExperimentPlan, config: Config, other: Config | None, pairs: Pa
     if pair is None or not pair.n:
         return None
     metric = primary_metric(plan)
-    assert metric.value_range is not None  # noqa: S101  only bounded metrics have pairs
-    width = metric.value_range[1] - metric.value_range[0]
     differences = Differences(pair.n, pair.total, pair.squares, pair.n_plus, pair.n_minus)
     population = plan.n_examples - pair.start
     found = paired_interval(
         differences, population=population, level=plan.level, use_fpc=plan.use_fpc, binary=metric.binary
     )
+    # Of a sum the difference of the totals, over the examples that both are compared on.
+    width = metric.unit(population)
     about = examples_to_settle(differences, population=population, level=plan.level, use_fpc=plan.use_fpc)
     opposite = pairs.get((other.pk, config.pk))
     return {

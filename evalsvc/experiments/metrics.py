@@ -57,6 +57,12 @@ class Metric:
         share = (value - low) / (high - low)
         return share if self.higher_is_better else 1.0 - share
 
+    def unit(self, n_examples: int) -> float:
+        """Return how much of the metric one step from 0 to 1 is: its range, for a sum that of all examples."""
+        assert self.value_range is not None  # noqa: S101  as above
+        width = self.value_range[1] - self.value_range[0]
+        return width * n_examples if self.kind == "distributive" else width
+
 
 def resolve_metrics(
     *, account_id: int, epoch: str | None, wanted: Sequence[Mapping[str, Any]], strategy: str | None

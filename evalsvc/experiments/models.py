@@ -165,7 +165,8 @@ class WorkUnit(models.Model):
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, db_index=False)
+    # Found by its config: an index by experiment would only serve its deletion, and a constraint would need one.
+    experiment = models.ForeignKey(Experiment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="units")
     from_pos = models.PositiveIntegerField()
     to_pos = models.PositiveIntegerField(help_text="Exclusive.")
@@ -231,7 +232,8 @@ class Score(models.Model):
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, db_index=False)
+    # Found by its config: an index by experiment would only serve its deletion, and a constraint would need one.
+    experiment = models.ForeignKey(Experiment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="scores", db_index=False)
     pos = models.PositiveIntegerField()
     metric = models.CharField(max_length=100)

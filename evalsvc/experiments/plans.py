@@ -39,7 +39,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     fields = {field: body.get(field) for field in PASSED_ON} | choice
     if fields["epsilon"] is not None and primary.value_range is not None:
         # Stored on the scale of 0 to 1, on which configs are compared.
-        fields["epsilon"] /= primary.value_range[1] - primary.value_range[0]
+        fields["epsilon"] /= primary.unit(version.n_examples)
     budget = body.get("budget") or {}
     fields |= {f"budget_{name}": budget.get(name) for name in ("queries", "cost", "seconds")}
     fields["higher_is_better"] = primary.higher_is_better

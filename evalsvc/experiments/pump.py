@@ -25,7 +25,9 @@ shutting_down = multiprocessing.Event()
 PREFETCH = 1
 WATCH_SECONDS, BEAT_SECONDS = 0.03, 1.0
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.2
-IDLE_SECONDS = 5.0
+IDLE_SECONDS, GRACE_SECONDS = 5.0, 2.0
+# However busy: below the hour after which a task is killed, by more than the longest call.
+LONGEST_SECONDS = 2700.0
 SHORTEST_PLAN_PAUSE_SECONDS = 0.05
 # A newcomer's fair share is lent on top of the slots that others hold, so that no stuck endpoint can shut it out.
 MOST_LENT = 3
@@ -60,7 +62,10 @@ class Pump:
         for helper in helpers:
             helper.start()
         try:
-            self._claim_until(time.monotonic() + seconds, idle_seconds)
+            hard_end = time.monotonic() + LONGEST_SECONDS
+            while self._claim_until(min(time.monotonic() + seconds, hard_end), idle_seconds):
+                if time.monotonic() >= hard_end or self._is_free_within(GRACE_SECONDS):
+                    break
         finally:
             self._draining = True
             self._give_back_ready()
@@ -72,7 +77,16 @@ class Pump:
 
     # --- Claiming ----------------------------------------------------------------------------------------------------
 
-    def _claim_until(self, deadline: float, idle_seconds: float) -> None:
+    def _is_free_within(self, seconds: float) -> bool:
+        """Wait for the slots to come free. Where a slow endpoint holds some, the others must not stand still for it."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while self._running and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return not self._running
+
+    def _claim_until(self, deadline: float, idle_seconds: float) -> bool:
+        """Claim until the time is up (True), or there is nothing left to do or the worker stops (False)."""
         poll, busy_at = SHORTEST_POLL_SECONDS, time.monotonic()
         while time.monotonic() < deadline and not shutting_down.is_set():
             claimed = self._claim()
@@ -82,10 +96,11 @@ class Pump:
                 if self._running or claimed:
                     busy_at = time.monotonic()
                 elif time.monotonic() - busy_at > idle_seconds:
-                    return
+                    return False
                 poll = SHORTEST_POLL_SECONDS if claimed else min(poll * 2, LONGEST_POLL_SECONDS)
                 if not claimed or self._wanted() <= 0:
                     self._changed.wait(poll)
+        return not shutting_down.is_set()
 
     def _wanted(self) -> int:
         return self.slots + PREFETCH - len(self._running) - len(self._ready)

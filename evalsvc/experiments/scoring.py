@@ -35,7 +35,7 @@ def scores_of(
     pos = output["pos"]
     if output["status"] != "ok":
         message = output.get("error_message") or "There is no output."
-        return [_failed(pos, metric, "no_output", message) for metric in metrics]
+        return [failed_score(pos, metric, "no_output", message) for metric in metrics]
     sample = sample_of(example, output["output"], pointers)
     verdicts: dict[tuple[str, str], Verdict] = {}
     return [_score(metric, pos, sample, output, client_scores or {}, verdicts) for metric in metrics]
@@ -112,7 +112,7 @@ def _score(
     if metric.kind == "ratio" and denominator is None and metric.denominator is not None:
         denominator = resolve_pointer(output["output"], metric.denominator)
     if value is None or value is MISSING:
-        return _failed(pos, metric, "no_value", missing)
+        return failed_score(pos, metric, "no_value", missing)
     return _from_number(metric, pos, value, denominator)
 
 
@@ -130,7 +130,7 @@ def _verdict_of(metric: Metric, sample: Sample, verdicts: dict[tuple[str, str], 
 
 def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if verdict.status != "success" or verdict.score is None:
-        return _failed(pos, metric, verdict.error_code or "evaluator_failed", verdict.error_message or "No score.")
+        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", verdict.error_message or "No score.")
     value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
     row = _from_number(metric, pos, value, None)
     row |= {"passed": verdict.passed, "explanation": verdict.explanation}
@@ -143,16 +143,16 @@ def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
 def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
     for number in (value, denominator) if metric.kind == "ratio" else (value,):
         if not isinstance(number, int | float) or not abs(number) <= LARGEST:
-            return _failed(
+            return failed_score(
                 pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
             )
     value = _plain(value)
     if metric.value_range is not None and not metric.value_range[0] <= value <= metric.value_range[1]:
         low, high = metric.value_range
         message = f"Metric {metric.name!r} got {value:g}, outside its range {low:g} to {high:g}."
-        return _failed(pos, metric, "out_of_range", message)
+        return failed_score(pos, metric, "out_of_range", message)
     if metric.binary and value not in (0.0, 1.0):
-        return _failed(pos, metric, "out_of_range", f"Metric {metric.name!r} is binary and got {value:g}.")
+        return failed_score(pos, metric, "out_of_range", f"Metric {metric.name!r} is binary and got {value:g}.")
     return {
         "pos": pos,
         "metric": metric.name,
@@ -169,5 +169,6 @@ def _shown(value: Any) -> str:
     return "nothing" if value is MISSING or value is None else repr(value)[:60]
 
 
-def _failed(pos: int, metric: Metric, code: str, message: str) -> Row:
+def failed_score(pos: int, metric: Metric, code: str, message: str) -> Row:
+    """Return the row of a score that could not be made: an error, and no number."""
     return {"pos": pos, "metric": metric.name, "error_code": code, "error_message": message[:1000]}

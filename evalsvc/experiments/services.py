@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connections
-from django.db.models import Max
+from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
@@ -107,8 +107,8 @@ def add_configs(
     plan: ExperimentPlan,
     candidates: Sequence[Candidate],
     parent: Config | None = None,
-    fresh_from: int | None = None,
     actor: str,
+    pointer: str | None = None,
 ) -> list[Config]:
     """Add configs to an experiment. Once it has started they run at once, and nothing seen before counts for them."""
     if not candidates:
@@ -124,12 +124,14 @@ def add_configs(
         for i, candidate in enumerate(candidates):
             if candidate.name in taken:
                 raise Invalid(
-                    FieldError(f"/configs/{i}/name", f"A config named {candidate.name!r} exists already."),
+                    FieldError(
+                        f"{f'/configs/{i}' if pointer is None else pointer}/name",
+                        f"A config named {candidate.name!r} exists already.",
+                    ),
                     code="already_exists",
                 )
         is_draft = locked.state == ExperimentPlan.State.DRAFT
-        if fresh_from is None:
-            fresh_from = 0 if is_draft else revealed(plan.pk)
+        fresh_from = 0 if is_draft else revealed(plan.pk)
         Config.objects.bulk_create(
             Config(
                 account=account,
@@ -198,8 +200,18 @@ def delete_experiment(*, account: Account, experiment: Experiment, actor: str) -
     """Delete an experiment with its configs, outputs and scores; the history keeps what it was told."""
     with account_scope(account.pk):
         record_audit(account=account, actor=actor, action="experiment.deleted", target=experiment.name)
-        for table in ("score", "output", "workunit", "evidence", "decision", "controlop", "experimentitem"):
-            with connections[current_role()].cursor() as cursor:
-                # One statement a table: the ORM would first read every row that goes.
-                cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment.pk])  # noqa: S608
+        # Whoever would add to it waits for these two locks, and then finds nothing.
+        list(ExperimentPlan.objects.select_for_update().filter(pk=experiment.pk))
+        configs = Config.objects.filter(experiment_id=experiment.pk)
+        configs.update(state=Config.State.DELETED, epoch=F("epoch") + 1)
+        _delete_rows(experiment.pk, list(configs.values_list("pk", flat=True)))
         Experiment.objects.filter(account=account, pk=experiment.pk).delete()
+
+
+def _delete_rows(experiment_id: int, config_ids: list[int]) -> None:
+    # One statement a table, by the column that has an index: the ORM would first read every row that goes.
+    with connections[current_role()].cursor() as cursor:
+        for table in ("score", "output", "workunit", "aggregate", "look"):
+            cursor.execute(f"DELETE FROM experiments_{table} WHERE config_id = ANY (%s)", [config_ids])  # noqa: S608
+        for table in ("evidence", "decision", "controlop", "experimentitem"):
+            cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment_id])  # noqa: S608

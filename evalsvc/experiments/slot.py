@@ -15,7 +15,7 @@ from evalsvc.experiments import store
 from evalsvc.experiments.control import stop_by_worker
 from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, twin_outputs
 from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
-from evalsvc.experiments.scoring import scores_of
+from evalsvc.experiments.scoring import failed_score, scores_of
 from evalsvc.experiments.store import Recorded, Unit
 
 log = logging.getLogger(__name__)
@@ -115,6 +115,10 @@ class Slot:
         examples = examples_of(self.unit)
         for pos, output in recorded_outputs(self.unit).items():
             if output.scored:
+                continue
+            if self.unit.attempt > MAX_LEASES:
+                message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
+                self.scores += [failed_score(pos, metric, "worker_lost", message) for metric in desk.metrics]
                 continue
             row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
             row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from typing import Any
 
 from celery import shared_task
@@ -36,7 +37,10 @@ def pump() -> None:
 def plan() -> None:
     """Take every running experiment a step further, and see to it that there are pumps."""
     try:
-        for account_id, experiment_id in store.running_experiments():
+        running = store.running_experiments()
+        # Should the time not suffice for all of them, it is others that come last the next time.
+        random.shuffle(running)
+        for account_id, experiment_id in running:
             try:
                 planner.step(account_id=account_id, experiment_id=experiment_id)
             except Exception:

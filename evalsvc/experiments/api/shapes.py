@@ -122,7 +122,7 @@ def epsilon_out(plan: ExperimentPlan) -> float | None:
     metric = primary_metric(plan)
     if plan.epsilon is None or metric.value_range is None:
         return plan.epsilon
-    return plan.epsilon * (metric.value_range[1] - metric.value_range[0])
+    return plan.epsilon * metric.unit(plan.n_examples)
 
 
 def metric_out(row: Mapping[str, Any]) -> dict[str, Any]:

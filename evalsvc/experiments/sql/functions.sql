@@ -11,7 +11,7 @@ DECLARE
   until timestamptz := clock_timestamp() + p_lease_seconds * interval '1 second';
 BEGIN
   UPDATE experiments_workunit u
-  SET state = 'leased', token = gen_random_uuid(), attempt = u.attempt + 1, epoch = p_config.epoch, lease_expires_at = until
+  SET state = 'leased', token = gen_random_uuid(), attempt = least(u.attempt + 1, 32767), epoch = p_config.epoch, lease_expires_at = until
   WHERE u.id = (
     SELECT w.id FROM experiments_workunit w
     WHERE w.config_id = p_config.id AND w.state <> 'done' AND w.state <> 'scoring'
@@ -44,8 +44,9 @@ $$;
 -- Claim up to p_limit units over all accounts, as the system role. The account with least in flight comes first, then
 -- its experiment, then a config without work in flight, then the one furthest behind, so that clones catch up. In a race
 -- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Not by
--- more than a quarter of the set, though: what it reveals is no evidence for a clone that is made afterwards. Without a
--- race the window grows with the workers. Outputs that wait for their scores come last.
+-- more than a quarter of the set, though, or half of it rather than leave a worker idle: what it reveals is no evidence
+-- for a clone that is made afterwards. Without a race the window grows with the workers. Outputs that wait for their
+-- scores come last.
 CREATE OR REPLACE FUNCTION claim_units(
   p_limit int, p_slots int, p_lease_seconds double precision, p_excluded_accounts bigint[], p_blocked_configs bigint[])
 RETURNS SETOF experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
@@ -87,13 +88,17 @@ BEGIN
       FROM claimable q
       LEFT JOIN (SELECT account_id, sum(n) AS n FROM busy GROUP BY 1) a ON a.account_id = q.account_id
       LEFT JOIN busy e ON e.experiment_id = q.experiment_id
+      CROSS JOIN LATERAL (
+        SELECT (p_slots + q.n_active - 1) / q.n_active AS share) s
+      CROSS JOIN LATERAL (
+        SELECT q.slowest + CASE WHEN q.n_active = 1 THEN q.n_examples
+          WHEN q.policy = 'manual' THEN 2 * s.share * q.micro_batch
+          WHEN q.leads THEN greatest(2 * s.share * q.micro_batch, q.n_examples / 4) ELSE 2 * q.micro_batch END AS narrow,
+          CASE WHEN q.leads THEN q.slowest + q.n_examples / 2 ELSE 0 END AS wide) v
       WHERE q.has_open OR (q.claim_pos < q.n_examples AND (
-        q.n_active = 1 OR q.claim_pos < q.slowest + CASE
-          WHEN q.leads THEN greatest(q.n_examples / 4, (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch)
-          WHEN q.policy <> 'manual' THEN 2 * q.micro_batch
-          ELSE (p_slots + q.n_active - 1) / q.n_active * 2 * q.micro_batch END))
-      ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch,
-        q.claim_pos, q.standing DESC, q.id
+        q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_slots)))
+      ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.has_open AND q.claim_pos >= v.narrow,
+        NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch, q.claim_pos, q.standing DESC, q.id
     LOOP
       SELECT c.* INTO config FROM experiments_config c
       WHERE c.id = candidate.id AND c.state = 'running' FOR NO KEY UPDATE SKIP LOCKED;
@@ -114,7 +119,7 @@ BEGIN
     RETURN QUERY
       UPDATE experiments_workunit u
       SET token = gen_random_uuid(), lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second',
-          attempt = u.attempt + 1
+          attempt = least(u.attempt + 1, 32767)
       WHERE u.id IN (
         SELECT w.id FROM experiments_workunit w
         WHERE w.state = 'scoring' AND coalesce(w.lease_expires_at < clock_timestamp(), true)
@@ -265,7 +270,8 @@ BEGIN
   WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos;
   IF n_all = unit.to_pos - unit.from_pos THEN
     UPDATE experiments_workunit u
-    SET state = CASE WHEN n_unscored > 0 THEN 'scoring' ELSE 'done' END, token = NULL, lease_expires_at = NULL
+    SET state = CASE WHEN n_unscored > 0 THEN 'scoring' ELSE 'done' END, token = NULL, lease_expires_at = NULL,
+        attempt = CASE WHEN n_unscored > 0 THEN 0 ELSE u.attempt END
     WHERE u.id = unit.id;
   ELSIF p_close = 'keep' THEN
     UPDATE experiments_workunit u SET lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
