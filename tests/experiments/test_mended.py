@@ -1,0 +1,118 @@
+"""Cases that a review found: each of them was wrong once."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments.slot import MAX_LEASES
+from tests.conftest import Caller
+from tests.experiments.conftest import (
+    EXACT,
+    by_name,
+    chat,
+    live,
+    make_connection,
+    make_dataset,
+    make_experiment,
+    ok,
+    pump,
+    recounted,
+)
+from tests.experiments.test_push import Runner
+
+TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
+
+
+def test_a_config_stopped_in_a_draft_can_wait_again(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=3), TWO[:1], start=False)
+    path = f"/v1/experiments/{made['id']}"
+    ok(alice.post(f"{path}/configs/stop", {"config_ids": "all"}))
+    assert ok(alice.post(f"{path}/configs/resume", {"config_ids": "all"}))["configs"][0]["state"] == "queued"
+    assert ok(alice.post(f"{path}/start"))["experiment"]["plan"]["state"] == "running"
+
+
+def test_a_config_that_was_deleted_since_has_changed_too(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=3), TWO)
+    a, b = (config["id"] for config in made["configs"])
+    alice.call("DELETE", f"/v1/experiments/{made['id']}/configs/{a}")
+    body = {"config_ids": [a, b], "expected_epochs": {a: 1, b: 1}}
+    assert ok(alice.post(f"/v1/experiments/{made['id']}/configs/stop", body), 422)["code"] == "stale_epoch"
+    assert by_name(live(alice, made["id"]))["b"]["state"] == "running"
+
+
+def test_a_sum_is_compared_in_sums(alice: Caller) -> None:
+    metric = {"name": "right", "evaluator": "exact-match", "type": "distributive"}
+    dataset = make_dataset(alice, n=40)
+    made = make_experiment(alice, dataset, TWO, metrics=[metric], epsilon=4.0)
+    assert made["plan"]["epsilon"] == pytest.approx(4.0)
+    for i in range(2):
+        Runner(alice, made, i).run(lambda e, i=i: e["expected"] if e["pos"] % 4 or not i else "wrong")
+    view = by_name(live(alice, made["id"]))
+    assert view["a"]["metrics"]["right"]["value"] == 40
+    assert view["b"]["metrics"]["right"]["value"] == 30
+    assert view["b"]["versus_leader"]["delta"] == pytest.approx(-10)
+
+
+def test_a_metric_cannot_be_named_as_a_column_of_the_results(alice: Caller) -> None:
+    body: dict[str, Any] = {"dataset_id": make_dataset(alice, n=3), "metrics": [EXACT | {"name": "pos"}]}
+    answer = ok(alice.post("/v1/experiments", {"name": "x", "plan": body}), 422)
+    assert answer["errors"][0]["pointer"] == "/plan/metrics/0/name"
+
+
+def test_long_values_that_begin_alike_get_names_of_their_own(alice: Caller) -> None:
+    prompts = ["Answer the question as briefly as you can. " + end for end in ("Now.", "Please.", "Thanks.")]
+    made = make_experiment(alice, make_dataset(alice, n=3), [{"kind": "push", "search": {"prompt": prompts}}])
+    assert len({config["name"] for config in made["configs"]}) == 3
+
+
+def test_outputs_that_kill_whoever_scores_them_end_as_errors(alice: Caller) -> None:
+    from django.db import connections
+
+    metrics = [{"name": "clean", "evaluator": "toxicity"}]
+    made = make_experiment(alice, make_dataset(alice, n=10), TWO[:1], metrics=metrics)
+    Runner(alice, made).run()
+    with connections["system"].cursor() as cursor:
+        values = [MAX_LEASES, made["id"]]
+        cursor.execute("UPDATE experiments_workunit SET attempt = %s WHERE experiment_id = %s", values)
+    pump()
+    found = live(alice, made["id"])["configs"][0]
+    assert (found["state"], found["metrics"]["clean"]["n"], found["metrics"]["clean"]["n_error"]) == (
+        "completed",
+        0,
+        10,
+    )
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_pump_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
+    alice: Caller, charlie: Caller, stub: RunningStub
+) -> None:
+    slow = make_experiment(
+        alice, make_dataset(alice, n=1), [chat(make_connection(alice, stub.base_url), "stub-slow-8000")]
+    )
+    quick = make_experiment(
+        charlie, make_dataset(charlie, n=60), [chat(make_connection(charlie, stub.base_url), "stub-slow-150")]
+    )
+    began = time.monotonic()
+    pump(seconds=1, slots=2)
+    assert live(charlie, quick["id"])["experiment"]["state"] == "done", time.monotonic() - began
+    assert live(alice, slow["id"])["configs"][0]["n_done"] == 1
+
+
+def test_deleting_an_experiment_leaves_nothing_of_it_but_its_history(alice: Caller) -> None:
+    from django.db import connections
+
+    made = make_experiment(alice, make_dataset(alice, n=10), TWO)
+    Runner(alice, made).run()
+    assert alice.call("DELETE", f"/v1/experiments/{made['id']}").status_code == 204
+    tables = ("experimentplan", "experimentitem", "config", "workunit", "output", "score", "evidence", "decision")
+    with connections["system"].cursor() as cursor:
+        for table in (*tables, "controlop"):
+            cursor.execute(f"SELECT count(*) FROM experiments_{table} WHERE experiment_id = %s", [made["id"]])
+            assert cursor.fetchone()[0] == 0, table
+        cursor.execute("SELECT count(*) FROM evaluations_historyscore WHERE account_id = %s", [alice.account.pk])
+        assert cursor.fetchone()[0] == 10
