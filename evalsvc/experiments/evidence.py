@@ -16,7 +16,6 @@ from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
 from evalsvc.tenancy.scope import current_role
 
 COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", "log_not_worse")
-ACTIVE = (Config.State.RUNNING, Config.State.COMPLETED)
 MAX_REMEMBERED = 100
 MOST_CELLS = 500_000
 Pairs = dict[tuple[int, int], Pair]
@@ -86,7 +85,8 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config]) -> Pairs:
     if not is_comparable(metric):
         return {}
     pairs = known_pairs(plan.experiment_id)
-    active = [config for config in configs if config.state in ACTIVE]
+    # Stopped configs too: people go on comparing them with the leader, whoever they lost to.
+    active = [config for config in configs if config.state not in (Config.State.QUEUED, Config.State.DELETED)]
     while due := list(_due(plan, active, pairs)):
         pairs = pairs | _moved(plan, metric, active, due)
         _remember(plan.experiment_id, pairs)

@@ -79,12 +79,20 @@ def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str,
 
 
 def leader_of(plan: ExperimentPlan, configs: Sequence[Config], sums: Aggregates) -> Config | None:
-    """Return the config that is ahead on the primary metric, of those in the race; the earlier one of two equals."""
+    """Return the config that is ahead on the primary metric, of those in the race; the earlier one of two equals.
+
+    None while one of them has answers and no estimate yet.
+    """
     metric = primary_metric(plan)
     best, best_value = None, None
     for config in configs:
         row = sums.get((config.pk, metric.name, Scope.PREFIX))
-        if row is None or not row.n or config.state not in (Config.State.RUNNING, Config.State.COMPLETED):
+        if config.state not in (Config.State.RUNNING, Config.State.COMPLETED):
+            continue
+        if row is None or not row.n:
+            if config.fresh_from == 0 and config.n_ok:
+                # Its answers wait for earlier ones: whoever is ahead of the others may be behind this one.
+                return None
             continue
         value = row.total / row.n if metric.kind != "ratio" else row.total / (row.den_total or 1.0)
         value = value if metric.higher_is_better else -value
@@ -144,7 +152,7 @@ def metric_view(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggr
         "level": found.level,
         "covers": found.covers,
         "safe": found.safe,
-        "warnings": list(found.warnings),
+        "warnings": [*found.warnings, *warnings_of(plan, config)],
         "higher_is_better": metric.higher_is_better,
         "decision_interval": _decision_interval(plan, config, metric, row),
         "bounds_if_failures": _bounds(plan, config, metric, row),
@@ -152,6 +160,11 @@ def metric_view(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggr
         "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
     }
     return view
+
+
+def warnings_of(plan: ExperimentPlan, config: Config) -> list[str]:
+    """Return what keeps a config from being compared: `no_fresh_examples`, if its designer can have seen all."""
+    return ["no_fresh_examples"] if config.fresh_from >= plan.n_examples else []
 
 
 def _decision_interval(plan: ExperimentPlan, config: Config, metric: Metric, row: Aggregate) -> dict[str, Any] | None:

@@ -21,7 +21,8 @@ from evalsvc.outbound.failures import OutboundFailed
 
 MAX_CALLS = 3
 FIRST_PAUSE_SECONDS = 0.25
-SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.02, 1.0
+# Longer than this a unit is given back: the next turn is for the lowest positions, whoever waits for it.
+SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.02, 0.1
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_OUTPUT_CHARS = 200_000
 MAX_LEVELS = 64

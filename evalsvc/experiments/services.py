@@ -17,7 +17,7 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.configs import Candidate, hash_of
 from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import remember_project
 from evalsvc.rest.problems import FieldError, Invalid
@@ -163,9 +163,9 @@ def add_configs(
 
 
 def revealed(experiment_id: int) -> int:
-    """Return up to which position anybody can have seen an answer: what was given to workers may be back by now."""
-    found = Config.objects.filter(experiment_id=experiment_id).aggregate(last=Max("claim_pos"))["last"]
-    return int(found or 0)
+    """Return up to which position anybody can have seen an answer. What is on its way has been seen by nobody."""
+    found = Output.objects.filter(experiment_id=experiment_id).aggregate(last=Max("pos"))["last"]
+    return 0 if found is None else int(found) + 1
 
 
 def start_experiment(*, account: Account, plan: ExperimentPlan, actor: str) -> bool:

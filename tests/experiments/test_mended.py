@@ -116,3 +116,46 @@ def test_deleting_an_experiment_leaves_nothing_of_it_but_its_history(alice: Call
             assert cursor.fetchone()[0] == 0, table
         cursor.execute("SELECT count(*) FROM evaluations_historyscore WHERE account_id = %s", [alice.account.pk])
         assert cursor.fetchone()[0] == 10
+
+
+def test_a_clone_without_fresh_examples_says_so(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=10), TWO[:1])
+    Runner(alice, made).run()
+    path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
+    answer = ok(alice.post(path, {"name": "late"}))
+    assert (answer["config"]["fresh_from"], answer["warnings"]) == (10, ["no_fresh_examples"])
+    assert "no_fresh_examples" in by_name(live(alice, made["id"]))["late"]["metrics"]["accuracy"]["warnings"]
+
+
+def test_what_is_on_its_way_has_been_seen_by_nobody(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1])
+    runner = Runner(alice, made)
+    unit = runner.lease()["unit"]
+    runner.post(unit, [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]])
+    runner.lease()
+    path = f"/v1/experiments/{made['id']}/configs/{runner.config}/clone"
+    assert ok(alice.post(path, {}))["config"]["fresh_from"] == 10
+
+
+def test_nobody_leads_while_answers_of_another_wait_for_earlier_ones(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO)
+    a, b = (Runner(alice, made, i) for i in range(2))
+    slow = a.lease()["unit"]
+    for runner in (a, b):
+        unit = runner.lease()["unit"]
+        runner.post(unit, [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]])
+    assert live(alice, made["id"])["leader"] is None
+    a.post(slow, [{"pos": e["pos"], "output": "wrong"} for e in slow["examples"]])
+    assert live(alice, made["id"])["leader"] == b.config
+
+
+def test_a_stopped_config_is_compared_on_all_that_both_have_answered(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO)
+    a, b = (Runner(alice, made, i) for i in range(2))
+    for _ in range(2):
+        unit = b.lease()["unit"]
+        b.post(unit, [{"pos": e["pos"], "output": "wrong"} for e in unit["examples"]])
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{b.config}/stop", {}))
+    a.run()
+    versus = by_name(live(alice, made["id"]))["b"]["versus_leader"]
+    assert (versus["n"], versus["delta"]) == (20, -1.0)

@@ -163,13 +163,21 @@ def _row(
         n_reused=config["n_reused"],
         cost=number(config["cost"]) if config["cost"] else "",
         parent=titles.get(config["parent_id"], "a deleted config") if config["parent_id"] else "",
-        seen=f"{number(seen['value'])} on the {seen['n']} seen before its design" if seen else "",
+        seen=seen_words(config["metrics"][plan.primary_metric], seen),
         cells=[_cell(config["metrics"][name], scales[name]) for name in names],
         versus=versus,
         outlook=outlook,
         may_stop=config["state"] in (State.QUEUED, State.RUNNING),
         may_resume=config["state"] in (State.STOPPED, State.FAILED) and plan.state != ExperimentPlan.State.DRAFT,
     )
+
+
+def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
+    """Say what a clone did on the examples that its designer may have seen, and whether there are others."""
+    words = [f"{number(seen['value'])} on the {seen['n']} seen before its design"] if seen else []
+    if "no_fresh_examples" in view["warnings"]:
+        words.append("no fresh examples: it cannot be compared")
+    return "; ".join(words)
 
 
 def _cell(view: Mapping[str, Any], scale: Scale | None) -> Cell:
@@ -190,10 +198,12 @@ def _versus(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple
     if found is None or found["delta"] is None:
         return "", ""
     words = f"{number(found['delta'], signed=True)} {interval(found['lower'], found['upper'], signed=True)}"
-    words += f" on {found['n']} pairs with {short(titles.get(found['config_id'], 'a deleted config'), 40)}"
+    words += f" on {found['n']} pair{'' if found['n'] == 1 else 's'} with {short(titles.get(found['config_id'], 'a deleted config'), 40)}"
     if not found["can_be_settled"]:
         return words, "more examples than there are would be needed to settle it"
-    return words, f"about {found['about_n_more']} more would settle it" if found["about_n_more"] else "settled"
+    return words, f"about {found['about_n_more']} more would settle it" if found[
+        "about_n_more"
+    ] else "the interval leaves 0 out"
 
 
 def words_of(decision: Mapping[str, Any]) -> str:

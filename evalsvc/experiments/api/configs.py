@@ -14,6 +14,7 @@ from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.configs import expand
 from evalsvc.experiments.control import ACTIONS, RESUME, Effect, clone, control
+from evalsvc.experiments.live import warnings_of
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
@@ -176,4 +177,6 @@ class CloneView(AccountView):
             account=self.account, config=config, name=body.get("name"), changes=body["changes"], actor=self.caller.actor
         )
         enqueue_after_commit()
-        return Response({"config": shapes.config_out(get_config(account=self.account, experiment_id=id, id=made.pk))})
+        fresh = get_config(account=self.account, experiment_id=id, id=made.pk)
+        warnings = warnings_of(get_plan(account=self.account, id=id), fresh)
+        return Response({"config": shapes.config_out(fresh), "warnings": warnings})
