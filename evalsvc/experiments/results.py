@@ -85,7 +85,7 @@ def csv_file(account: Account, plan: ExperimentPlan, config_id: int | None) -> I
     def parts() -> Iterator[bytes]:
         buffer = io.StringIO()
         writer = csv.writer(buffer)
-        writer.writerow([*ORDER, *(guarded(column) for name in metrics for column in (name, f"{name}.error"))])
+        writer.writerow([*ORDER, *(guarded(column) for name in metrics for column in columns_of(name))])
         yield buffer.getvalue().encode()
         for page in iterate(account, plan, config_id):
             buffer.seek(0)
@@ -105,7 +105,9 @@ def parquet_file(account: Account, plan: ExperimentPlan, config_id: int | None) 
     metrics = [row["name"] for row in plan.metrics]
     types = dict.fromkeys(TEXTS, pa.string()) | dict.fromkeys(NUMBERS, pa.float64()) | dict.fromkeys(COUNTS, pa.int64())
     columns = [(name, types[name]) for name in ORDER]
-    columns += [column for name in metrics for column in ((name, pa.float64()), (f"{name}.error", pa.string()))]
+    columns += [
+        column for name in metrics for column in zip(columns_of(name), (pa.float64(), pa.string()), strict=True)
+    ]
     schema = pa.schema(columns)
     sink = Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
@@ -115,6 +117,12 @@ def parquet_file(account: Account, plan: ExperimentPlan, config_id: int | None) 
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             yield sink.take()
     yield sink.take()
+
+
+def columns_of(metric: str) -> tuple[str, str]:
+    """Return the columns of a metric: its value and its error. One named as a column of the output is told apart."""
+    name = f"{metric} (metric)" if metric in ORDER else metric
+    return name, f"{name}.error"
 
 
 def _cells(row: dict[str, Any], metrics: Sequence[str]) -> list[Any]:

@@ -100,7 +100,7 @@ def test_no_page_shows_a_secret(request: pytest.FixtureRequest, who: str, alice:
     person = request.getfixturevalue(who)
     connection = made(alice, headers={"X-Secret": HEADER}, name=f"c-{uuid.uuid4().hex}")
 
-    pages = [person.get(LIST), person.change("judges/connection", connection["id"])]
+    pages = [person.get(LIST, q=connection["name"]), person.change("judges/connection", connection["id"])]
 
     for page in pages:
         assert page.status_code == 200

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from django.db import connections
 
 from tests.admin.conftest import PASSWORD
 from tests.conftest import CHECKOUT, stop_group, wait_until
@@ -31,6 +32,12 @@ def chromium() -> str:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed (apt-get install chromium)")
     return CHROMIUM
+
+
+@pytest.fixture(autouse=True)
+def fresh_connections() -> None:
+    """Playwright runs tests in a context of its own, whose connections nobody closes when PostgreSQL is restarted."""
+    connections.close_all()
 
 
 def free_port() -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import time
-from typing import Any
 
 import pytest
 
@@ -57,10 +58,16 @@ def test_a_sum_is_compared_in_sums(alice: Caller) -> None:
     assert view["b"]["versus_leader"]["delta"] == pytest.approx(-10)
 
 
-def test_a_metric_cannot_be_named_as_a_column_of_the_results(alice: Caller) -> None:
-    body: dict[str, Any] = {"dataset_id": make_dataset(alice, n=3), "metrics": [EXACT | {"name": "pos"}]}
-    answer = ok(alice.post("/v1/experiments", {"name": "x", "plan": body}), 422)
-    assert answer["errors"][0]["pointer"] == "/plan/metrics/0/name"
+def test_a_metric_named_as_a_column_of_the_results_is_told_apart(alice: Caller) -> None:
+    metrics = [EXACT | {"name": "pos"}, {"name": "latency_ms", "source": "latency_ms"}]
+    made = make_experiment(alice, make_dataset(alice, n=3), TWO[:1], metrics=metrics)
+    Runner(alice, made).run(latency_ms=7.0)
+    content = b"".join(alice.get(f"/v1/experiments/{made['id']}/results?format=csv").streaming_content)
+    rows = list(csv.DictReader(io.StringIO(content.decode())))
+    assert {row["pos"] for row in rows} == {"0", "1", "2"}
+    assert {(row["pos (metric)"], row["latency_ms"], row["latency_ms (metric)"]) for row in rows} == {
+        ("1.0", "7.0", "7.0")
+    }
 
 
 def test_long_values_that_begin_alike_get_names_of_their_own(alice: Caller) -> None:

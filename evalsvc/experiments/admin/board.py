@@ -198,7 +198,8 @@ def _versus(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple
     if found is None or found["delta"] is None:
         return "", ""
     words = f"{number(found['delta'], signed=True)} {interval(found['lower'], found['upper'], signed=True)}"
-    words += f" on {found['n']} pair{'' if found['n'] == 1 else 's'} with {short(titles.get(found['config_id'], 'a deleted config'), 40)}"
+    other = short(titles.get(found["config_id"], "a deleted config"), 40)
+    words += f" on {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
     if not found["can_be_settled"]:
         return words, "more examples than there are would be needed to settle it"
     return words, f"about {found['about_n_more']} more would settle it" if found[

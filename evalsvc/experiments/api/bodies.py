@@ -12,7 +12,6 @@ from evalsvc.experiments.metrics import KINDS
 from evalsvc.experiments.models import Config, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
-from evalsvc.experiments.results import ORDER as RESULT_COLUMNS
 from evalsvc.stats.running import STRATEGIES
 
 MAX_METRICS = 20
@@ -43,16 +42,10 @@ def at_most(n: int) -> MaxLengthValidator:
     return MaxLengthValidator(n, f"At most {n} items.")
 
 
-def no_column(name: str) -> None:
-    """Refuse a name that would make two columns of the results alike."""
-    if name in RESULT_COLUMNS:
-        raise serializers.ValidationError(f"{name!r} is a column of the results already; choose another name.")
-
-
 class MetricIn(Strict):
     """A metric: an evaluator's score, a number out of the output, or one that the caller sends."""
 
-    name = serializers.CharField(max_length=100, validators=[no_column])
+    name = serializers.CharField(max_length=100)
     evaluator = serializers.CharField(max_length=255, required=False, allow_null=True)
     criteria = serializers.CharField(max_length=255, required=False, allow_null=True)
     type = serializers.ChoiceField(choices=KINDS, required=False)
