@@ -12,7 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.configs import Candidate, problems
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan
-from evalsvc.experiments.planner import locked_plan, n_in_flight, settle, stop
+from evalsvc.experiments.planner import find_locked_plan, n_in_flight, settle, stop
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.services import add_configs
@@ -184,7 +184,9 @@ def _free_name(config: Config) -> str:
 def stop_by_worker(*, unit: Unit, reason: str, detail: str) -> None:
     """Stop a config of which no example can be answered now; it can be resumed when the cause is gone."""
     with account_scope(unit.account_id):
-        plan = locked_plan(unit.account_id, unit.experiment_id)
+        plan = find_locked_plan(unit.account_id, unit.experiment_id)
+        if plan is None:
+            return
         config = Config.objects.get(account_id=unit.account_id, pk=unit.config_id)
         drop = Drop(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
         state = State.FAILED if reason == Config.StopReason.ERROR else State.STOPPED

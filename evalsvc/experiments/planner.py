@@ -51,8 +51,8 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
         write_looks(plan, configs)
         pairs = bring_up_to_date(plan, configs)
         # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.
-        plan = locked_plan(account_id, experiment_id)
-        if plan.state != ExperimentPlan.State.RUNNING:
+        plan = find_locked_plan(account_id, experiment_id)
+        if plan is None or plan.state != ExperimentPlan.State.RUNNING:
             return True
         _see_states(configs)
         _stop_failing(plan, configs)
@@ -72,10 +72,13 @@ def _lock(experiment_id: int, *, wait: bool) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan:
-    """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time."""
+def find_locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan | None:
+    """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time.
+
+    None when the experiment has been deleted meanwhile.
+    """
     plans = ExperimentPlan.objects.select_for_update(no_key=True)
-    return plans.get(account_id=account_id, experiment_id=experiment_id)
+    return plans.filter(account_id=account_id, experiment_id=experiment_id).first()
 
 
 def _see_states(configs: Sequence[Config]) -> None:

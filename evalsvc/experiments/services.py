@@ -163,9 +163,15 @@ def add_configs(
 
 
 def revealed(experiment_id: int) -> int:
-    """Return up to which position anybody can have seen an answer. What is on its way has been seen by nobody."""
-    found = Output.objects.filter(experiment_id=experiment_id).aggregate(last=Max("pos"))["last"]
-    return 0 if found is None else int(found) + 1
+    """Return up to which position anybody can have seen an answer.
+
+    What our workers have on its way to an LLM has been seen by nobody; the account's own application or code has its
+    answers before we do.
+    """
+    recorded = Output.objects.filter(experiment_id=experiment_id).aggregate(last=Max("pos"))["last"]
+    theirs = Config.objects.filter(experiment_id=experiment_id).exclude(kind=Config.Kind.CHAT)
+    given = theirs.aggregate(last=Max("claim_pos"))["last"] or 0
+    return max(int(given), 0 if recorded is None else int(recorded) + 1)
 
 
 def start_experiment(*, account: Account, plan: ExperimentPlan, actor: str) -> bool:

@@ -134,14 +134,19 @@ def test_a_clone_without_fresh_examples_says_so(alice: Caller) -> None:
     assert "no_fresh_examples" in by_name(live(alice, made["id"]))["late"]["metrics"]["accuracy"]["warnings"]
 
 
-def test_what_is_on_its_way_has_been_seen_by_nobody(alice: Caller) -> None:
+@pytest.mark.parametrize(("kind", "fresh_from"), [("chat", 10), ("push", 20), ("http", 20)])
+def test_what_an_llm_has_not_answered_has_been_seen_by_nobody(alice: Caller, kind: str, fresh_from: int) -> None:
+    """The caller's own code, or application, has its answers before they are recorded."""
+    from evalsvc.experiments.models import Config
+
     made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1])
     runner = Runner(alice, made)
     unit = runner.lease()["unit"]
     runner.post(unit, [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]])
     runner.lease()
-    path = f"/v1/experiments/{made['id']}/configs/{runner.config}/clone"
-    assert ok(alice.post(path, {}))["config"]["fresh_from"] == 10
+    Config.objects.using("system").filter(pk=runner.config).update(kind=kind)
+    added = ok(alice.post(f"/v1/experiments/{made['id']}/configs", {"configs": [{"kind": "push", "name": "new"}]}))
+    assert added["configs"][0]["fresh_from"] == fresh_from
 
 
 def test_nobody_leads_while_answers_of_another_wait_for_earlier_ones(alice: Caller) -> None:
