@@ -71,7 +71,7 @@ def record_unit(
     close: str,
     lease_seconds: float,
 ) -> Recorded:
-    """Record outputs and scores of a unit in one transaction; `close` is keep, close or release.
+    """Record outputs and scores of a unit in one transaction; `close` is keep or release.
 
     A lease that has passed to another worker, and a position that has an output, change nothing.
     """

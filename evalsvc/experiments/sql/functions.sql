@@ -172,8 +172,8 @@ $$;
 
 -- Record what a worker has of its unit, in one transaction: outputs once per position, the scores of those positions
 -- once, the sums and the history from those scores only, then the unit's state and the watermark. A worker whose lease
--- has passed to another changes nothing. p_close: 'keep' the lease, 'close' the unit (what is missing is given back), or
--- 'release' it as if this lease had not been (nothing was asked). An output that is sent as not scored holds the
+-- has passed to another changes nothing. p_close: 'keep' the lease, or 'release' it: what is missing is given back, and
+-- the attempt does not count. An output that is sent as not scored holds the
 -- watermark back, and its unit waits, complete, until a worker brings the scores.
 CREATE OR REPLACE FUNCTION record_unit(
   p_account bigint, p_unit bigint, p_token uuid, p_outputs jsonb, p_scores jsonb, p_close text,
