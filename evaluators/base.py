@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from evaluators.outside import Outside
 
 JSONValue: TypeAlias = "str | int | float | bool | list[JSONValue] | dict[str, JSONValue] | None"
 Settings: TypeAlias = Mapping[str, JSONValue]
@@ -29,17 +32,27 @@ class Field(StrEnum):
     CONTEXT = "evaluated_model_retrieved_context"
     GOLD = "evaluated_model_gold_answer"
     SYSTEM_PROMPT = "evaluated_model_system_prompt"
+    GOLD_CONTEXT = "evaluated_model_gold_context"
+    TOP_K_CONTEXT = "evaluated_model_top_k_context"
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One thing to judge: what an LLM application was asked, was given and said."""
+    """One thing to judge: what an LLM application was asked, was given and said.
+
+    `contexts` are the retrieved texts in the order of their ranks. `gold_contexts` are the texts that should have been
+    retrieved, `gold_relevance` their grades (one for each, higher is more relevant; None: all alike), and
+    `top_k_contexts` the longer list that the retrieved ones were chosen from.
+    """
 
     input: str | None = None
     output: str | None = None
     contexts: tuple[str, ...] | None = None
     gold: str | None = None
     system_prompt: str | None = None
+    gold_contexts: tuple[str, ...] | None = None
+    gold_relevance: tuple[float, ...] | None = None
+    top_k_contexts: tuple[str, ...] | None = None
 
     def has(self, name: Field) -> bool:
         """Say whether the field was sent at all; an empty string counts as sent."""
@@ -53,12 +66,15 @@ class Sample:
             Field.CONTEXT: self.contexts,
             Field.GOLD: self.gold,
             Field.SYSTEM_PROMPT: self.system_prompt,
+            Field.GOLD_CONTEXT: self.gold_contexts,
+            Field.TOP_K_CONTEXT: self.top_k_contexts,
         }[name]
 
     @property
     def n_chars(self) -> int:
         """Characters that a family may have to read; decides whether inline work is small enough to stay inline."""
-        texts = (self.input, self.output, self.gold, *(self.contexts or ()))
+        lists = (self.contexts, self.gold_contexts, self.top_k_contexts)
+        texts = (self.input, self.output, self.gold, *(text for listed in lists for text in listed or ()))
         return sum(len(text) for text in texts if text)
 
 
@@ -83,6 +99,7 @@ class EvaluatorSpec:
     """A dated, runnable member of a family: `toxicity-2026-11-01`, alias `toxicity`.
 
     `settings` are what the id itself promises (a mode, a model); no profile may name them. See `effective_settings`.
+    `components` are the parts of an application that its score speaks of, for example `generator` and `retriever`.
     """
 
     id: str
@@ -91,6 +108,7 @@ class EvaluatorSpec:
     aliases: tuple[str, ...] = ()
     default_profile: str | None = None
     settings: Settings = field(default_factory=dict)
+    components: tuple[str, ...] = ()
 
 
 def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[str, JSONValue]:
@@ -108,6 +126,7 @@ class ManagedProfile:
     name: str
     description: str
     settings: Settings = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +140,19 @@ class SettingsProblem:
 class CannotScore(Exception):
     """The sample cannot be scored, and trying again would not help.
 
-    `code` is one of the stable error codes of docs/errors.md, for example `unsupported_language`.
+    `code` is one of the stable error codes of docs/errors.md, for example `unsupported_language`. `extra` is what is
+    known all the same and goes into the answer, for example what a judge's calls have cost.
     """
 
-    def __init__(self, code: str, detail: str) -> None:
+    def __init__(self, code: str, detail: str, *, extra: Mapping[str, JSONValue] | None = None) -> None:
         super().__init__(detail)
         self.code = code
         self.detail = detail
+        self.extra = extra
+
+
+class FailedForNow(CannotScore):
+    """The sample has no score this time, and the same evaluation may have one later: `timeout`, `rate_limited`, ..."""
 
 
 class Family(ABC):
@@ -145,6 +170,8 @@ class Family(ABC):
     evaluators: tuple[EvaluatorSpec, ...]
     managed_profiles: tuple[ManagedProfile, ...]
     accepts_own_profiles: bool = False
+    url_settings: tuple[str, ...] = ()
+    """Settings that hold a URL which the service will call: the service checks the address when they are saved."""
     settings_schema: Mapping[str, JSONValue]
     """JSON Schema of a profile's `config`, as GET /v1/evaluator-families shows it."""
 
@@ -160,10 +187,25 @@ class Family(ABC):
         Raises CannotScore for what a retry cannot mend. Any other exception is a bug and becomes `status: error`.
         """
 
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Score a sample with the help of servers elsewhere: what runs where `lane_of` says Lane.JUDGE.
+
+        As `score`, and raises FailedForNow, besides CannotScore, for what a retry may mend.
+        """
+        raise NotImplementedError(f"family {self.name} asks nobody")
+
+    def lane_of(self, settings: Settings) -> Lane:
+        """Say where the effective settings run: a family may have quick and slow ways to score."""
+        return self.lane
+
+    def fields_for(self, settings: Settings) -> tuple[Field, ...]:
+        """Name the inputs that the effective settings need."""
+        return self.required_fields
+
     def warm_up(self) -> None:
         """Load what the first score would load, so that a worker pays before it takes work."""
         return
 
-    def missing_fields(self, sample: Sample) -> list[Field]:
-        """List required fields that the sample lacks."""
-        return [name for name in self.required_fields if not sample.has(name)]
+    def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+        """List the fields that the effective settings need and the sample lacks."""
+        return [name for name in self.fields_for(settings) if not sample.has(name)]

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import threading
+from dataclasses import dataclass
 
 from evaluators.base import EvaluatorSpec, Family
+from evaluators.families.answer_relevance import AnswerRelevance
+from evaluators.families.context_relevance import ContextRelevance
+from evaluators.families.context_sufficiency import ContextSufficiency
+from evaluators.families.custom import Custom
 from evaluators.families.exact_match import ExactMatch
+from evaluators.families.hallucination import Hallucination
+from evaluators.families.judge import Judge
 from evaluators.families.metrics import Metrics
+from evaluators.families.phi import Phi
 from evaluators.families.pii import Pii
+from evaluators.families.rag_metrics import RagMetrics
 from evaluators.families.toxicity import Toxicity
+from evaluators.families.webhook import Webhook
+from evaluators.plugins import BrokenPlugin, installed, load_plugins
 
 # One line per family. What a family loads, it loads at its first score or in `warm_up`, so this stays cheap to import.
-_FAMILIES: tuple[Family, ...] = (ExactMatch(), Metrics(), Pii(), Toxicity())
+_FAMILIES: tuple[Family, ...] = (
+    ExactMatch(),
+    Metrics(),
+    Pii(),
+    Toxicity(),
+    Phi(),
+    Judge(),
+    RagMetrics(),
+    Webhook(),
+    Custom(),
+    Hallucination(),
+    AnswerRelevance(),
+    ContextRelevance(),
+    ContextSufficiency(),
+)
 
 
 class UnknownFamily(KeyError):
@@ -21,37 +46,71 @@ class UnknownFamily(KeyError):
         return f"no evaluator family is named {self.args[0]!r}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Registry:
+    families: tuple[Family, ...]
+    by_name: dict[str, Family]
+    evaluators: dict[str, tuple[Family, EvaluatorSpec]]
+    broken: tuple[BrokenPlugin, ...]
+
+
 def families() -> tuple[Family, ...]:
-    """List every family, in the order that the API shows them."""
-    return _FAMILIES
+    """List every family, in the order that the API shows them: our own, then those of other packages."""
+    return _registry().families
+
+
+def broken_plugins() -> tuple[BrokenPlugin, ...]:
+    """List the families of other packages that were left out, each with the reason."""
+    return _registry().broken
 
 
 def get_family(name: str) -> Family:
     """Return the family of this name, or raise UnknownFamily."""
-    for family in _FAMILIES:
-        if family.name == name:
-            return family
-    raise UnknownFamily(name)
+    family = _registry().by_name.get(name)
+    if family is None:
+        raise UnknownFamily(name)
+    return family
 
 
 def all_evaluators() -> tuple[tuple[Family, EvaluatorSpec], ...]:
     """List every runnable evaluator beside its family."""
-    return tuple((family, spec) for family in _FAMILIES for spec in family.evaluators)
+    return tuple((family, spec) for family in families() for spec in family.evaluators)
 
 
 def find_evaluator(id_or_alias: str) -> tuple[Family, EvaluatorSpec] | None:
     """Resolve a dated id, an alias or a bare family name (its first evaluator); None when nothing answers to it."""
-    return _names().get(id_or_alias)
+    return _registry().evaluators.get(id_or_alias)
 
 
-@lru_cache(maxsize=1)
-def _names() -> dict[str, tuple[Family, EvaluatorSpec]]:
+_built: _Registry | None = None
+# Reentrant: a package may ask the registry while it is imported.
+_building = threading.RLock()
+
+
+def _registry() -> _Registry:
+    """Build the registry at its first use, once: other packages are imported here, and not with this module."""
+    global _built
+    if _built is None:
+        with _building:
+            if _built is None:
+                _built = _build()
+    return _built
+
+
+def _build() -> _Registry:
+    plugins = load_plugins(installed(), _FAMILIES)
+    every = (*_FAMILIES, *plugins.families)
+    return _Registry(every, {family.name: family for family in every}, _by_any_name(every), plugins.broken)
+
+
+def _by_any_name(every: tuple[Family, ...]) -> dict[str, tuple[Family, EvaluatorSpec]]:
     names: dict[str, tuple[Family, EvaluatorSpec]] = {}
-    for family, spec in all_evaluators():
-        for name in (spec.id, *spec.aliases):
-            if name in names:
-                raise ValueError(f"two evaluators answer to {name!r}")
-            names[name] = (family, spec)
-    for family in _FAMILIES:
+    for family in every:
+        for spec in family.evaluators:
+            for name in (spec.id, *spec.aliases):
+                if name in names:
+                    raise ValueError(f"two evaluators answer to {name!r}")
+                names[name] = (family, spec)
+    for family in every:
         names.setdefault(family.name, (family, family.evaluators[0]))
     return names

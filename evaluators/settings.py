@@ -15,7 +15,7 @@ Schema = Mapping[str, JSONValue]
 KEYWORDS = frozenset(
     {
         *("type", "enum", "minimum", "maximum", "minLength", "maxLength"),
-        *("items", "minItems", "uniqueItems"),
+        *("items", "minItems", "maxItems", "uniqueItems"),
         *("properties", "required", "additionalProperties"),
         *("title", "description", "default"),
     }
@@ -43,6 +43,14 @@ def object_schema(properties: Mapping[str, JSONValue], *, required: Sequence[str
 def settings_problems(settings: Settings, schema: Schema) -> list[SettingsProblem]:
     """List what the schema forbids, each with a JSON pointer to it; empty when all is well."""
     return list(_check(settings, schema, ""))
+
+
+def is_finite(number: float) -> bool:
+    """Say whether a number is one and fits in a float: JSON may hold whole numbers of any length."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def number_setting(settings: Settings, name: str) -> float | None:
@@ -82,7 +90,7 @@ def _is_of_type(value: object, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "number":
-        return isinstance(value, (int, float)) and math.isfinite(value)
+        return isinstance(value, (int, float)) and is_finite(value)
     types = {"object": Mapping, "array": list, "string": str, "integer": int}
     return kind in types and isinstance(value, types[kind])
 

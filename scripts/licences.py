@@ -13,7 +13,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-LOCK = Path(__file__).resolve().parent.parent / "requirements" / "runtime.txt"
+REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
+LOCKS = (REQUIREMENTS / "runtime.txt", REQUIREMENTS / "models.txt")
 ALLOWED = {
     "MIT",
     "MIT-0",
@@ -57,9 +58,9 @@ EXCEPTIONS = {
 
 
 def locked() -> Iterator[str]:
-    """Yield the name of every package of the lock that this Python and system installs."""
-    text = LOCK.read_text(encoding="utf-8").replace("\\\n", " ")
-    for line in text.splitlines():
+    """Yield the name of every package of the locks that this Python and system installs."""
+    text = "".join(lock.read_text(encoding="utf-8") for lock in LOCKS)
+    for line in text.replace("\\\n", " ").splitlines():
         line = line.split(" --hash", 1)[0].strip()
         if not line or line.startswith(("#", "-")):
             continue

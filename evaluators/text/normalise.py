@@ -16,6 +16,7 @@ _KEPT = frozenset("+-%$")
 _DROPPED = frozenset("`")
 _LOOK_ALIKES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[,:;'/](?=\d)")
 # A private-use character stands in for the decimal point while punctuation goes.
 _POINT = "\ue000"
 
@@ -32,11 +33,24 @@ def normalise_answer(text: str) -> str:
     Signs stay (`+ - % $`, currency, mathematics), and so does a point between digits: 3.14 is not 314. A step that
     would leave nothing is skipped, so the answers "A" and "?" are still told apart from silence.
     """
+    folded = _fold(text)
+    return _without_articles(_strip_punctuation(folded).split() or folded.split())
+
+
+def normalise_words(text: str) -> str:
+    """Do as `normalise_answer`, but let punctuation between words part them: "Paris/London" is two words, not one."""
+    folded = _fold(text)
+    parted = _BETWEEN_DIGITS.sub("", _DECIMAL_POINT.sub(_POINT, folded)).translate(_SPACED_PUNCTUATION)
+    return _without_articles(parted.replace(_POINT, ".").split() or folded.split())
+
+
+def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_LOOK_ALIKES)
     # Folding case can undo the normal form, though it rarely does.
-    if not unicodedata.is_normalized("NFKC", folded):
-        folded = unicodedata.normalize("NFKC", folded)
-    words = _strip_punctuation(folded).split() or folded.split()
+    return folded if unicodedata.is_normalized("NFKC", folded) else unicodedata.normalize("NFKC", folded)
+
+
+def _without_articles(words: list[str]) -> str:
     return " ".join([word for word in words if word not in _ARTICLE_WORDS] or words)
 
 
@@ -50,3 +64,4 @@ def _without_punctuation(char: str) -> str:
 
 
 _WITHOUT_PUNCTUATION = CharTable(_without_punctuation)
+_SPACED_PUNCTUATION = CharTable(lambda char: _without_punctuation(char) or " ")

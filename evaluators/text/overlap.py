@@ -20,6 +20,15 @@ class Overlap:
     f1: float
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """n-grams that both have, each as often as both have it, and those of each side."""
+
+    n_common: int
+    n_output: int
+    n_gold: int
+
+
 def overlap(n_common: int, n_output: int, n_gold: int) -> Overlap:
     """Turn counts into precision, recall and F1; nothing in common, or nothing to compare, is zero."""
     if n_common == 0:
@@ -43,8 +52,14 @@ def squad_f1(output: str, gold: str) -> Overlap:
 
 def rouge_n(output: list[str], gold: list[str], n: int) -> Overlap:
     """Score the n-grams that two token lists share, each as often as both have it."""
+    found = shared_ngrams(output, gold, n)
+    return overlap(found.n_common, found.n_output, found.n_gold)
+
+
+def shared_ngrams(output: list[str], gold: list[str], n: int) -> Shared:
+    """Count the n-grams of two token lists."""
     said, wanted = _ngrams(output, n), _ngrams(gold, n)
-    return overlap(sum((said & wanted).values()), said.total(), wanted.total())
+    return Shared(sum((said & wanted).values()), said.total(), wanted.total())
 
 
 def _ngrams(tokens: list[str], n: int) -> Counter[tuple[str, ...]]:

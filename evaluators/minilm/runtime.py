@@ -1,0 +1,161 @@
+"""The one model of a process: tokenizer, weights, and texts in batches of bounded size."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluators.base import Span
+from evaluators.minilm import MAX_TOKENS, SIZE
+from evaluators.minilm.files import TOKENIZER, WEIGHTS, verified
+from evaluators.minilm.network import hidden_states
+from evaluators.minilm.weights import Array, Weights, read_weights
+
+CLS, SEP = 101, 102
+MAX_CHARS = 32_768
+"""A word has at most 100 characters (a longer one is a single unknown piece), so 254 pieces end before this unless most
+of the text is space."""
+BATCH_TOKENS = 4_096
+PIECE_CHARS = 16_384
+
+_lone_surrogate = re.compile("[\ud800-\udfff]")
+_loading = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """A text's word pieces: `states` (n, 384), not normalised, and `offsets` (n, 2), half-open, in characters."""
+
+    states: Array
+    offsets: NDArray[np.int64]
+
+
+class Model:
+    """Tokenizer and weights; both are only read once they are loaded, so that threads may share them."""
+
+    def __init__(self, tokenizer: Any, weights: Weights) -> None:
+        self._tokenizer = tokenizer
+        self._weights = weights
+
+    def embed(self, texts: Sequence[str]) -> Array:
+        """See `evaluators.minilm.embed`."""
+        vectors = np.empty((len(texts), SIZE), np.float32)
+        for start, batch in _batches([self._ids(text) for text in texts]):
+            for index, states in enumerate(hidden_states(self._weights, batch), start):
+                mean = states.mean(axis=0)
+                vectors[index] = mean / np.sqrt(np.dot(mean, mean))
+        return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """See `evaluators.minilm.embed_tokens`."""
+        encodings = [self._encode(text[:MAX_CHARS]) for text in texts]
+        found: list[TokenVectors] = []
+        for start, batch in _batches([_framed(encoding.ids) for encoding in encodings]):
+            for index, states in enumerate(hidden_states(self._weights, batch), start):
+                offsets = np.array(encodings[index].offsets[:MAX_TOKENS], np.int64).reshape(-1, 2)
+                found.append(TokenVectors(states[1:-1].copy(), offsets))
+        return found
+
+    def windows(self, text: str, tokens: int, overlap: int) -> list[Span]:
+        """See `evaluators.minilm.windows`."""
+        if not 0 <= overlap < tokens <= MAX_TOKENS:
+            raise ValueError(f"tokens must be 1 to {MAX_TOKENS}, and overlap fewer")
+        spans: list[Span] = []
+        words = list(self._words(text))
+        first = 0
+        while first < len(words):
+            last, count = first, 0
+            while last < len(words) and (count + words[last][2] <= tokens or last == first):
+                count += words[last][2]
+                last += 1
+            spans.append((words[first][0], words[last - 1][1]))
+            if last == len(words):
+                break
+            first = max(first + 1, _back(words, last, overlap))
+        return spans
+
+    def _words(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Yield each word's start, end and number of word pieces."""
+        for start, end in _pieces(text):
+            encoding = self._encode(text[start:end])
+            current: list[int] | None = None
+            word_of_current = None
+            for word, (first, last) in zip(encoding.word_ids, encoding.offsets, strict=True):
+                if current is not None and word == word_of_current:
+                    current[1:] = [start + last, current[2] + 1]
+                    continue
+                if current is not None:
+                    yield current[0], current[1], current[2]
+                current, word_of_current = [start + first, start + last, 1], word
+            if current is not None:
+                yield current[0], current[1], current[2]
+
+    def _ids(self, text: str) -> list[int]:
+        return _framed(self._encode(text[:MAX_CHARS]).ids)
+
+    def _encode(self, text: str) -> Any:
+        # Half a pair cannot be handed over; what stands in for it has one character too, so that offsets stay.
+        return self._tokenizer.encode(_lone_surrogate.sub("\ufffd", text), add_special_tokens=False)
+
+
+def shared() -> Model:
+    """Return the process's model, loading it at the first call. Raises ModelUnavailable."""
+    with _loading:
+        return _load()
+
+
+@cache
+def _load() -> Model:
+    weights_file, tokenizer_file = verified(WEIGHTS), verified(TOKENIZER)
+    from threadpoolctl import threadpool_limits
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(tokenizer_file))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    # Many processes share few cores, and sums over several threads round otherwise.
+    threadpool_limits(limits=1, user_api="blas")
+    return Model(tokenizer, read_weights(weights_file))
+
+
+def _framed(ids: Sequence[int]) -> list[int]:
+    return [CLS, *ids[:MAX_TOKENS], SEP]
+
+
+def _batches(texts: Sequence[list[int]]) -> Iterator[tuple[int, list[list[int]]]]:
+    """Yield consecutive texts of BATCH_TOKENS or fewer together, each time with the first one's index."""
+    start, count = 0, 0
+    for index, ids in enumerate(texts):
+        if count and count + len(ids) > BATCH_TOKENS:
+            yield start, list(texts[start:index])
+            start, count = index, 0
+        count += len(ids)
+    if count:
+        yield start, list(texts[start:])
+
+
+def _pieces(text: str) -> Iterator[Span]:
+    """Cut at a space into pieces that are cheap to tokenise."""
+    start = 0
+    while start < len(text):
+        end = min(start + PIECE_CHARS, len(text))
+        space = text.rfind(" ", start + 1, end) if end < len(text) else -1
+        end = space if space > 0 else end
+        yield start, end
+        start = end
+
+
+def _back(words: Sequence[tuple[int, int, int]], last: int, overlap: int) -> int:
+    """Go back from a window's end over the words that fit into the overlap."""
+    count = 0
+    while last > 0 and count + words[last - 1][2] <= overlap:
+        last -= 1
+        count += words[last][2]
+    return last

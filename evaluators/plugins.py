@@ -1,0 +1,81 @@
+"""Families that other installed packages bring, by an entry point of the group `evalsvc.families`.
+
+A package that cannot be used is left out and written down; neither the other packages nor our own families suffer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from evaluators.base import Family
+from evaluators.contract import contract_problems, names_of, profile_names_of
+
+log = logging.getLogger(__name__)
+GROUP = "evalsvc.families"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPlugin:
+    """A family that is not there: what brings it, and why it was left out."""
+
+    package: str
+    entry_point: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """What came of loading."""
+
+    families: tuple[Family, ...]
+    broken: tuple[BrokenPlugin, ...]
+
+
+def installed() -> list[EntryPoint]:
+    """Return what installed packages declare, in an order that does not depend on the machine."""
+    return sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name))
+
+
+def load_plugins(points: Iterable[EntryPoint], built_in: Sequence[Family]) -> Plugins:
+    """Load the families that hold to the contract and take no name that exists; ours come first, then by order."""
+    good: list[Family] = []
+    broken: list[BrokenPlugin] = []
+    for point in points:
+        try:
+            good.append(_load(point, (*built_in, *good)))
+        # Somebody else's code runs here, and may raise or even exit: the service must start all the same.
+        except (Exception, SystemExit) as exc:
+            problem = str(exc) if isinstance(exc, _LeftOut) else f"It cannot be loaded: {type(exc).__name__}: {exc}"
+            broken.append(BrokenPlugin(_package(point), f"{point.name} = {point.value}", problem))
+            log.error("family of package %r left out: %s", _package(point), problem)
+    return Plugins(tuple(good), tuple(broken))
+
+
+class _LeftOut(Exception):
+    """What a package brings is no family, or one that cannot be let in."""
+
+
+def _load(point: EntryPoint, others: Sequence[Family]) -> Family:
+    found = point.load()
+    family = found() if isinstance(found, type) and issubclass(found, Family) else found
+    if not isinstance(family, Family):
+        raise _LeftOut("The entry point names neither a subclass of Family nor an instance of one.")
+    if problems := contract_problems(family):
+        raise _LeftOut(" ".join(problems))
+    for other in others:
+        _require_apart(family, other)
+    return family
+
+
+def _require_apart(family: Family, other: Family) -> None:
+    if taken := sorted(names_of(family) & names_of(other)):
+        raise _LeftOut(f"These names belong to family {other.name!r}: {', '.join(taken)}.")
+    if taken := sorted(set(profile_names_of(family)) & set(profile_names_of(other))):
+        raise _LeftOut(f"These managed profiles belong to family {other.name!r}: {', '.join(taken)}.")
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else "unknown package"

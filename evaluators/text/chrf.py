@@ -1,0 +1,14 @@
+"""Sentence-level chrF, as sacrebleu computes it."""
+
+from __future__ import annotations
+
+
+def sentence_chrf(output: str, gold: str) -> float:
+    """Score shared runs of one to six characters, recall weighing twice: 0 to 1, any script, spaces not counted.
+
+    Equals `sacrebleu.sentence_chrf` divided by 100 (Popović, 2015). Two texts without characters share nothing.
+    """
+    from sacrebleu.metrics.chrf import CHRF
+
+    found = CHRF().sentence_score(output, [gold])
+    return min(max(float(found.score) / 100, 0.0), 1.0)

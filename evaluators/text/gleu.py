@@ -1,0 +1,19 @@
+"""Sentence-level Google BLEU."""
+
+from __future__ import annotations
+
+from evaluators.text.overlap import shared_ngrams
+
+MAX_N = 4
+
+
+def sentence_gleu(output: list[str], gold: list[str]) -> float:
+    """Score all n-grams of one to four words together: the lower of their precision and recall.
+
+    From Wu et al., Google's Neural Machine Translation System (2016), section 4.3. Unlike BLEU it is symmetric and
+    needs no smoothing. Without words on either side it is zero.
+    """
+    shared = [shared_ngrams(output, gold, n) for n in range(1, MAX_N + 1)]
+    common = sum(found.n_common for found in shared)
+    longest = max(sum(found.n_output for found in shared), sum(found.n_gold for found in shared))
+    return common / longest if longest else 0.0

@@ -1,0 +1,96 @@
+"""The numbers in a text, as people write answers."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import deque
+from dataclasses import dataclass
+from decimal import Context, Decimal
+
+from evaluators.base import Span
+
+_CONTEXT = Context(prec=60)
+_LOOK_ALIKES = str.maketrans("\u2212\u2010\u2011\uff0d", "----")
+# Lengths are bounded, so that a text of digits alone is neither one endless number nor work without end.
+_NUMBER = re.compile(
+    r"(?P<sign>[-+])?(?:[$€£¥₹]\s?)?(?P<inner>[-+])?"
+    r"(?P<digits>(?<!\d)\d{1,3}(?:,\d{3}){1,100}(?!\d)|(?<!\d)\d{1,300}(?!\d))"
+    r"(?P<rest>\.\d{1,300})?(?P<power>[eE][-+]?\d{1,3}(?!\w))?"
+    r"|(?P<bare_sign>[-+])?(?P<bare>(?<![\w.])\.\d{1,300})"
+)
+_MARKED = re.compile(r"####\s?(?P<sign>-)?[$€£¥₹]?(?P<digits>\d[\d,]{0,300}(?:\.\d{1,300})?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number and the characters that it takes in the text, a sign included."""
+
+    value: Decimal
+    span: Span
+
+
+def last_number(text: str) -> Number | None:
+    """Return the answer of a text: the number after the first `####`, else the last number; None without one.
+
+    `####` marks the answer in GSM8K, where commas are dropped. Elsewhere a comma separates thousands; a point separates
+    decimals. Currency and per cent signs do not count: 50% is 50. A minus after a letter or a digit is a dash: 10-5
+    ends with 5.
+    """
+    folded = _fold(text)
+    marked = _MARKED.search(folded)
+    if marked is not None:
+        value = Decimal(marked["digits"].replace(",", ""))
+        return Number(-value if marked["sign"] else value, marked.span())
+    found = deque(_NUMBER.finditer(folded), maxlen=1)
+    return _number(folded, found[0]) if found else None
+
+
+def first_number(text: str) -> Number | None:
+    """Return the first number of a text; None without one."""
+    folded = _fold(text)
+    found = _NUMBER.search(folded)
+    return None if found is None else _number(folded, found)
+
+
+def sole_number(text: str) -> Number | None:
+    """Return the number that a text is, space, signs and a final point aside; None when it says anything else."""
+    folded = _fold(text)
+    found = _NUMBER.search(folded)
+    around = folded if found is None else folded[: found.start()] + folded[found.end() :]
+    return None if found is None or around.strip(" \t\r\n%.") else _number(folded, found)
+
+
+def apart(one: Decimal, other: Decimal) -> Decimal:
+    """Return the distance of two numbers, exact to 60 digits."""
+    return abs(_CONTEXT.subtract(one, other))
+
+
+def _fold(text: str) -> str:
+    # Character by character, for offsets to stay; NFKC as a whole could change lengths.
+    return text if text.isascii() else "".join(map(_fold_char, text))
+
+
+def _fold_char(char: str) -> str:
+    if char.isascii():
+        return char
+    digit = unicodedata.digit(char, None) if unicodedata.category(char) == "Nd" else None
+    if digit is not None:
+        return str(digit)
+    folded = unicodedata.normalize("NFKC", char).translate(_LOOK_ALIKES)
+    # Superscripts and fractions are Unicode's own numbers, and x² does not hold a 2 of its own.
+    return folded if len(folded) == 1 and not char.isnumeric() else char
+
+
+def _number(text: str, match: re.Match[str]) -> Number:
+    start = match.start()
+    if match["bare"]:
+        sign, digits = match["bare_sign"], "0" + match["bare"]
+    else:
+        sign = match["sign"] or match["inner"]
+        digits = match["digits"].replace(",", "") + (match["rest"] or "") + (match["power"] or "")
+    # After a letter, a digit or a closing bracket, it joins or subtracts.
+    if match["sign"] and start and (text[start - 1].isalnum() or text[start - 1] in ")]"):
+        sign, start = match["inner"], start + 1
+    value = Decimal(digits)
+    return Number(-value if sign == "-" else value, (start, match.end()))
