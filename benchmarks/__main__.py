@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 BENCHMARKS = {
+    "evaluators": ("accuracy, latency, memory and throughput of the embedded evaluators", ["--quick"]),
     "history": ("the interval of a history against arch and scipy", ["--quick"]),
     "racing": ("what each policy of a race costs, and how often it keeps the best", ["--quick"]),
     "experiments": (

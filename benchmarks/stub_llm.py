@@ -5,7 +5,8 @@
 prints one line of JSON, `{"base_url": "http://127.0.0.1:…/v1", "pid": …}`, and serves until it is ended.
 
 POST /v1/chat/completions, POST /v1/embeddings, GET /v1/models; GET /stub/calls tells how often it was called, by model,
-key and prompt, and POST /stub/reset forgets it. Models (see `benchmarks.stub_tasks` for `stub-accuracy-…`):
+key and prompt, and POST /stub/reset forgets it. Models (see `benchmarks.stub_tasks` for `stub-accuracy-…`, and
+`benchmarks.stub_judge` for `stub-judge-…` and the moderation page):
 
     stub-echo                  the last message, as it came
     stub-slow-<ms>             answers after so many milliseconds; any model does as `<name>@<ms>`
@@ -46,6 +47,7 @@ from typing import Any
 import orjson
 
 from benchmarks.stub_answers import PLAIN, answer, completion, embeddings, error
+from benchmarks.stub_judge import behaviour_of, is_judge, judged, moderations
 from benchmarks.stub_tasks import answer_to
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -128,6 +130,8 @@ class Connection(asyncio.Protocol):
     def handle(self, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
         if (method, path) == ("POST", "/v1/chat/completions"):
             return self.chat(headers.get("authorization", "").removeprefix("Bearer "), orjson.loads(body))
+        if (method, path) == ("POST", "/v1/moderations"):
+            return self.moderate(headers.get("authorization", "").removeprefix("Bearer "), orjson.loads(body))
         if (method, path) == ("POST", "/stub/reset"):
             self.stub.reset()
         self.transport.write(self.page(method, path, body))
@@ -141,6 +145,15 @@ class Connection(asyncio.Protocol):
         if (method, path) == ("POST", "/v1/embeddings"):
             return answer(200, orjson.dumps(embeddings(orjson.loads(body))))
         return error(404, f"No such page: {method} {path}.")
+
+    def moderate(self, key: str, call: dict[str, Any]) -> None:
+        """Moderate a text; a model with a manner behaves as a judge of that name does."""
+        model = str(call.get("model") or "")
+        self.stub.calls[model or "stub-moderation", key] += 1
+        is_rude = is_judge(model) and behaviour_of(model)
+        answered = judged({**call, "messages": [{"content": str(call.get("input"))}]}, key, 1) if is_rude else None
+        if answered or not is_rude:
+            self.transport.write(answered or moderations(call))
 
     def chat(self, key: str, call: dict[str, Any]) -> None:
         model, messages = str(call.get("model")), call.get("messages") or [{}]
@@ -156,18 +169,21 @@ class Connection(asyncio.Protocol):
 
         def reply() -> None:
             self.leave()
-            self.reply(model, prompt, key)
+            self.reply(model, prompt, key, call)
 
         if wait:
             self.timer = asyncio.get_running_loop().call_later(wait / 1000, reply)
         else:
             reply()
 
-    def reply(self, model: str, prompt: str, key: str) -> None:
+    def reply(self, model: str, prompt: str, key: str, call: dict[str, Any]) -> None:
         if self.transport.is_closing():
             return
         n_before = self.stub.prompts[model, prompt]
-        if plain := PLAIN.get(model):
+        if is_judge(model):
+            if answered := judged(call, key, n_before):
+                self.transport.write(answered)
+        elif plain := PLAIN.get(model):
             self.transport.write(plain(model, prompt, key, n_before))
         elif flow := FLOWS.get(model):
             flow(self, model, prompt)

@@ -1,19 +1,38 @@
-"""Exact match: does the output equal the gold answer?"""
+"""Exact match: does the output equal the gold answer, or give it?"""
 
 from __future__ import annotations
 
-from evaluators.base import EvaluatorSpec, Family, Field, Lane, ManagedProfile, Sample, Score, Settings, SettingsProblem
+from decimal import Decimal
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Family,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+    Span,
+)
 from evaluators.settings import object_schema, settings_problems
+from evaluators.text.contained import contained
 from evaluators.text.normalise import normalise_answer
+from evaluators.text.numbers import Number, apart, last_number
 
 STRICT = "strict"
 NORMALISED = "normalised"
+NUMERIC = "numeric"
+CONTAINS = "contains"
+TOLERANCE = Decimal("0.000001")
 
 
 class ExactMatch(Family):
-    """Compare output and gold answer, character for character or after normalisation.
+    """Compare output and gold answer, in a way that the evaluator's id names.
 
-    The evaluator's id names the comparison, so that a stored score says how it was made and no default can drift.
+    So a stored score says how it was made, and no default can drift.
     """
 
     name = "exact-match"
@@ -40,6 +59,22 @@ class ExactMatch(Family):
             default_profile="exact-match",
             settings={"mode": NORMALISED},
         ),
+        EvaluatorSpec(
+            id="exact-match-numeric-2026-11-20",
+            name="Exact match, numeric",
+            description="The last number of the output is the last number of the gold answer, to a millionth.",
+            aliases=("exact-match-numeric",),
+            default_profile="exact-match",
+            settings={"mode": NUMERIC},
+        ),
+        EvaluatorSpec(
+            id="exact-match-contains-2026-11-20",
+            name="Exact match, contained",
+            description="The output holds the gold answer as whole words, after normalisation.",
+            aliases=("exact-match-contains",),
+            default_profile="exact-match",
+            settings={"mode": CONTAINS},
+        ),
     )
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
@@ -47,20 +82,23 @@ class ExactMatch(Family):
         return settings_problems(settings, self.settings_schema)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score 1 when output and gold are equal in the evaluator's mode (strict when none is given), else 0."""
+        """Score 1 when output and gold agree in the evaluator's mode (strict when none is given), else 0."""
         output, gold = sample.output or "", sample.gold or ""
-        normalised = settings.get("mode") == NORMALISED
-        if normalised:
-            output, gold = normalise_answer(output), normalise_answer(gold)
-        equal = output == gold
-        return Score(
-            value=float(equal),
-            passed=equal,
-            explanation=_explain(output, gold, normalised=normalised) if explain else None,
-        )
+        mode = settings.get("mode", STRICT)
+        if mode == NUMERIC:
+            return _numeric(output, gold, explain=explain)
+        if mode == CONTAINS:
+            return _contains(output, gold, explain=explain)
+        return _equal(output, gold, normalised=mode == NORMALISED, explain=explain)
 
 
-def _explain(output: str, gold: str, *, normalised: bool) -> str:
+def _equal(output: str, gold: str, *, normalised: bool, explain: bool) -> Score:
+    if normalised:
+        output, gold = normalise_answer(output), normalise_answer(gold)
+    return _score(output == gold, _difference(output, gold, normalised=normalised) if explain else None)
+
+
+def _difference(output: str, gold: str, *, normalised: bool) -> str:
     when = " after normalisation" if normalised else ""
     if output == gold:
         return f"The output equals the gold answer{when}."
@@ -70,3 +108,35 @@ def _explain(output: str, gold: str, *, normalised: bool) -> str:
         longer = "longer" if len(output) > len(gold) else "shorter"
         return f"The output is {longer} than the gold answer{when}: {len(output)} characters against {len(gold)}."
     return f"The output first differs from the gold answer at character {place + 1}{when}."
+
+
+def _numeric(output: str, gold: str, *, explain: bool) -> Score:
+    said, wanted = last_number(output), last_number(gold)
+    equal = said is not None and wanted is not None and apart(said.value, wanted.value) <= TOLERANCE
+    extra: dict[str, JSONValue] = {"output_has_number": said is not None, "gold_has_number": wanted is not None}
+    spans = None if said is None else (said.span,)
+    return _score(equal, _compared(said, wanted, equal=equal) if explain else None, spans=spans, extra=extra)
+
+
+def _compared(said: Number | None, wanted: Number | None, *, equal: bool) -> str:
+    if wanted is None:
+        return "The gold answer holds no number."
+    if said is None:
+        return "The output holds no number."
+    return f"The last number of the output {'equals' if equal else 'differs from'} that of the gold answer."
+
+
+def _contains(output: str, gold: str, *, explain: bool) -> Score:
+    passed = contained(output, gold)
+    verb = "holds" if passed else "does not hold"
+    return _score(passed, f"The output {verb} the gold answer after normalisation." if explain else None)
+
+
+def _score(
+    passed: bool,
+    explanation: str | None,
+    *,
+    spans: tuple[Span, ...] | None = None,
+    extra: dict[str, JSONValue] | None = None,
+) -> Score:
+    return Score(value=float(passed), passed=passed, explanation=explanation, spans=spans, extra=extra or {})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from evaluators.base import (
+    CannotScore,
     EvaluatorSpec,
     Family,
     Field,
@@ -17,15 +18,25 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
-from evaluators.pii.entities import Entity, Finding
+from evaluators.judging.personal_data import extract_personal_data
+from evaluators.judging.settings import ASKING
+from evaluators.minilm import is_installed
+from evaluators.outside import Outside
+from evaluators.pii.entities import STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities
 from evaluators.settings import object_schema, settings_problems
+from evaluators.text.language import require_latin
+
+JUDGE = "judge"
+MAX_LISTED = 500
+"""Findings that the answer lists by kind and place; it counts the others."""
 
 
 class Pii(Family):
-    """Look for personal data that has a checkable form: addresses, numbers and accounts, not names.
+    """Look for personal data: what has a checkable form, and in the broad variant also names and postal addresses.
 
-    The score says where something was found and of which kind; the value itself is never repeated.
+    The score says where something was found and of which kind; the value itself is never repeated. A variant is an
+    evaluator of its own; all share the one profile, whose kinds count whatever the variant looks for by default.
     """
 
     name = "pii"
@@ -41,8 +52,9 @@ class Pii(Family):
                 "items": {"type": "string", "enum": [str(entity) for entity in Entity]},
                 "minItems": 1,
                 "uniqueItems": True,
-                "description": "The kinds that count; without it, all of them.",
-            }
+                "description": "The kinds that count; without it, all that the evaluator looks for by itself.",
+            },
+            **ASKING,
         }
     )
     managed_profiles = (ManagedProfile("detect-pii", "Looks for every kind of personal data the evaluator knows."),)
@@ -54,31 +66,102 @@ class Pii(Family):
             aliases=("pii",),
             default_profile="detect-pii",
         ),
+        EvaluatorSpec(
+            id="pii-broad-2026-11-20",
+            name="Personal data, names and addresses included",
+            description="The structured kinds, names of people by a small model of English, and postal addresses.",
+            aliases=("pii-broad",),
+            default_profile="detect-pii",
+            settings={"variant": "broad"},
+        ),
+        EvaluatorSpec(
+            id="pii-judge-2026-11-20",
+            name="Personal data, judge",
+            description="An LLM of yours names the passages in any language; those that stand in the output count.",
+            aliases=("pii-judge", "pii-large"),
+            default_profile="detect-pii",
+            settings={"variant": "judge"},
+        ),
     )
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check that the listed kinds exist."""
+        """Check that the listed kinds exist, and whom to ask and how."""
         return settings_problems(settings, self.settings_schema)
 
+    def lane_of(self, settings: Settings) -> Lane:
+        """Say that names need a worker with the small model or a judge, and the rest does not."""
+        if settings.get("variant") == JUDGE:
+            return Lane.JUDGE
+        return Lane.CPU if Entity.PERSON in _entities(settings) else Lane.INLINE
+
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score 0 when the output holds personal data of a kind that counts, else 1."""
-        found = find_entities(sample.output or "", _entities(settings))
-        return Score(
-            value=float(not found),
-            passed=not found,
-            explanation=_explain(found) if explain else None,
-            spans=tuple((finding.start, finding.end) for finding in found) or None,
-            extra={"entities": [_as_json(finding) for finding in found]},
-        )
+        """Score 0 when the output holds personal data of a kind that counts, else 1.
+
+        Raises CannotScore("unsupported_language") where names count, nothing else was found, and the text is mostly in
+        letters that names are not known in.
+        """
+        text, entities = sample.output or "", _entities(settings)
+        found = find_entities(text, tuple(Entity))
+        extra: dict[str, JSONValue] = {}
+        if Entity.PERSON in entities:
+            found, extra = _with_persons(text, found, entities)
+        return _score([one for one in found if one.entity in entities], extra, explain)
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Score 0 when a judge names personal data that the output holds. A blank output is not asked about."""
+        text = sample.output or ""
+        if not text.strip():
+            return _score([], {}, explain)
+        named = extract_personal_data(text, [str(kind) for kind in _entities(settings)], settings, outside)
+        found = [Finding(start, end, Entity(kind)) for kind, (start, end) in named.found]
+        return _score(found, {"n_dropped": named.n_dropped, "judge": named.usage}, explain)
 
     def warm_up(self) -> None:
-        """Import the numbering plans."""
+        """Import the numbering plans, and load the model of names where it is installed."""
+        from evaluators.pii.person import find_persons
+
         find_entities("Dial +44 20 7946 0018.")
+        if is_installed():
+            find_persons("Ask Jo.")
 
 
 def _entities(settings: Settings) -> tuple[Entity, ...]:
     names = settings.get("entities")
-    return tuple(Entity(str(name)) for name in names) if isinstance(names, list) else tuple(Entity)
+    if isinstance(names, list):
+        return tuple(Entity(str(name)) for name in names)
+    return tuple(Entity) if settings.get("variant") in ("broad", JUDGE) else STRUCTURED
+
+
+def _with_persons(
+    text: str, found: list[Finding], entities: Collection[Entity]
+) -> tuple[list[Finding], dict[str, JSONValue]]:
+    """Add people's names to what was found, and say how much of the text was read for them."""
+    if not any(map(str.isalpha, text)):
+        return found, {"person_chars_read": 0}
+    try:
+        require_latin(text, "The output")
+    except CannotScore as refusal:
+        if not any(one.entity in entities for one in found):
+            raise
+        return found, {"person": refusal.code, "person_chars_read": 0}
+    # NumPy and the model are loaded only where names count.
+    from evaluators.pii.person import find_persons
+
+    spans, n_chars = find_persons(text, [(one.start, one.end) for one in found])
+    names = [Finding(start, end, Entity.PERSON) for start, end in spans]
+    return sorted([*found, *names]), {"person_chars_read": n_chars}
+
+
+def _score(found: Sequence[Finding], extra: dict[str, JSONValue], explain: bool) -> Score:
+    """Make the answer of what was found: what a variant of another kind has found fits here as well."""
+    more: dict[str, JSONValue] = {"n_entities": len(found)} if len(found) > MAX_LISTED else {}
+    return Score(
+        value=float(not found),
+        passed=not found,
+        explanation=_explain(found) if explain else None,
+        spans=tuple((finding.start, finding.end) for finding in found) or None,
+        extra={"entities": [_as_json(finding) for finding in found[:MAX_LISTED]], **more, **extra},
+    )
 
 
 def _as_json(finding: Finding) -> dict[str, JSONValue]:

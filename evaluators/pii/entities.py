@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evaluators.base import Span
 from evaluators.text.table import CharTable
 
 
@@ -23,6 +26,12 @@ class Entity(StrEnum):
     IP_ADDRESS = "IP_ADDRESS"
     MAC_ADDRESS = "MAC_ADDRESS"
     CRYPTO_WALLET = "CRYPTO_WALLET"
+    ADDRESS = "ADDRESS"
+    PERSON = "PERSON"
+
+
+STRUCTURED = tuple(entity for entity in Entity if entity not in (Entity.ADDRESS, Entity.PERSON))
+"""Kinds whose form can be checked, which makes them worth failing an output for without a reader."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,3 +67,10 @@ def plain(text: str) -> str:
 def words_near(text: str, start: int, end: int, words: re.Pattern[str], *, before: int, after: int = 0) -> bool:
     """Say whether a word of the pattern stands within so many characters of a span."""
     return bool(words.search(text[max(start - before, 0) : start]) or words.search(text[end : end + after]))
+
+
+def overlaps(taken: Sequence[Span], start: int, end: int) -> bool:
+    """Say whether a span shares a character with one of `taken`, which are disjoint and in order."""
+    place = bisect_left(taken, (start, start))
+    before = place > 0 and taken[place - 1][1] > start
+    return before or (place < len(taken) and taken[place][0] < end)

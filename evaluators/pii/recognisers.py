@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from evaluators.base import Span
+from evaluators.pii.addresses import find_addresses
 from evaluators.pii.entities import Entity, words_near
 from evaluators.pii.numbers import iban_length, is_base58_wallet, is_bech32_wallet, is_card, is_iban, is_ssn
 from evaluators.pii.phones import find_phones
@@ -40,10 +41,12 @@ _PASSPORT = re.compile(r"(?<![\w.-])[A-Za-z]?[0-9]{8,9}(?![\w-])")
 _PASSPORT_WORDS = re.compile(r"(?i)\bpassports?\b")
 _WITHIN = 40
 
-_IPV4 = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w]|\.[0-9])")
-_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{6,39}(?![\w:])")
+# With a length of prefix it is a network, and with a dash and letters a release.
+_IPV4 = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w]|\.[0-9]|-[A-Za-z0-9]|/[0-9]{1,2}(?![\w.]))")
+_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{6,39}(?![\w:]|/[0-9]{1,3}(?![\w.]))")
 _ADDRESS_WORDS = re.compile(r"(?i)\bips?\b|address|host|server|network|gateway|\bdns\b|\bping|\bfrom\b|connect")
-_VERSION_WORDS = re.compile(r"(?i)(?:\bv|version|release|section|chapter|§)\.?:?\s*$")
+# What counts releases or sections, or names an object of X.500.
+_VERSION_WORDS = re.compile(r"(?i)(?:\bv|version|release|section|chapter|§|identifier|\boid|[0-9]:)[_.:=\s(\"']*$")
 
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w]|[:-][0-9A-Fa-f])")
 
@@ -139,6 +142,8 @@ RECOGNISERS: dict[Entity, Callable[[str], Iterator[Span]]] = {
     Entity.US_DRIVER_LICENSE: find_licences,
     Entity.US_PASSPORT: find_passports,
     Entity.US_SSN: find_ssns,
+    # Two numbers before a street would do for a telephone.
+    Entity.ADDRESS: find_addresses,
     Entity.PHONE: find_phones,
 }
 
@@ -172,12 +177,13 @@ def _is_telling_address(written: str) -> bool:
         address = ipaddress.ip_address(written)
     except ValueError:
         return False
-    return not (address.is_loopback or address.is_unspecified or address.is_multicast or written == "255.255.255.255")
+    return not (address.is_loopback or address.is_unspecified or address.is_multicast or written.startswith("255."))
 
 
 def _is_version(text: str, start: int, end: int) -> bool:
     """Say whether four numbers count releases: called so, or all small with no word about networks near by."""
-    if _VERSION_WORDS.search(text[max(start - 12, 0) : start]):
+    if _VERSION_WORDS.search(text[max(start - 24, 0) : start]):
         return True
-    small = all(int(part) < 32 for part in text[start:end].split("."))
+    parts = [int(part) for part in text[start:end].split(".")]
+    small = all(part < 32 for part in parts) or parts[:2] in ([2, 5], [1, 2], [1, 3])
     return small and not _announced(text, start, end, _ADDRESS_WORDS)

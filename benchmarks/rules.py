@@ -1,0 +1,67 @@
+"""How right the evaluators are that nobody trained, on the development sets: nothing is fitted, so each set is whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from evaluators.base import Sample
+from evaluators.families.hallucination import Hallucination
+from evaluators.pii.find import find_entities
+
+SUPPORT = ("begin_wow_dev", "wice_dev")
+DOCUMENTS = "presidio_generated_large.json.gz"
+# What the structured evaluator looks for, by the names that the documents use.
+STRUCTURED = {"CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "US_SSN", "IBAN_CODE", "US_DRIVER_LICENSE", "IP_ADDRESS"}
+RESAMPLES = 1000
+
+
+def measured_rules(folder: Path) -> dict[str, Any]:
+    """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents."""
+    print("-- rules: nothing is trained; their constants were chosen looking at these sets")
+    figures: dict[str, Any] = {f"hallucination {name}": support(folder / f"{name}.jsonl.gz") for name in SUPPORT}
+    figures["pii structured"] = documents(folder / DOCUMENTS)
+    for name, figure in figures.items():
+        print(f"{name:30} {figure}", flush=True)
+    return figures
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def support(path: Path) -> dict[str, Any]:
+    """The AUC of 1 - support for the bad class, with a percentile interval over resampled rows."""
+    family, labels, scores = Hallucination(), [], []
+    for row in rows_of(path):
+        context = row["context"] if isinstance(row["context"], list) else [row["context"]]
+        sample = Sample(input=row["input"] or "", output=row["output"], contexts=tuple(context))
+        labels.append(row["label"])
+        scores.append(1 - family.score(sample, {}, explain=False).value)
+    bad, risk = np.array(labels), np.array(scores)
+    rng = np.random.default_rng(0)
+    drawn = (rng.integers(0, len(bad), len(bad)) for _ in range(RESAMPLES))
+    found = [roc_auc_score(bad[index], risk[index]) for index in drawn if 0 < bad[index].sum() < len(bad)]
+    low, high = np.quantile(found, [0.025, 0.975])
+    auc = roc_auc_score(bad, risk)
+    return {"n": len(bad), "auc": round(float(auc), 4), "interval": [round(float(low), 4), round(float(high), 4)]}
+
+
+def documents(path: Path) -> dict[str, Any]:
+    """Documents that hold structured personal data against those that do not, by whether anything is found."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = json.load(file)
+    holds = np.array([any(span["entity_type"] in STRUCTURED for span in row["spans"]) for row in rows])
+    found = np.array([bool(find_entities(row["full_text"])) for row in rows])
+    hits = int((holds & found).sum())
+    precision, recall = hits / max(int(found.sum()), 1), hits / max(int(holds.sum()), 1)
+    f1 = 2 * precision * recall / max(precision + recall, 1e-9)
+    rounded = {"precision": round(precision, 4), "recall": round(recall, 4), "f1": round(f1, 4)}
+    return {"n": len(rows), "positive": int(holds.sum()), **rounded}

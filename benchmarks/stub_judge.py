@@ -1,0 +1,207 @@
+"""The stub LLM as a judge: an answer of whatever form it is asked for, and every bad manner that judges have.
+
+What it answers is in the model's name, for example `stub-judge-pass`, and so is how it behaves, after a colon, for example
+`stub-judge-pass:fences`. The schema is read where an endpoint would read it, or out of the words of the messages.
+
+    stub-judge-pass, stub-judge-fail     every boolean true or false, every number the highest or lowest that is allowed,
+                                         every choice the best or worst (the first or the last, unless their names tell)
+    stub-judge-0.7                       numbers at 0.7 of their range, booleans true from 0.5 on
+    stub-judge-echo                      as pass, with the last user message as every free text
+
+    :object, :tool, :words               400 for every mode that is stricter than this one
+    :nolimit, :newlimit, :notemp         400 for max_tokens and its younger name; for max_tokens; for temperature
+    :fences, :prose, :think, :loose      the JSON in a fence, in prose, after thinking, with single quotes
+    :ignores                             prose, until it is asked for a schema in words
+    :types, :missing, :two               wrong types; a property missing; two JSON objects: always
+    :once                                wrong types the first time a question comes, then right
+    :short                               cut off at the token limit, unless it is at least 2000
+    :cut                                 cut off, always
+    :429-<s>                             429 with Retry-After: <s>, always; :429once-<s> the first time
+    :quota, :401, :500, :context, :vllm-context, :refusal, :hang, :missing-model
+    :flaky                               500 the first time, then right
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from benchmarks.stub_answers import completion, error
+
+_named = re.compile(r"stub-judge-(pass|fail|echo|[01](?:\.\d+)?)(?::([a-z0-9-]+))?(?:@\d+)?$")
+_bad_words = ("fail", "incorrect", "wrong", "no", "false", "unsupported", "contradict", "irrelevant", "insufficient")
+_in_words = re.compile(r"JSON Schema: (\{.*\})", re.DOTALL)
+STRICTEST = {
+    "object": ("json_schema",),
+    "tool": ("json_schema", "json_object"),
+    "words": ("json_schema", "json_object", "tool"),
+}
+
+
+def is_judge(model: str) -> bool:
+    """Say whether this is one of the models here."""
+    return model.startswith("stub-judge")
+
+
+def behaviour_of(model: str) -> str:
+    """Return what stands after the colon."""
+    found = _named.match(model)
+    return (found[2] or "") if found else ""
+
+
+def judged(call: dict[str, Any], key: str, n: int) -> bytes | None:
+    """Answer a call, the n-th with this prompt; None to say nothing at all."""
+    model = str(call["model"])
+    found = _named.match(model)
+    if found is None:
+        return error(404, f"The model {model} does not exist.", "model_not_found")
+    manner = found[2] or ""
+    if manner == "hang":
+        return None
+    return refused(call, manner, n, key) or answered(call, found[1], manner, n)
+
+
+def refused(call: dict[str, Any], manner: str, n: int, key: str) -> bytes | None:
+    """Return the error that this manner calls for, if it does."""
+    if mode_of(call) in STRICTEST.get(manner, ()):
+        field = "tools" if mode_of(call) == "tool" else "response_format"
+        return error(400, f"'{field}' of type {mode_of(call)} is not supported by this model.", "unsupported_parameter")
+    if manner == "nolimit" and "max_tokens" in call:
+        return error(400, "Unrecognized request argument supplied: max_tokens")
+    if manner in ("nolimit", "newlimit") and (
+        "max_tokens" in call or ("max_completion_tokens" in call and manner == "nolimit")
+    ):
+        return error(
+            400, f"Unsupported parameter: {'max_tokens' if 'max_tokens' in call else 'max_completion_tokens'}."
+        )
+    if manner == "notemp" and "temperature" in call:
+        return error(400, "Unsupported value: 'temperature' does not support 0 with this model.", "unsupported_value")
+    waits = re.fullmatch(r"429(once)?-(\d+)", manner)
+    if waits and (not waits[1] or n == 1):
+        return error(429, "Slow down.", "rate_limit_exceeded", more=f"retry-after: {waits[2]}\r\n")
+    if manner == "flaky" and n == 1:
+        return error(500, "The server had an error.")
+    errors: dict[str, Callable[[], bytes]] = {
+        "quota": lambda: error(429, "You exceeded your current quota.", "insufficient_quota"),
+        "401": lambda: error(401, f"Incorrect API key provided: {key}.", "invalid_api_key"),
+        "500": lambda: error(500, "The server had an error."),
+        "context": lambda: error(400, "Too many tokens.", "context_length_exceeded"),
+        "vllm-context": lambda: error(400, "This model's maximum context length is 4096 tokens; reduce the length."),
+        "missing-model": lambda: error(404, "The model does not exist.", "model_not_found"),
+    }
+    return errors[manner]() if manner in errors else None
+
+
+def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
+    """Write an answer in this manner."""
+    messages, model = call["messages"], str(call["model"])
+    prompt = "".join(str(message.get("content") or "") for message in messages)
+    if manner == "refusal":
+        return completion(model, prompt, None, refusal="I cannot help with that.")
+    schema = schema_of(call)
+    if schema is None or (manner == "ignores" and len(messages) < 3):
+        return completion(model, prompt, "I think that it is quite good, all in all.")
+    instance = instance_of(schema, verdict, str(messages[-1].get("content")))
+    text = spoiled(instance, manner, is_first=n == 1 and len(messages) < 3)
+    limit = call.get("max_tokens") or call.get("max_completion_tokens") or 0
+    if manner == "cut" or (manner == "short" and limit < 2000):
+        return completion(model, prompt, text[: len(text) // 2], "length")
+    if mode_of(call) == "tool":
+        called = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
+        return completion(model, prompt, None, "tool_calls", tool_calls=[called])
+    return completion(model, prompt, text)
+
+
+def spoiled(instance: dict[str, Any], manner: str, *, is_first: bool) -> str:
+    """Write an instance as models do that were not asked nicely."""
+    text = orjson.dumps(instance).decode()
+    if manner == "types" or (manner == "once" and is_first):
+        return orjson.dumps({name: [str(value)] for name, value in instance.items()}).decode()
+    if manner == "missing":
+        return orjson.dumps(dict(list(instance.items())[:-1])).decode()
+    manners = {
+        "fences": f"```json\n{text}\n```",
+        "prose": f"Here is my verdict:\n{text}\nI hope that this helps.",
+        "think": f'<think>The text says {{"score": 1}}.</think>\n{text}',
+        "loose": repr(instance).replace("True", "true").replace("False", "false") + ",",
+        "two": f"{text}\n{text}",
+    }
+    return manners.get(manner, text)
+
+
+def mode_of(call: dict[str, Any]) -> str:
+    """Return how the form of the answer is asked for."""
+    if call.get("tools"):
+        return "tool"
+    return str((call.get("response_format") or {}).get("type", "words"))
+
+
+def schema_of(call: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the answer, from where the mode puts it."""
+    match mode_of(call):
+        case "json_schema":
+            return call["response_format"]["json_schema"]["schema"]  # type: ignore[no-any-return]
+        case "tool":
+            return call["tools"][0]["function"]["parameters"]  # type: ignore[no-any-return]
+    for message in call["messages"]:
+        found = _in_words.search(str(message.get("content") or ""))
+        if found:
+            return orjson.loads(found[1])  # type: ignore[no-any-return]
+    return None
+
+
+def instance_of(schema: dict[str, Any], verdict: str, said: str) -> Any:
+    """Return a value that fits a schema, as good as the verdict says."""
+    share = {"pass": 1.0, "echo": 1.0, "fail": 0.0}.get(verdict)
+    share = float(verdict) if share is None else share
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return choice_of(schema["enum"], share)
+    for name in ("anyOf", "oneOf"):
+        if name in schema:
+            return instance_of(schema[name][0], verdict, said)
+    kind = schema.get("type", "object")
+    match kind[0] if isinstance(kind, list) else kind:
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: instance_of(inner, verdict, said) for name, inner in properties.items()}
+        case "array":
+            n = max(1, schema.get("minItems", 0))
+            return [instance_of(schema.get("items", {"type": "string"}), verdict, said) for _ in range(n)]
+        case "boolean":
+            return share >= 0.5
+        case "number" | "integer" as number:
+            low, high = schema.get("minimum", 0), schema.get("maximum", 1)
+            value = low + share * (high - low)
+            return round(value) if number == "integer" else value
+        case "null":
+            return None
+    return said if verdict == "echo" else "Because."
+
+
+def choice_of(choices: list[Any], share: float) -> Any:
+    """Return the best or the worst choice: by their names, else the first or the last."""
+    bad = [choice for choice in choices if str(choice).lower().startswith(_bad_words)]
+    good = [choice for choice in choices if choice not in bad]
+    if share >= 0.5:
+        return (good or choices)[0]
+    return (bad or choices)[-1]
+
+
+def moderations(call: dict[str, Any]) -> bytes:
+    """Answer as a moderation endpoint: what says `hate` or `violence` is flagged, each in its category."""
+    from benchmarks.stub_answers import answer
+
+    given = call.get("input")
+    text = str(given[0] if isinstance(given, list) else given).lower()
+    scores = {
+        name: 0.97 if name in text else 0.001 for name in ("harassment", "hate", "self-harm", "sexual", "violence")
+    }
+    flags = {name: score > 0.5 for name, score in scores.items()}
+    result = {"flagged": any(flags.values()), "categories": flags, "category_scores": scores}
+    model = call.get("model") or "stub-moderation"
+    return answer(200, orjson.dumps({"id": "modr-stub", "model": model, "results": [result]}))

@@ -1,0 +1,222 @@
+"""OpenAI's graders, run here: string_check, text_similarity, multi, and what score_model and label_model ask.
+
+The service they were written for ends on 2026-11-30. Field names and verdicts follow its documentation; where that is
+silent, docs/openai-graders.md says what was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from evaluators.base import CannotScore, JSONValue, Sample, Settings
+from evaluators.checks.formula import BadFormula, parse_formula
+from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.references import Unfilled, parse_reference, value_of
+from evaluators.checks.similarity import EMBEDDED, similarity
+from evaluators.checks.templates import fill
+
+DEFAULT_THRESHOLD = 0.5
+"""Where a definition gives none; of a score model, this share of its range."""
+MEASURES = {
+    "fuzzy_match": "fuzzy",
+    "bleu": "bleu",
+    "gleu": "gleu",
+    "cosine": EMBEDDED,
+    **{f"rouge_{n}": f"rouge{n}" for n in range(1, 6)},
+    "rouge_l": "rougeL",
+}
+"""`evaluation_metric` of a text_similarity grader, and our measure for it."""
+ASKING = frozenset({"score_model", "label_model"})
+TYPES = frozenset({"string_check", "text_similarity", "multi", "python", *ASKING})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGrader:
+    """A question to a model, with the sample filled in.
+
+    A score model answers with a number in `range` and passes from `pass_threshold` on, which is in the same units. A
+    label model has `labels`, answers with one of them and passes with one of `passing_labels`.
+    """
+
+    messages: tuple[tuple[str, str], ...]
+    labels: tuple[str, ...]
+    passing_labels: tuple[str, ...]
+    range: tuple[float, float]
+    pass_threshold: float
+    model: str
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+
+
+Ask = Callable[[ModelGrader], float]
+"""Asks a model: a score model's number, within its range; of a label model 1.0 for a passing label, else 0.0."""
+
+
+def is_grader(settings: Settings) -> bool:
+    """Say whether settings are one of OpenAI's grader definitions."""
+    return str(settings.get("type")) in TYPES
+
+
+def asks_model(settings: Settings) -> bool:
+    """Say whether running the grader takes an answer of a model."""
+    return any(each.get("type") in ASKING for each in (settings, *members(settings).values()))
+
+
+def uses_embedding(settings: Settings) -> bool:
+    """Say whether running the grader takes the small sentence model."""
+    return any(each.get("evaluation_metric") == "cosine" for each in (settings, *members(settings).values()))
+
+
+def members(settings: Settings) -> dict[str, Settings]:
+    """Return the named graders of a `multi`; of others, none."""
+    graders = settings.get("graders")
+    if settings.get("type") != "multi" or not isinstance(graders, Mapping):
+        return {}
+    return {str(name): each for name, each in graders.items() if isinstance(each, Mapping)}
+
+
+def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
+    """Translate a score_model or label_model definition. Raises Unfilled when the sample lacks what it names."""
+    low, high = _range(settings)
+    threshold = _number(settings.get("pass_threshold"))
+    sampling = settings.get("sampling_params")
+    sampling = sampling if isinstance(sampling, Mapping) else {}
+    return ModelGrader(
+        messages=tuple(_message(each, sample) for each in _items(settings, "input")),
+        labels=tuple(map(str, _items(settings, "labels"))),
+        passing_labels=tuple(map(str, _items(settings, "passing_labels"))),
+        range=(low, high),
+        pass_threshold=low + DEFAULT_THRESHOLD * (high - low) if threshold is None else threshold,
+        model=str(settings["model"]),
+        temperature=_number(sampling.get("temperature")),
+        max_output_tokens=_whole(sampling.get("max_completions_tokens")),
+    )
+
+
+def grade(settings: Settings, sample: Sample, ask: Ask | None = None) -> Outcome:
+    """Run a definition that has passed `grader_problems`. `ask` is needed where `asks_model` says so.
+
+    An output that lacks what the definition reads of it, for example because it is not JSON, gets 0; a row that lacks
+    it raises Unfilled.
+    """
+    try:
+        return _grade(settings, sample, ask)
+    except Unfilled as exc:
+        if not exc.in_output:
+            raise
+        return verdict(False, exc.detail[0].lower() + exc.detail[1:-1])
+
+
+def _grade(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+    kind = settings["type"]
+    if kind == "string_check":
+        return _string_check(settings, sample)
+    if kind == "text_similarity":
+        return _text_similarity(settings, sample)
+    return _multi(settings, sample, ask) if kind == "multi" else _asked(settings, sample, ask)
+
+
+def _string_check(settings: Settings, sample: Sample) -> Outcome:
+    operation = str(settings["operation"])
+    said, wanted = _filled(settings, "input", sample), _filled(settings, "reference", sample)
+    if operation in ("eq", "ne", "neq"):
+        passed = (said == wanted) is (operation == "eq")
+        because = "the input equals the reference" if said == wanted else "the input differs from the reference"
+        return verdict(passed, because, operation=operation)
+    if operation == "ilike":
+        said, wanted = said.casefold(), wanted.casefold()
+    found = wanted in said
+    return verdict(found, f"the input {'contains' if found else 'does not contain'} the reference", operation=operation)
+
+
+def _text_similarity(settings: Settings, sample: Sample) -> Outcome:
+    metric = str(settings["evaluation_metric"])
+    said, wanted = _filled(settings, "input", sample), _filled(settings, "reference", sample)
+    return _compared(similarity(MEASURES[metric], said, wanted), settings, metric, {"evaluation_metric": metric})
+
+
+def _multi(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+    grades: dict[str, float] = {}
+    details: dict[str, JSONValue] = {}
+    for name, member in members(settings).items():
+        if member["type"] in ASKING:
+            grades[name] = _answer(model_grader(member, sample), ask)
+            details[name] = {"grade": grades[name]}
+        else:
+            found = grade(member, sample)
+            grades[name] = found.value
+            details[name] = {"grade": found.value, "because": found.because}
+    try:
+        value = parse_formula(str(settings["calculate_output"]), frozenset(grades))(grades)
+    except BadFormula as exc:
+        raise CannotScore("invalid_settings", f"`calculate_output` {exc}.", extra={"graders": details}) from None
+    detail: dict[str, JSONValue] = {"graders": details, "calculated": value}
+    return _compared(min(max(value, 0.0), 1.0), settings, "the formula", detail)
+
+
+def _asked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+    grader = model_grader(settings, sample)
+    number = _answer(grader, ask)
+    if grader.labels:
+        because = "the model's label is " + ("a passing one" if number else "not a passing one")
+        return verdict(bool(number), because)
+    low, high = grader.range
+    passed = number >= grader.pass_threshold
+    verb = "reaches" if passed else "is below"
+    because = f"the model's score of {number:g} {verb} the threshold of {grader.pass_threshold:g}"
+    return Outcome((number - low) / (high - low), passed, because, {"score": number, "range": [low, high]})
+
+
+def _answer(grader: ModelGrader, ask: Ask | None) -> float:
+    if ask is None:
+        raise CannotScore("not_configured", "This grader asks a model, and none can be asked here.")
+    low, high = (0.0, 1.0) if grader.labels else grader.range
+    return min(max(ask(grader), low), high)
+
+
+def _compared(value: float, settings: Settings, what: str, detail: dict[str, JSONValue]) -> Outcome:
+    given = _number(settings.get("pass_threshold"))
+    threshold = DEFAULT_THRESHOLD if given is None else given
+    passed = value >= threshold
+    verb = "reaches" if passed else "is below"
+    return Outcome(value, passed, f"{what} gives {value:.2f}, which {verb} the threshold of {threshold:g}", detail)
+
+
+def _filled(settings: Settings, name: str, sample: Sample) -> str:
+    return _fill(str(settings[name]), sample)
+
+
+def _fill(text: str, sample: Sample) -> str:
+    return fill(text, lambda token: value_of(parse_reference(token), sample))
+
+
+def _message(message: JSONValue, sample: Sample) -> tuple[str, str]:
+    if not isinstance(message, Mapping):
+        raise TypeError("a message is an object")
+    return str(message["role"]), "\n".join(_fill(text, sample) for text in texts_of(message["content"]))
+
+
+def texts_of(content: JSONValue) -> list[str]:
+    """List the texts of a message's content: a string, a part with a `text`, or a list of both."""
+    parts = content if isinstance(content, list) else [content]
+    return [str(part["text"]) if isinstance(part, Mapping) else str(part) for part in parts]
+
+
+def _items(settings: Settings, name: str) -> list[JSONValue]:
+    found = settings.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _range(settings: Settings) -> tuple[float, float]:
+    ends = [_number(each) for each in _items(settings, "range")]
+    low, high = ends if len(ends) == 2 else (0.0, 1.0)
+    return (0.0 if low is None else low), (1.0 if high is None else high)
+
+
+def _number(value: JSONValue) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _whole(value: JSONValue) -> int | None:
+    return value if isinstance(value, int) else None

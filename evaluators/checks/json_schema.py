@@ -1,0 +1,159 @@
+"""JSON Schema over values that nobody vouches for, by schemas that an account wrote: bounded, and never a request.
+
+Drafts 2020-12 and 7, by jsonschema. Its patterns run on RE2 instead of Python's `re`, its references stay within the
+schema, and every keyword that is applied counts against a budget, so that references cannot multiply without end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from evaluators.base import CannotScore, JSONValue, Settings
+from evaluators.checks.regexes import compile_pattern, readable
+
+MAX_STEPS = 200_000
+CHARS_PER_STEP = 8
+"""Of a text that a pattern looks through: what one step of a keyword costs in time, at the worst."""
+MAX_ERRORS = 10
+DRAFT_7 = "http://json-schema.org/draft-07/schema"
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
+_Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
+_steps: ContextVar[list[int]] = ContextVar("steps")
+
+
+def violations(schema: Settings, value: JSONValue) -> list[tuple[tuple[str | int, ...], str]]:
+    """List where a value breaks a schema that has passed `schema_problems`: path and keyword, ten at most.
+
+    Raises CannotScore("input_too_long") when telling would take too long or nest too deep. `format` is not checked.
+    """
+    token = _steps.set([MAX_STEPS])
+    try:
+        errors = _validator(schema).iter_errors(value)
+        return [(tuple(error.absolute_path), str(error.validator)) for error in islice(errors, MAX_ERRORS)]
+    except RecursionError:
+        raise CannotScore("input_too_long", "The JSON nests too deep for this schema.") from None
+    finally:
+        _steps.reset(token)
+
+
+def meta_errors(schema: Settings) -> list[tuple[tuple[str | int, ...], str]]:
+    """List where a schema is not JSON Schema: path and what is wrong, ten at most."""
+    import jsonschema
+
+    plain = jsonschema.Draft7Validator if is_draft_7(schema) else jsonschema.Draft202012Validator
+    errors = plain(plain.META_SCHEMA).iter_errors(dict(schema))
+    try:
+        return [(tuple(error.absolute_path), str(error.message)[:200]) for error in islice(errors, MAX_ERRORS)]
+    except RecursionError:
+        return [((), "it nests too deep")]
+
+
+def is_draft_7(schema: Settings) -> bool:
+    """Say whether a schema declares itself to be of draft 7."""
+    return str(schema.get("$schema", "")).rstrip("#") == DRAFT_7
+
+
+def _validator(schema: Settings) -> Any:
+    from referencing import Registry
+
+    kind = _kinds()[is_draft_7(schema)]
+    # By `$schema` a part that refers to the whole would be handed to the library's own class, with its own patterns.
+    bare = {name: value for name, value in schema.items() if name != "$schema"}
+    # An empty registry has no way to fetch anything; jsonschema's own default would ask the network.
+    return kind(bare, registry=Registry())
+
+
+@cache
+def _kinds() -> tuple[Any, Any]:
+    import jsonschema
+    from jsonschema.validators import extend
+
+    own = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique_items,
+    }
+    plain = (jsonschema.Draft202012Validator, jsonschema.Draft7Validator)
+    new, old = (
+        extend(kind, {name: _counted(own.get(name, check)) for name, check in kind.VALIDATORS.items()})
+        for kind in plain
+    )
+    return new, old
+
+
+def _counted(check: _Keyword) -> _Keyword:
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any] | None:
+        _spend(1 + (len(value) if isinstance(value, (list, dict)) else 0))
+        return check(validator, value, instance, schema)
+
+    return counted
+
+
+def _spend(n: int) -> None:
+    left = _steps.get()
+    left[0] -= n
+    if left[0] < 0:
+        raise CannotScore("input_too_long", "Checking the JSON against this schema takes too long.")
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not _matches(pattern, instance):
+        yield _error("does not match the pattern")
+
+
+def _pattern_properties(validator: Any, patterns: Mapping[str, Any], instance: Any, schema: Any) -> Iterator[Any]:
+    if not isinstance(instance, Mapping):
+        return
+    for pattern, inner in patterns.items():
+        for name, value in instance.items():
+            if _matches(pattern, name):
+                yield from validator.descend(value, inner, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, extra: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if not isinstance(instance, Mapping):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    others = [name for name in instance if name not in known and not any(_matches(each, name) for each in patterns)]
+    if extra is False and others:
+        yield _error("has further properties")
+    elif isinstance(extra, Mapping):
+        for name in others:
+            yield from validator.descend(instance[name], extra, path=name)
+
+
+def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    # The library compares each item with each where they cannot be sorted.
+    if wanted is True and isinstance(instance, list) and len({_canonical(each) for each in instance}) < len(instance):
+        yield _error("repeats an item")
+
+
+def _canonical(value: JSONValue) -> str:
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: JSONValue) -> JSONValue:
+    # 1 and 1.0 are one number in JSON Schema.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return {name: _plain(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def _matches(pattern: str, text: str) -> bool:
+    # A keyword of many patterns is held against every name of an object.
+    _spend(1 + len(text) // CHARS_PER_STEP)
+    return compile_pattern(pattern).search(readable(text)) is not None
+
+
+def _error(message: str) -> Any:
+    from jsonschema import ValidationError
+
+    return ValidationError(message)

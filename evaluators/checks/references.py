@@ -1,0 +1,111 @@
+"""What `{{ item.… }}` and `{{ sample.… }}` in the graders of OpenAI's API stand for here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings
+from evaluators.checks.json_text import NotJson, follow, read_json
+from evaluators.checks.templates import text_of, tokens
+
+ITEM_NAMES: dict[Field, tuple[str, ...]] = {
+    Field.INPUT: ("input", "question", "query", "prompt", "user_input", "problem"),
+    Field.GOLD: (
+        *("reference", "reference_answer", "answer", "gold", "gold_answer", "label", "target", "ideal"),
+        *("expected", "expected_output", "expected_answer", "ground_truth", "correct_answer", "correct_label"),
+    ),
+    Field.CONTEXT: ("context", "contexts", "documents", "retrieved_context"),
+    Field.SYSTEM_PROMPT: ("system_prompt",),
+}
+"""The columns of a data source that have a place in our sample."""
+_FIELD_OF = {name: field for field, names in ITEM_NAMES.items() for name in names}
+_reference = re.compile(r"(item|sample)\.(\w+)((?:\.[\w-]+|\[\d{1,6}\])*)")
+_step = re.compile(r"\.([\w-]+)|\[(\d+)\]")
+_NO_TEXT = frozenset({"output_tools", "choices", "output_audio"})
+
+
+class Unfilled(CannotScore):
+    """A template names a part that the sample does not have, for example a key of an output that is not JSON.
+
+    `in_output` tells whether it is the output that lacks it.
+    """
+
+    def __init__(self, detail: str, *, in_output: bool) -> None:
+        super().__init__("missing_input", detail)
+        self.in_output = in_output
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An input of the sample, or a part of it when it is read as JSON."""
+
+    field: Field
+    path: tuple[str | int, ...] = ()
+    is_json: bool = False
+
+
+def parse_reference(token: str) -> Reference:
+    """Read what stands between the braces, or raise ValueError with what a `SettingsProblem` should say."""
+    match = _reference.fullmatch(token)
+    if match is None:
+        raise ValueError(f"names {{{{{token[:60]}}}}}, and only item.<name> and sample.<name> are known")
+    space, name, rest = match.groups()
+    path = tuple(int(number) if number else key for key, number in _step.findall(rest))
+    if space == "item":
+        return _item(name, path)
+    if name in ("output_text", "output_json") and (name == "output_json" or not path):
+        return Reference(Field.OUTPUT, path, is_json=name == "output_json")
+    why = "what is sent here is the text of the output" if name in _NO_TEXT else "it is not known"
+    raise ValueError(f"names sample.{name}{rest}: {why}; use sample.output_text or sample.output_json")
+
+
+def _item(name: str, path: tuple[str | int, ...]) -> Reference:
+    field = _FIELD_OF.get(name)
+    if field is None:
+        raise ValueError(
+            f"names item.{name}, and nothing of a sample is called so; known are {', '.join(_FIELD_OF)}. Further "
+            f"columns can go into the gold answer as JSON, and are then item.reference.{name}"
+        )
+    return Reference(field, path, is_json=bool(path))
+
+
+def value_of(reference: Reference, sample: Sample) -> str:
+    """Return the text that a reference stands for. Raises Unfilled when there is no such part."""
+    text = text_of(sample, reference.field)
+    if not reference.is_json:
+        return text
+    try:
+        value = follow(read_json(text), reference.path)
+    except NotJson as exc:
+        is_output = reference.field is Field.OUTPUT
+        place = "The output" if is_output else f"`{reference.field}`"
+        raise Unfilled(f"{place} is read as JSON, and {exc}.", in_output=is_output) from None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def fields_named(settings: Settings) -> set[Field]:
+    """Name the inputs that a definition's templates read, wherever in it they stand."""
+    found: set[Field] = set()
+    waiting: list[JSONValue] = [dict(settings)]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            found.update(_fields_in(each))
+        elif isinstance(each, Mapping):
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+    return found
+
+
+def _fields_in(text: str) -> set[Field]:
+    found = set()
+    for token in tokens(text):
+        # Other texts, such as a label, may hold braces that mean nothing.
+        with suppress(ValueError):
+            found.add(parse_reference(token).field)
+    return found

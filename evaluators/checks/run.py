@@ -1,0 +1,172 @@
+"""Checks of one's own, alone or composed: what is wrong with them, what they need, and how they come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
+from evaluators.checks import json_check, numeric, regexes, similar, strings
+from evaluators.checks.outcome import Outcome
+from evaluators.checks.similarity import EMBEDDED
+from evaluators.checks.templates import FIELDS, tokens
+from evaluators.checks.words import field_of
+from evaluators.settings import THRESHOLD, object_schema, settings_problems
+
+MAX_CHECKS = 50
+MAX_DEPTH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One type of check: the schema of its settings, what the schema cannot say, and how to run it."""
+
+    schema: Mapping[str, JSONValue]
+    problems: Callable[[Settings, str], Iterator[SettingsProblem]]
+    run: Callable[[Settings, Sample], Outcome]
+
+
+KINDS = {
+    "string": Kind(strings.SCHEMA, strings.problems, strings.run),
+    "regex": Kind(regexes.SCHEMA, regexes.problems, regexes.run),
+    "json": Kind(json_check.SCHEMA, json_check.problems, json_check.run),
+    "numeric": Kind(numeric.SCHEMA, numeric.problems, numeric.run),
+    "similarity": Kind(similar.SCHEMA, similar.problems, similar.run),
+}
+_MEMBERS: dict[str, JSONValue] = {
+    "type": {"type": "string"},
+    "name": {"type": "string", "maxLength": 100},
+    "checks": {"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": MAX_CHECKS},
+}
+_COMPOSED = {
+    "all": object_schema(_MEMBERS, required=["checks"]),
+    "any": object_schema(_MEMBERS, required=["checks"]),
+    "weighted": object_schema(
+        {
+            **_MEMBERS,
+            "weights": {"type": "array", "items": {"type": "number", "minimum": 0}, "maxItems": MAX_CHECKS},
+            "pass_threshold": THRESHOLD,
+        },
+        required=["checks", "pass_threshold"],
+    ),
+}
+TYPES = (*KINDS, *_COMPOSED)
+
+
+def check_problems(settings: Settings) -> list[SettingsProblem]:
+    """List what keeps a check, with all that it is composed of, from being run; empty when all is well."""
+    if sum(1 for _ in _leaves(settings)) > MAX_CHECKS:
+        return [SettingsProblem("/checks", f"must hold at most {MAX_CHECKS} checks in all")]
+    return list(_problems(settings, "", 0))
+
+
+def run_check(settings: Settings, sample: Sample) -> Outcome:
+    """Run a check that has passed `check_problems`; every member of a composed one is run, and shown in `detail`."""
+    leaves: list[JSONValue] = []
+    found = _run(settings, sample, "", leaves)
+    if settings["type"] in KINDS:
+        return found
+    failed: list[JSONValue] = [each["check"] for each in leaves if isinstance(each, dict) and not each["passed"]]
+    detail: dict[str, JSONValue] = {**found.detail, "failed": failed, "checks": leaves}
+    return Outcome(found.value, found.passed, found.because, detail, found.spans)
+
+
+def fields_read(settings: Settings) -> set[Field]:
+    """Name the inputs that a check reads, by itself or through a template."""
+    found: set[Field] = set()
+    for leaf in _leaves(settings):
+        values = leaf.get("values")
+        texts = [leaf.get("value"), *(values if isinstance(values, list) else ())]
+        if leaf.get("type") == "similarity" and "value" not in leaf:
+            texts.append("{{gold}}")
+        found.add(field_of(leaf))
+        found.update(FIELDS[name] for text in texts if isinstance(text, str) for name in tokens(text))
+    return found
+
+
+def needs_model(settings: Settings) -> bool:
+    """Say whether a check takes the small sentence model."""
+    return any(leaf.get("metric") == EMBEDDED for leaf in _leaves(settings))
+
+
+def _leaves(settings: Settings, depth: int = 0) -> Iterator[Settings]:
+    members = _members(settings) if str(settings.get("type")) in _COMPOSED and depth <= MAX_DEPTH else []
+    if not members:
+        yield settings
+    for member in members:
+        yield from _leaves(member, depth + 1)
+
+
+def _members(settings: Settings) -> list[Settings]:
+    checks = settings.get("checks")
+    return [each for each in checks if isinstance(each, Mapping)] if isinstance(checks, list) else []
+
+
+def _problems(settings: Settings, pointer: str, depth: int) -> Iterator[SettingsProblem]:
+    kind = settings.get("type")
+    if not isinstance(kind, str) or kind not in TYPES:
+        yield SettingsProblem(f"{pointer}/type", f"must be one of {', '.join(TYPES)}")
+        return
+    if depth > MAX_DEPTH:
+        yield SettingsProblem(pointer, f"nests deeper than {MAX_DEPTH} levels")
+        return
+    schema = KINDS[kind].schema if kind in KINDS else _COMPOSED[kind]
+    found = settings_problems(settings, schema)
+    yield from (SettingsProblem(pointer + problem.pointer, problem.detail) for problem in found)
+    # What follows reads the values, and takes their types for granted.
+    if found:
+        return
+    if kind in KINDS:
+        yield from KINDS[kind].problems(settings, pointer)
+        return
+    yield from _weight_problems(settings, pointer)
+    for index, member in enumerate(_members(settings)):
+        yield from _problems(member, f"{pointer}/checks/{index}", depth + 1)
+
+
+def _weight_problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+    weights = settings.get("weights")
+    if isinstance(weights, list) and (len(weights) != len(_members(settings)) or not any(weights)):
+        yield SettingsProblem(f"{pointer}/weights", "must be one number for each check, and not all zero")
+
+
+def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValue]) -> Outcome:
+    kind = str(settings["type"])
+    if kind in KINDS:
+        found = KINDS[kind].run(settings, sample)
+        leaves.append(_shown(settings, pointer, found))
+        return found
+    outcomes = [
+        _run(member, sample, f"{pointer}/checks/{index}", leaves) for index, member in enumerate(_members(settings))
+    ]
+    return _compose(kind, settings, outcomes)
+
+
+def _shown(settings: Settings, pointer: str, found: Outcome) -> dict[str, JSONValue]:
+    shown: dict[str, JSONValue] = {"check": pointer, "type": settings["type"], "passed": found.passed}
+    shown |= {"name": settings["name"]} if "name" in settings else {}
+    return shown | {"value": found.value, "because": found.because, **found.detail}
+
+
+def _compose(kind: str, settings: Settings, outcomes: Sequence[Outcome]) -> Outcome:
+    spans = tuple(sorted({span for found in outcomes for span in found.spans}))
+    n_passed = sum(found.passed for found in outcomes)
+    because = f"{n_passed} of {len(outcomes)} checks pass"
+    if kind == "all":
+        passed = n_passed == len(outcomes)
+        return Outcome(min(found.value for found in outcomes), passed, because, spans=spans)
+    if kind == "any":
+        return Outcome(max(found.value for found in outcomes), n_passed > 0, because, spans=spans)
+    given = settings.get("weights")
+    weights = _to_one([float(str(each)) for each in given] if isinstance(given, list) else [1.0] * len(outcomes))
+    total = sum(weight * found.value for weight, found in zip(weights, outcomes, strict=True))
+    value, threshold = min(total / sum(weights), 1.0), float(str(settings["pass_threshold"]))
+    verb = "reaches" if value >= threshold else "is below"
+    because = f"the weighted mean of {len(outcomes)} checks is {value:.2f}, which {verb} the threshold of {threshold:g}"
+    return Outcome(value, value >= threshold, because, spans=spans)
+
+
+def _to_one(weights: Sequence[float]) -> list[float]:
+    # The sum of the largest floats would be infinite, and a mean over it none.
+    highest = max(weights)
+    return [weight / highest for weight in weights]

@@ -1,0 +1,47 @@
+"""What the checks of one's own have in common: whose text they read, and the texts that they compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
+from evaluators.checks.templates import FIELDS, fill, size_problems, text_of, tokens
+
+COMMON: dict[str, JSONValue] = {
+    "type": {"type": "string"},
+    "name": {"type": "string", "maxLength": 100},
+    "field": {"type": "string", "enum": list(FIELDS)},
+}
+"""Settings that every check of a text takes."""
+TEXT: dict[str, JSONValue] = {"type": "string"}
+
+
+def field_of(settings: Settings) -> Field:
+    """Return the input that a check reads: the output, unless it says otherwise."""
+    return FIELDS[str(settings.get("field", "output"))]
+
+
+def subject(settings: Settings, sample: Sample) -> str:
+    """Return the text that a check judges."""
+    return text_of(sample, field_of(settings))
+
+
+def shows_spans(settings: Settings) -> bool:
+    """Say whether places in the judged text are places in the output."""
+    return field_of(settings) is Field.OUTPUT
+
+
+def filled(text: str, sample: Sample) -> str:
+    """Put the sample's inputs in the place of their `{{names}}`."""
+    return fill(text, lambda token: text_of(sample, FIELDS[token]))
+
+
+def template_problems(text: str, pointer: str) -> Iterator[SettingsProblem]:
+    """Say what keeps a text from being filled."""
+    yield from (SettingsProblem(pointer, problem) for problem in size_problems(text))
+    for token in tokens(text):
+        if token not in FIELDS:
+            known = ", ".join(f"{{{{{name}}}}}" for name in FIELDS)
+            yield SettingsProblem(
+                pointer, f"names {{{{{token[:60]}}}}}; known are {known}. A regex check can look for braces themselves"
+            )

@@ -1,0 +1,176 @@
+"""Answer relevance: does the output answer what was asked, right or wrong?"""
+
+from __future__ import annotations
+
+import re
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Field,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+)
+from evaluators.grounding.kinds import Kind, asked_kind, has_kind, is_brief_answer
+from evaluators.grounding.refusals import MAX_CHARS, find_refusal
+from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
+from evaluators.grounding.sentences import split_sentences
+from evaluators.grounding.words import split_words
+from evaluators.judging.family import FamilyWithJudge
+from evaluators.judging.relevance import judge_answer_relevance
+from evaluators.judging.settings import judge_settings, threshold_of
+from evaluators.outside import Outside
+from evaluators.settings import object_schema
+from evaluators.text.language import require_latin
+
+DEFAULT_THRESHOLD = 0.35
+COVERAGE_WEIGHT = 0.3
+WITHOUT_KIND = 0.75
+"""What the score is multiplied by when, say, a date is asked for and the output has none."""
+BRIEF = 0.28
+"""The least score of what may be the bare answer ("1998"): it has too few words for the model to see the likeness."""
+MAX_BESIDE_REFUSAL = 40
+"""Words that an output may have beside the sentences that decline, and still decline as a whole."""
+
+_TURN = re.compile(r"\b(?:but|however|that\s+said|although|though|nevertheless|still)\b", re.IGNORECASE)
+
+
+class AnswerRelevance(FamilyWithJudge):
+    """Score how near the output is to the question, by a small model of English, its words and the kind of answer.
+
+    It judges whether the output speaks to the question, not whether it is right.
+    """
+
+    name = "retrieval-answer-relevance"
+    description = "Measures whether the output speaks to the question, right or wrong; declining scores 0."
+    lane = Lane.CPU
+    binary = False
+    required_fields = (Field.INPUT, Field.OUTPUT)
+    accepts_own_profiles = True
+    settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))
+    managed_profiles = (
+        ManagedProfile(
+            "answer-relevance",
+            "Passes when the output speaks to the question.",
+            {"pass_threshold": DEFAULT_THRESHOLD},
+        ),
+    )
+    evaluators = (
+        EvaluatorSpec(
+            id="retrieval-answer-relevance-2026-11-20",
+            name="Answer relevance, small",
+            description="A small sentence model and the words of the question; reads English.",
+            aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
+            default_profile="answer-relevance",
+            components=("generator",),
+        ),
+        EvaluatorSpec(
+            id="retrieval-answer-relevance-judge-2026-11-20",
+            name="Answer relevance, judge",
+            description="An LLM of yours decides: on topic, of the right kind, an answer, complete.",
+            aliases=(
+                "retrieval-answer-relevance-judge",
+                "retrieval-answer-relevance-large",
+                "answer-relevance-judge",
+                "answer-relevance-large",
+            ),
+            default_profile="answer-relevance",
+            settings={"variant": "judge"},
+            components=("generator",),
+        ),
+    )
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Score by model and words; silence, a repeated question and a refusal score 0, and ask no model.
+
+        Raises CannotScore("unsupported_language") for text mostly not in Latin letters.
+        """
+        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        question = sample.input or ""
+        output = _without_echo(sample.output or "", question)
+        if because := _says_nothing(question, output):
+            return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
+        require_latin(question, "The input")
+        require_latin(output, "The output")
+        if _declines(output):
+            because = "The output declines to answer."
+            return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
+        return _scored(question, output, measure_nearness(question, (output,)), threshold, explain=explain)
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
+        question = sample.input or ""
+        if _says_nothing(question, _without_echo(sample.output or "", question)):
+            return self.score(sample, settings, explain=explain)
+        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        return judge_answer_relevance(sample, settings, outside, threshold=threshold, explain=explain)
+
+    def warm_up(self) -> None:
+        """Load the small model: some 0.3 seconds and 140 MB."""
+        from evaluators.minilm import warm_up
+
+        warm_up()
+
+
+def _says_nothing(question: str, output: str) -> str | None:
+    if not has_words(output):
+        return "The output says nothing, or only repeats the question."
+    return None if has_words(question) else "The input asks nothing that could be answered."
+
+
+def _without_echo(output: str, question: str) -> str:
+    """Leave the sentences out that repeat the question word by word: they are near to it and say nothing."""
+    asked = split_words(question)
+    if not asked or not set(asked).issubset(split_words(output)):
+        return output
+    sentences = (output[slice(*span)] for span in split_sentences(output))
+    return " ".join(sentence for sentence in sentences if split_words(sentence) != asked)
+
+
+def _declines(output: str) -> bool:
+    """Say whether the output as a whole declines: a turn ("but ...") brings an answer, unless it declines once more."""
+    found = [(span, find_refusal(output, span)) for span in split_sentences(output)]
+    refusals = [refusal for _, refusal in found if refusal is not None]
+    if not refusals or _turns(output, refusals[-1][1]):
+        return False
+    others = (output[slice(*span)] for span, refusal in found if refusal is None)
+    return sum(len(split_words(other)) for other in others) <= MAX_BESIDE_REFUSAL
+
+
+def _turns(output: str, start: int) -> bool:
+    turn = _TURN.search(output, start)
+    return turn is not None and find_refusal(output, (turn.end(), min(turn.end() + MAX_CHARS, len(output)))) is None
+
+
+def _scored(question: str, output: str, found: Nearest, threshold: float, *, explain: bool) -> Score:
+    best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
+    kind = asked_kind(question)
+    is_there = kind is None or has_kind(output, kind, question)
+    is_brief = is_brief_answer(output, kind, question)
+    value = best.value(COVERAGE_WEIGHT) * (1.0 if is_there else WITHOUT_KIND)
+    value = BRIEF + (1 - BRIEF) * value if is_brief else value
+    return Score(
+        value=value,
+        passed=value >= threshold,
+        explanation=_explain(best, kind, is_there, value, threshold) if explain else None,
+        extra={
+            "cosine": best.cosine,
+            "question_words": best.coverage,
+            "asks_for": None if kind is None else str(kind),
+            "has_what_is_asked_for": is_there,
+            "brief": is_brief,
+            "evasive": False,
+            "n_windows": found.n_windows,
+        },
+    )
+
+
+def _explain(best: Nearness, kind: Kind | None, is_there: bool, value: float, threshold: float) -> str:
+    verdict = "at or above" if value >= threshold else "below"
+    missing = "" if is_there else f"; the question asks for a {kind}, and none is seen"
+    return (
+        f"The relevance is {value:.2f}, {verdict} the threshold of {threshold:g}: similarity {best.cosine:.2f}, "
+        f"{best.coverage:.0%} of the question's words{missing}."
+    )

@@ -1,0 +1,135 @@
+"""Context relevance: do the retrieved contexts speak of what was asked?"""
+
+from __future__ import annotations
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+)
+from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
+from evaluators.judging.family import FamilyWithJudge
+from evaluators.judging.relevance import judge_context_relevance
+from evaluators.judging.settings import several_questions_settings, threshold_of
+from evaluators.outside import Outside
+from evaluators.settings import object_schema
+from evaluators.text.language import require_latin
+
+DEFAULT_THRESHOLD = 0.4
+COVERAGE_WEIGHT = 1.0
+MAX_LISTED = 50
+
+
+class ContextRelevance(FamilyWithJudge):
+    """Score the passage of the contexts that is nearest to the question, by a small model of English and its words."""
+
+    name = "retrieval-context-relevance"
+    description = "Measures how near the best passage of the retrieved contexts is to the question."
+    lane = Lane.CPU
+    binary = False
+    required_fields = (Field.INPUT, Field.CONTEXT)
+    accepts_own_profiles = True
+    settings_schema = object_schema(several_questions_settings(DEFAULT_THRESHOLD))
+    managed_profiles = (
+        ManagedProfile(
+            "context-relevance",
+            "Passes when a passage of the contexts speaks of what was asked.",
+            {"pass_threshold": DEFAULT_THRESHOLD},
+        ),
+    )
+    evaluators = (
+        EvaluatorSpec(
+            id="retrieval-context-relevance-2026-11-20",
+            name="Context relevance, small",
+            description="A small sentence model and the words of the question; reads English.",
+            aliases=("retrieval-context-relevance", "context-relevance", "context-relevance-small"),
+            default_profile="context-relevance",
+            components=("retriever",),
+        ),
+        EvaluatorSpec(
+            id="retrieval-context-relevance-judge-2026-11-20",
+            name="Context relevance, judge",
+            description="An LLM of yours grades each context by itself; the best one counts.",
+            aliases=(
+                "retrieval-context-relevance-judge",
+                "retrieval-context-relevance-large",
+                "context-relevance-judge",
+                "context-relevance-large",
+            ),
+            default_profile="context-relevance",
+            settings={"variant": "judge"},
+            components=("retriever",),
+        ),
+    )
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Score the nearest passage. No words to compare score 0, and ask no model.
+
+        Raises CannotScore("unsupported_language") for text mostly not in Latin letters.
+        """
+        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        question, contexts = sample.input or "", sample.contexts or ()
+        if because := _nothing_to_compare(question, contexts):
+            return Score(0.0, threshold <= 0, because if explain else None, extra={"n_windows": 0})
+        require_latin(question, "The input")
+        require_latin("\n".join(contexts), "The context")
+        found = measure_nearness(question, contexts)
+        best = max(found.windows, key=_value)
+        value = _value(best)
+        return Score(
+            value=value,
+            passed=value >= threshold,
+            explanation=_explain(best, threshold) if explain else None,
+            extra=_extra(found, best, len(contexts)),
+        )
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
+        if _nothing_to_compare(sample.input or "", sample.contexts or ()):
+            return self.score(sample, settings, explain=explain)
+        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        return judge_context_relevance(sample, settings, outside, threshold=threshold, explain=explain)
+
+    def warm_up(self) -> None:
+        """Load the small model: some 0.3 seconds and 140 MB."""
+        from evaluators.minilm import warm_up
+
+        warm_up()
+
+
+def _nothing_to_compare(question: str, contexts: tuple[str, ...]) -> str | None:
+    if not any(map(has_words, contexts)):
+        return "There is no context with a word in it."
+    return None if has_words(question) else "The input asks nothing that a context could speak of."
+
+
+def _value(window: Nearness) -> float:
+    return window.value(COVERAGE_WEIGHT)
+
+
+def _extra(found: Nearest, best: Nearness, n_contexts: int) -> dict[str, JSONValue]:
+    scores: list[JSONValue] = [None] * min(n_contexts, MAX_LISTED)
+    for window in sorted(found.windows, key=_value):
+        if window.index < len(scores):
+            scores[window.index] = _value(window)
+    return {
+        "best_context": best.index,
+        "cosine": best.cosine,
+        "question_words": best.coverage,
+        "contexts": scores,
+        "n_windows": found.n_windows,
+        "n_windows_read": len(found.windows),
+    }
+
+
+def _explain(best: Nearness, threshold: float) -> str:
+    verdict = "at or above" if _value(best) >= threshold else "below"
+    return (
+        f"The best context (number {best.index}, counted from 0) has a relevance of {_value(best):.2f}, {verdict} the "
+        f"threshold of {threshold:g}: similarity {best.cosine:.2f}, {best.coverage:.0%} of the question's words."
+    )

@@ -1,0 +1,150 @@
+"""Context sufficiency: do the retrieved contexts hold what the answer needs?"""
+
+from __future__ import annotations
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+)
+from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.relevance import has_words
+from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
+from evaluators.judging.family import FamilyWithJudge
+from evaluators.judging.relevance import judge_sufficiency
+from evaluators.judging.settings import judge_settings
+from evaluators.outside import Outside
+from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.text.language import require_latin
+
+DEFAULT_THRESHOLD = 0.7
+DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.4
+
+
+class ContextSufficiency(FamilyWithJudge):
+    """Score whether the contexts hold the gold answer; without one, whether a passage of them speaks to the question.
+
+    With a gold answer words are compared and no model is asked; without one, a small model of English is.
+    """
+
+    name = "retrieval-context-sufficiency"
+    description = "Measures whether the retrieved contexts hold what the gold answer says."
+    lane = Lane.CPU
+    binary = False
+    required_fields = (Field.INPUT, Field.CONTEXT)
+    optional_fields = (Field.GOLD,)
+    accepts_own_profiles = True
+    settings_schema = object_schema(
+        {
+            **judge_settings(DEFAULT_THRESHOLD),
+            "pass_threshold_without_gold": {
+                **THRESHOLD,
+                "default": DEFAULT_THRESHOLD_WITHOUT_GOLD,
+                "description": "The lowest score that passes where there is no gold answer.",
+            },
+        }
+    )
+    managed_profiles = (
+        ManagedProfile(
+            "context-sufficiency",
+            "Passes when the contexts hold what the gold answer says.",
+            {
+                "pass_threshold": DEFAULT_THRESHOLD,
+                "pass_threshold_without_gold": DEFAULT_THRESHOLD_WITHOUT_GOLD,
+            },
+        ),
+    )
+    evaluators = (
+        EvaluatorSpec(
+            id="retrieval-context-sufficiency-2026-11-20",
+            name="Context sufficiency, small",
+            description="Looks for the gold answer's words in the contexts; without one, a small model of English.",
+            aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
+            default_profile="context-sufficiency",
+            components=("retriever",),
+        ),
+        EvaluatorSpec(
+            id="retrieval-context-sufficiency-judge-2026-11-20",
+            name="Context sufficiency, judge",
+            description="An LLM of yours decides whether the contexts are enough, and hold the gold answer if any.",
+            aliases=(
+                "retrieval-context-sufficiency-judge",
+                "retrieval-context-sufficiency-large",
+                "context-sufficiency-judge",
+                "context-sufficiency-large",
+            ),
+            default_profile="context-sufficiency",
+            settings={"variant": "judge"},
+            components=("retriever",),
+        ),
+    )
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Score the gold answer's support or, without one, the question's. Without words to compare, the score is 0.
+
+        A bare yes or no stands in any context or in none: the question is scored then.
+
+        Raises CannotScore("unsupported_language") for text mostly not in Latin letters where the question is scored.
+        """
+        question, contexts, gold = sample.input or "", sample.contexts or (), sample.gold or ""
+        with_gold = says_something(gold)
+        threshold = _threshold(settings, with_gold=with_gold)
+        if not any(map(has_words, contexts)):
+            return _nothing("There is no context with a word in it.", threshold, explain=explain)
+        if with_gold:
+            return _scored(support_of_gold(gold, question, Evidence(contexts)), threshold, explain=explain)
+        if not has_words(question):
+            return _nothing(
+                "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
+            )
+        require_latin(question, "The input")
+        require_latin("\n".join(contexts), "The context")
+        return _scored(question_in_contexts(question, contexts), threshold, explain=explain)
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
+        if not any(map(has_words, sample.contexts or ())) or not has_words(sample.input or ""):
+            return self.score(sample, settings, explain=explain)
+        threshold = _threshold(settings, with_gold=has_words(sample.gold or ""))
+        return judge_sufficiency(sample, settings, outside, threshold=threshold, explain=explain)
+
+    def warm_up(self) -> None:
+        """Load the small model: some 0.3 seconds and 140 MB."""
+        from evaluators.minilm import warm_up
+
+        warm_up()
+
+
+def _threshold(settings: Settings, *, with_gold: bool) -> float:
+    name, default = (
+        ("pass_threshold", DEFAULT_THRESHOLD)
+        if with_gold
+        else ("pass_threshold_without_gold", DEFAULT_THRESHOLD_WITHOUT_GOLD)
+    )
+    threshold = number_setting(settings, name)
+    return default if threshold is None else threshold
+
+
+def _nothing(because: str, threshold: float, *, explain: bool) -> Score:
+    return Score(0.0, threshold <= 0, because if explain else None, extra={"basis": None})
+
+
+def _scored(found: Sufficiency, threshold: float, *, explain: bool) -> Score:
+    passed = found.value >= threshold
+    verdict = "at or above" if passed else "below"
+    shown: dict[str, JSONValue] = dict(found.parts)
+    return Score(
+        value=found.value,
+        passed=passed,
+        explanation=(
+            f"The sufficiency is {found.value:.2f}, {verdict} the threshold of {threshold:g}: {found.because}."
+            if explain
+            else None
+        ),
+        extra={"basis": found.basis, **shown},
+    )

@@ -1,0 +1,163 @@
+"""Custom: the account's own checks, and graders brought along from OpenAI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Family,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+)
+from evaluators.checks.grader_settings import grader_problems
+from evaluators.checks.graders import asks_model, grade, is_grader, uses_embedding
+from evaluators.checks.outcome import Outcome
+from evaluators.checks.references import fields_named
+from evaluators.checks.run import TYPES, check_problems, fields_read, needs_model, run_check
+from evaluators.judging.asking import owing
+from evaluators.judging.graders import GraderAsker
+from evaluators.judging.injection import injection_signs
+from evaluators.judging.plain_words import CRITERIA_SETTINGS, criteria_fields, criteria_problems, judge_criteria
+from evaluators.judging.readings import usage_of
+from evaluators.judging.sampling import injection_extra
+from evaluators.outside import Outside
+from evaluators.settings import THRESHOLD, object_schema
+
+CRITERIA = "pass_criteria"
+"""Words that only a judge can weigh: a profile that has them needs no `type`, and is one of the family judge."""
+ANY: dict[str, JSONValue] = {}
+LIST: dict[str, JSONValue] = {"type": "array"}
+OBJECT: dict[str, JSONValue] = {"type": "object"}
+NUMBER: dict[str, JSONValue] = {"type": "number"}
+TEXT: dict[str, JSONValue] = {"type": "string"}
+
+
+class Custom(Family):
+    """Run one check that a profile describes: of strings, patterns, JSON, numbers, likeness, or composed of others.
+
+    The profile's `type` decides which of the settings it takes; docs/evaluators.md has them by type. OpenAI's grader
+    definitions are profiles too (docs/openai-graders.md).
+    """
+
+    name = "custom"
+    description = "Runs checks of your own, without a model; takes OpenAI's grader definitions too."
+    lane = Lane.INLINE
+    binary = False
+    required_fields = ()
+    optional_fields = (Field.OUTPUT, Field.INPUT, Field.GOLD, Field.CONTEXT, Field.SYSTEM_PROMPT)
+    accepts_own_profiles = True
+    settings_schema = object_schema(
+        {
+            "type": {**TEXT, "description": f"One of {', '.join(TYPES)}, or the type of one of OpenAI's graders."},
+            "name": {**TEXT, "description": "What to call the check in results."},
+            "field": {**TEXT, "description": "The input that is judged: output (the default), input, gold, ..."},
+            "operation": {**TEXT, "description": "What a string or numeric check does."},
+            "value": {**ANY, "description": "What to compare with; texts may name {{gold}} and other inputs."},
+            "values": {**LIST, "description": "Several such texts."},
+            "min_chars": {"type": "integer", "minimum": 0},
+            "max_chars": {"type": "integer", "minimum": 0},
+            "ignore_case": {"type": "boolean"},
+            "pattern": {**TEXT, "description": "A regular expression of RE2."},
+            "mode": {**TEXT, "description": "search (the default), fullmatch or not."},
+            "schema": {**OBJECT, "description": "JSON Schema, draft 2020-12 or 7."},
+            "min": NUMBER,
+            "max": NUMBER,
+            "tolerance": {**NUMBER, "minimum": 0},
+            "pick": {**TEXT, "description": "Which number of the text: last (the default), first or only."},
+            "metric": {**TEXT, "description": "The measure of a similarity check."},
+            "checks": {**LIST, "description": "What all, any and weighted are composed of."},
+            "weights": {**LIST, "description": "One number for each check of weighted."},
+            "pass_threshold": {**NUMBER, "description": THRESHOLD["description"]},
+            "input": {**ANY, "description": "Of OpenAI's graders: a template, or messages."},
+            "reference": {**TEXT, "description": "Of OpenAI's graders: a template."},
+            "evaluation_metric": {**TEXT, "description": "Of text_similarity."},
+            "graders": {**OBJECT, "description": "Of multi."},
+            "calculate_output": {**TEXT, "description": "Of multi."},
+            "model": {**TEXT, "description": "Of score_model and label_model."},
+            "range": {**LIST, "description": "Of score_model."},
+            "labels": {**LIST, "description": "Of label_model."},
+            "passing_labels": {**LIST, "description": "Of label_model."},
+            "sampling_params": {**OBJECT, "description": "Of score_model and label_model."},
+            **{name: each for name, each in CRITERIA_SETTINGS.items() if name not in ("labels", "pass_threshold")},
+        }
+    )
+    managed_profiles = (
+        ManagedProfile(
+            "not-empty",
+            "Passes when the output has a character that is not space.",
+            {"type": "regex", "pattern": r"[^\s\pZ]"},
+        ),
+        ManagedProfile("parses-as-json", "Passes when the output is JSON and nothing else.", {"type": "json"}),
+        ManagedProfile(
+            "mentions-gold-answer",
+            "Passes when the output contains the gold answer, whatever the case.",
+            {"type": "string", "operation": "contains", "value": "{{gold}}", "ignore_case": True},
+        ),
+    )
+    evaluators = (
+        EvaluatorSpec(
+            id="custom-2026-11-20",
+            name="Custom check",
+            description="The check that the profile describes.",
+            aliases=("custom",),
+        ),
+    )
+
+    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
+        """Say everything that is wrong with a check, its members and its schema included."""
+        if CRITERIA in settings:
+            return criteria_problems(settings)
+        return grader_problems(settings) if is_grader(settings) else check_problems(settings)
+
+    def lane_of(self, settings: Settings) -> Lane:
+        """Ask a judge where the check is a question to one; use a worker where it needs the sentence model."""
+        if CRITERIA in settings or (is_grader(settings) and asks_model(settings)):
+            return Lane.JUDGE
+        embeds = uses_embedding(settings) if is_grader(settings) else needs_model(settings)
+        return Lane.CPU if embeds else Lane.INLINE
+
+    def fields_for(self, settings: Settings) -> tuple[Field, ...]:
+        """Name the inputs that the check reads, itself or by a template."""
+        if CRITERIA in settings:
+            return criteria_fields(settings)
+        if "type" not in settings:
+            return ()
+        found = fields_named(settings) if is_grader(settings) else fields_read(settings)
+        return tuple(field for field in self.optional_fields if field in found)
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
+        found = grade(settings, sample) if is_grader(settings) else run_check(settings, sample)
+        return _score(found, explain=explain)
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Judge by the profile's criteria, as the family judge does, or run a grader that asks a model."""
+        if CRITERIA in settings:
+            return judge_criteria(sample, settings, outside, explain=explain)
+        asker = GraderAsker(outside, settings)
+        with owing(asker.answers):
+            found = grade(settings, sample, asker)
+        asked = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
+        return _score(found, explain=explain, more=asked)
+
+    def warm_up(self) -> None:
+        """Import RE2 and the readers of JSON Schema."""
+        self.score(Sample(output="{}"), {"type": "json", "schema": {"pattern": "warm"}})
+
+
+def _score(found: Outcome, *, explain: bool, more: Mapping[str, JSONValue] | None = None) -> Score:
+    because = found.because[0].upper() + found.because[1:] + "."
+    return Score(
+        value=float(found.value),
+        passed=found.passed,
+        explanation=because if explain else None,
+        spans=found.spans or None,
+        extra={**found.detail, **(more or {})},
+    )

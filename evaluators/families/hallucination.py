@@ -1,0 +1,174 @@
+"""Hallucination: is the output supported by the retrieved contexts?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+    Span,
+)
+from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
+from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
+from evaluators.judging.claims import judge_claims
+from evaluators.judging.family import FamilyWithJudge
+from evaluators.judging.settings import judge_settings, threshold_of
+from evaluators.outside import Outside
+from evaluators.settings import object_schema
+
+DEFAULT_THRESHOLD = SUPPORTED
+MAX_LISTED = 50
+MAX_SPANS = 200
+
+
+class Hallucination(FamilyWithJudge):
+    """Score how far the output's worst sentence is supported by the words of the contexts, or ask a judge.
+
+    Without the judge no model is asked, and what is set for judges is ignored. The score then ranks well among answers
+    of one kind; a threshold that suits extracts is too strict for paraphrases.
+    """
+
+    name = "retrieval-hallucination"
+    description = "Measures how far every sentence of the output is supported by the retrieved contexts; 1 is fully."
+    lane = Lane.INLINE
+    binary = False
+    required_fields = (Field.INPUT, Field.OUTPUT, Field.CONTEXT)
+    accepts_own_profiles = True
+    settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))
+    managed_profiles = (
+        ManagedProfile(
+            "detect-rag-hallucination",
+            "Passes when the contexts support the worst sentence of the output.",
+            {"pass_threshold": DEFAULT_THRESHOLD},
+            aliases=("hallucination",),
+        ),
+    )
+    evaluators = (
+        EvaluatorSpec(
+            id="retrieval-hallucination-2026-11-20",
+            name="Hallucination, small",
+            description="Compares words, word pairs, numbers, names and negations; quick, and blind to paraphrase.",
+            aliases=(
+                "retrieval-hallucination",
+                "hallucination",
+                "hallucination-small",
+                "lynx",
+                "lynx-small",
+                "retrieval-hallucination-lynx",
+            ),
+            default_profile="detect-rag-hallucination",
+            components=("generator",),
+        ),
+        EvaluatorSpec(
+            id="retrieval-hallucination-judge-2026-11-20",
+            name="Hallucination, judge",
+            description="An LLM of yours lists the output's claims and decides for each whether a context supports it.",
+            aliases=(
+                "retrieval-hallucination-judge",
+                "retrieval-hallucination-large",
+                "hallucination-judge",
+                "hallucination-large",
+                "lynx-large",
+            ),
+            default_profile="detect-rag-hallucination",
+            settings={"variant": "judge"},
+            components=("generator",),
+        ),
+    )
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Score mostly the worst sentence. An output that claims nothing scores 1, and claims without context 0."""
+        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        output, question = sample.output or "", sample.input or ""
+        evidence = Evidence(sample.contexts or ())
+        spans = claiming_sentences(output, question)
+        if not spans:
+            value, because = _without_claims(output, question, evidence)
+            return _plain(value, threshold, because if explain else None)
+        if not evidence.words:
+            because = "The output makes claims, and no context has a word that could support them."
+            return _plain(0.0, threshold, because if explain else None)
+        return _measured(measure_support(output, evidence, spans=spans), threshold, explain=explain)
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""
+        if not (sample.output or "").strip() or not any(map(str.strip, sample.contexts or ())):
+            return self.score(sample, settings, explain=explain)
+        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        return judge_claims(sample, settings, outside, threshold=threshold, explain=explain)
+
+
+def _without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:
+    covered = question_coverage(question, evidence) if is_bare_verdict(output) else None
+    if covered is None:
+        return 1.0, "The output claims nothing that the contexts would have to support."
+    because = f"A bare yes or no is scored by the question: the contexts have {covered:.0%} of its content words."
+    return (1 + covered) / 2, because
+
+
+def _plain(value: float, threshold: float, explanation: str | None) -> Score:
+    return Score(value, value >= threshold, explanation, extra={"n_sentences": 0})
+
+
+def _measured(found: Support, threshold: float, *, explain: bool) -> Score:
+    passed = found.value >= threshold
+    weak = tuple(each.span for each in found.sentences if each.value < threshold)
+    return Score(
+        value=found.value,
+        passed=passed,
+        explanation=_explain(found, threshold) if explain else None,
+        spans=weak[:MAX_SPANS] or None,
+        extra=_extra(found, found.worst),
+    )
+
+
+def _explain(found: Support, threshold: float) -> str:
+    worst, n_sentences = found.worst, len(found.sentences)
+    verdict = "at or above" if found.value >= threshold else "below"
+    where = (
+        f"the worst of {n_sentences} sentences (characters {worst.span[0]} to {worst.span[1]}) has {worst.value:.2f}"
+        if n_sentences > 1
+        else "it has one sentence"
+    )
+    reasons = ", ".join(_reasons(worst))
+    return f"The support is {found.value:.2f}, {verdict} the threshold of {threshold:g}: {where}, {reasons}."
+
+
+def _reasons(worst: SentenceSupport) -> Iterator[str]:
+    words, pairs = worst.parts.words, worst.parts.pairs
+    yield f"of whose words {words:.0%} and of whose word pairs {pairs:.0%} stand in the contexts"
+    if worst.numbers:
+        yield f"with {len(worst.numbers)} numbers that do not"
+    if worst.names:
+        yield f"with {len(worst.names)} names that do not"
+    if worst.is_negation_off:
+        yield "and it denies what they affirm, or the other way round"
+
+
+def _extra(found: Support, worst: SentenceSupport) -> dict[str, JSONValue]:
+    sentences = sorted(found.sentences, key=lambda each: (each.value, each.span))[:MAX_LISTED]
+    return {
+        "n_sentences": len(found.sentences),
+        "worst": worst.value,
+        "mean": found.mean,
+        "words": worst.parts.words,
+        "pairs": worst.parts.pairs,
+        "together": worst.parts.together,
+        "negation_differs": worst.is_negation_off,
+        "unsupported_numbers": _offsets(where for each in found.sentences for where in each.numbers),
+        "unsupported_names": _offsets(where for each in found.sentences for where in each.names),
+        "sentences": [{"start": each.span[0], "end": each.span[1], "support": each.value} for each in sentences],
+    }
+
+
+def _offsets(spans: Iterable[Span]) -> list[JSONValue]:
+    return [[start, end] for start, end in islice(spans, MAX_LISTED)]

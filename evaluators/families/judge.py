@@ -1,0 +1,78 @@
+"""Judge: does the sample meet criteria written in plain words?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evaluators.base import EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, SettingsProblem
+from evaluators.judging.criteria import MANAGED
+from evaluators.judging.forms import is_csv, is_json
+from evaluators.judging.plain_words import CRITERIA_SETTINGS, WORDS, criteria_fields, criteria_problems, judge_criteria
+from evaluators.outside import Outside
+from evaluators.settings import object_schema, settings_problems
+
+
+class Judge(Family):
+    """Ask an LLM whether a sample meets the profile's criteria; two managed profiles only parse, and ask nobody.
+
+    The criteria are the account's own words and are trusted; the sample is not, and reaches the judge as data. The
+    score is the judge's, never more than the share of the requirements that it marked as met; or a rubric's, or a
+    label's.
+    """
+
+    name = "judge"
+    description = "Judges a sample by criteria in plain words, with a rubric or labels; asks an LLM of yours."
+    lane = Lane.JUDGE
+    binary = False
+    required_fields = ()
+    optional_fields = tuple(WORDS.values())
+    accepts_own_profiles = True
+    settings_schema = object_schema(
+        {
+            **CRITERIA_SETTINGS,
+            "check": {
+                "type": "string",
+                "enum": ["json", "csv"],
+                "description": "A form to check by parsing, in place of criteria.",
+            },
+        }
+    )
+    managed_profiles = MANAGED
+    evaluators = (
+        EvaluatorSpec(
+            id="judge-2026-11-20",
+            name="Judge",
+            description="An LLM of your choice decides by criteria in plain words.",
+            aliases=("judge", "judge-small", "judge-large", "glider"),
+        ),
+    )
+
+    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
+        """Check that there are criteria or a form to check, and that a rubric or labels make sense."""
+        if "check" in settings:
+            return settings_problems(settings, self.settings_schema)
+        return criteria_problems(settings)
+
+    def lane_of(self, settings: Settings) -> Lane:
+        """Parse within the request; ask an LLM on the judge lane."""
+        return Lane.INLINE if "check" in settings else Lane.JUDGE
+
+    def fields_for(self, settings: Settings) -> tuple[Field, ...]:
+        """Name the fields that the criteria speak of."""
+        return (Field.OUTPUT,) if "check" in settings else criteria_fields(settings)
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Check the form that the profile names."""
+        form = str(settings["check"])
+        passed = _FORMS[form](sample.output or "")
+        because = f"The output {'is' if passed else 'is not'} valid {form.upper()}."
+        return Score(float(passed), passed, because if explain else None, extra={"check": form})
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Ask an LLM. A sample without any text to judge is decided by `blank_output`, and nobody is asked."""
+        if "check" in settings:
+            return self.score(sample, settings, explain=explain)
+        return judge_criteria(sample, settings, outside, explain=explain)
+
+
+_FORMS: dict[str, Callable[[str], bool]] = {"json": is_json, "csv": is_csv}

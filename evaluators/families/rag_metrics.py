@@ -1,0 +1,249 @@
+"""RAG metrics: how well an application retrieves, uses what it retrieved, and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from evaluators.base import (
+    CannotScore,
+    EvaluatorSpec,
+    Family,
+    Field,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+)
+from evaluators.judging.asking import Asker, owing
+from evaluators.judging.injection import injection_signs
+from evaluators.judging.sampling import failed_for_injection, injection_extra
+from evaluators.judging.settings import fails_injection, several_questions_settings, threshold_of
+from evaluators.outside import Outside
+from evaluators.rag.measures import Measured, Rag, overall
+from evaluators.settings import object_schema, settings_problems
+
+_QUESTION = (Field.INPUT, Field.CONTEXT)
+_ANSWER = (Field.OUTPUT, Field.CONTEXT)
+_BOTH = (Field.INPUT, Field.OUTPUT, Field.CONTEXT)
+FIELDS: dict[str, tuple[Field, ...]] = {
+    "answer_similarity": (Field.INPUT, Field.OUTPUT, Field.GOLD),
+    "retrieval_precision": _QUESTION,
+    "augmentation_precision": _BOTH,
+    "augmentation_accuracy": _ANSWER,
+    "answer_consistency": _ANSWER,
+    "answer_consistency_binary": _ANSWER,
+    "retrieval_k_recall": (*_QUESTION, Field.TOP_K_CONTEXT),
+    "faithfulness": _BOTH,
+    "context_relevance": _QUESTION,
+}
+DEFAULT_SET = (
+    "answer_similarity",
+    "retrieval_precision",
+    "augmentation_precision",
+    "augmentation_accuracy",
+    "answer_consistency",
+)
+_OVERALL = "overall"
+_RETRIEVER, _AUGMENTATION, _GENERATOR = "retriever", "augmentation", "generator"
+
+
+def _spec(name: str, metric: str, title: str, description: str, *components: str) -> EvaluatorSpec:
+    return EvaluatorSpec(
+        id=f"{name}-2026-11-20",
+        name=title,
+        description=description,
+        aliases=(name,),
+        default_profile="rag-metrics",
+        settings={"metric": metric},
+        components=components,
+    )
+
+
+class RagMetrics(Family):
+    """Compute the metrics of Tonic Validate, and Haystack's faithfulness and context relevance, with an LLM's help.
+
+    Each verdict is a small question of its own with a yes or no, about one context or one statement; the arithmetic is
+    ours. What has no value for a sample is `not_applicable`, and never 0.
+    """
+
+    name = "rag-metrics"
+    description = "Measures retrieval, the use of what was retrieved, and the answer; asks an LLM of yours."
+    lane = Lane.JUDGE
+    binary = False
+    required_fields = ()
+    optional_fields = (Field.INPUT, Field.OUTPUT, Field.CONTEXT, Field.GOLD, Field.TOP_K_CONTEXT)
+    accepts_own_profiles = True
+    settings_schema = object_schema(
+        {
+            **several_questions_settings(),
+            "metrics": {
+                "type": "array",
+                "items": {"type": "string", "enum": list(FIELDS)},
+                "minItems": 1,
+                "uniqueItems": True,
+                "description": "What the overall score is the mean of; without it, Tonic's default set as far as the "
+                "sample has the inputs.",
+            },
+        }
+    )
+    managed_profiles = (ManagedProfile("rag-metrics", "Passes from 0.5.", {"pass_threshold": 0.5}),)
+    evaluators = (
+        _spec(
+            "rag-overall",
+            _OVERALL,
+            "RAG, overall",
+            "The mean of the metrics that the sample has inputs for.",
+            _RETRIEVER,
+            _AUGMENTATION,
+            _GENERATOR,
+        ),
+        _spec(
+            "answer-similarity",
+            "answer_similarity",
+            "Answer similarity",
+            "How near the answer comes to the gold answer in meaning, 0 to 5, divided by 5.",
+            _RETRIEVER,
+            _AUGMENTATION,
+            _GENERATOR,
+        ),
+        _spec(
+            "retrieval-precision",
+            "retrieval_precision",
+            "Retrieval precision",
+            "The share of the retrieved contexts that are relevant to the question.",
+            _RETRIEVER,
+        ),
+        _spec(
+            "augmentation-precision",
+            "augmentation_precision",
+            "Augmentation precision",
+            "The share of the relevant contexts that the answer uses.",
+            _AUGMENTATION,
+            _GENERATOR,
+        ),
+        _spec(
+            "augmentation-accuracy",
+            "augmentation_accuracy",
+            "Augmentation accuracy",
+            "The share of the retrieved contexts that the answer uses.",
+            _AUGMENTATION,
+            _GENERATOR,
+        ),
+        _spec(
+            "answer-consistency",
+            "answer_consistency",
+            "Answer consistency",
+            "The share of the answer's main points that can be derived from the contexts.",
+            _AUGMENTATION,
+            _GENERATOR,
+        ),
+        _spec(
+            "answer-consistency-binary",
+            "answer_consistency_binary",
+            "Answer consistency, binary",
+            "Whether all of the answer can be derived from the contexts.",
+            _AUGMENTATION,
+            _GENERATOR,
+        ),
+        _spec(
+            "retrieval-k-recall",
+            "retrieval_k_recall",
+            "Retrieval k-recall",
+            "The share of the relevant texts of the longer list that were retrieved.",
+            _RETRIEVER,
+        ),
+        _spec(
+            "faithfulness",
+            "faithfulness",
+            "Faithfulness",
+            "The share of the answer's statements that the contexts support, as Haystack defines it.",
+            _GENERATOR,
+        ),
+        _spec(
+            "haystack-context-relevance",
+            "context_relevance",
+            "Context relevance, Haystack",
+            "Whether the contexts hold anything that the question needs, as Haystack defines it.",
+            _RETRIEVER,
+        ),
+    )
+
+    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
+        """Check the threshold, whom to ask, and the metrics of the overall score."""
+        return settings_problems(settings, self.settings_schema)
+
+    def fields_for(self, settings: Settings) -> tuple[Field, ...]:
+        """Name what the metric needs; the overall score of the default set makes do with what is there."""
+        metric = _metric(settings)
+        if metric != _OVERALL:
+            return FIELDS[metric]
+        if not (chosen := _chosen(settings)):
+            return (Field.INPUT, Field.OUTPUT)
+        return tuple(dict.fromkeys(field for name in chosen for field in FIELDS[name]))
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Refuse: without an LLM there is no score."""
+        raise CannotScore("not_configured", "RAG metrics need an LLM to ask.")
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Compute the metric; raises CannotScore("not_applicable") where it has no value for the sample."""
+        signs = injection_signs(_scanned(sample, self.fields_for(settings)))
+        if signs and fails_injection(settings):
+            return failed_for_injection(signs, explain=explain)
+        asker = Asker(outside, settings)
+        with owing(asker.answers):
+            measured = _measure(sample, settings, asker)
+        return Score(
+            value=measured.value,
+            passed=measured.value >= threshold_of(settings),
+            explanation=measured.because if explain else None,
+            extra={
+                "metric": _metric(settings),
+                **measured.extra,
+                **injection_extra(signs),
+                "judge": asker.usage(),
+            },
+        )
+
+
+def _metric(settings: Settings) -> str:
+    return str(settings.get("metric", _OVERALL))
+
+
+def _chosen(settings: Settings) -> list[str]:
+    names = settings.get("metrics")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def _scanned(sample: Sample, needed: tuple[Field, ...]) -> tuple[str, ...]:
+    """Return the texts on trial: the output, or for metrics of retrieval the contexts."""
+    if Field.OUTPUT in needed:
+        return (sample.output or "",)
+    return (*(sample.contexts or ()), *(sample.top_k_contexts or ()))
+
+
+def _measure(sample: Sample, settings: Settings, asker: Asker) -> Measured:
+    rag = Rag(sample, settings, asker)
+    metric = _metric(settings)
+    if metric != _OVERALL:
+        return _MEASURES[metric](rag)
+    names = _chosen(settings) or [name for name in DEFAULT_SET if all(map(sample.has, FIELDS[name]))]
+    if not names:
+        raise CannotScore("missing_input", "Send a gold answer, retrieved contexts or both.")
+    return overall({name: partial(_MEASURES[name], rag) for name in names})
+
+
+_MEASURES: dict[str, Callable[[Rag], Measured]] = {
+    "answer_similarity": Rag.answer_similarity,
+    "retrieval_precision": Rag.retrieval_precision,
+    "augmentation_precision": Rag.augmentation_precision,
+    "augmentation_accuracy": Rag.augmentation_accuracy,
+    "answer_consistency": Rag.answer_consistency,
+    "answer_consistency_binary": Rag.answer_consistency_binary,
+    "retrieval_k_recall": Rag.retrieval_k_recall,
+    "faithfulness": Rag.faithfulness,
+    "context_relevance": Rag.context_relevance,
+}

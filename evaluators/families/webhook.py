@@ -1,0 +1,174 @@
+"""Webhook: the account's own code, behind a URL of its own, gives the score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from evaluators.base import (
+    EvaluatorSpec,
+    Family,
+    Field,
+    JSONValue,
+    Lane,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+)
+from evaluators.outside import Outside
+from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
+from evaluators.webhook.answer import Answered, read_answer
+
+ID = "webhook-2026-11-20"
+EVENT = "evaluation.requested"
+DEFAULT_THRESHOLD = 0.5
+MAX_PARAMS_CHARS = 4_096
+
+
+class Webhook(Family):
+    """Send the inputs to a server of the account, signed, and take its verdict.
+
+    The profile names the URL, so there is no managed one. What is sent, and what may be answered: docs/evaluators.md.
+    """
+
+    name = "webhook"
+    description = "Asks a server of your own for the score."
+    lane = Lane.JUDGE
+    binary = False
+    required_fields = ()
+    optional_fields = tuple(Field)
+    accepts_own_profiles = True
+    url_settings = ("url",)
+    settings_schema = object_schema(
+        {
+            "url": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 2048,
+                "description": "Where the request goes: https, a public address, no user name, no fragment.",
+            },
+            "timeout_seconds": {
+                "type": "number",
+                "minimum": 0.1,
+                "maximum": 30,
+                "default": 10,
+                "description": "For the whole call, a second attempt included.",
+            },
+            "fields": {
+                "type": "array",
+                "items": {"type": "string", "enum": [str(name) for name in Field]},
+                "minItems": 1,
+                "uniqueItems": True,
+                "description": "The inputs to send, each then required; without it, all that the caller sent.",
+            },
+            "params": {
+                "type": "object",
+                "description": f"Sent along as it is, at most {MAX_PARAMS_CHARS} characters of JSON.",
+            },
+            "pass_threshold": {
+                **THRESHOLD,
+                "default": DEFAULT_THRESHOLD,
+                "description": "The lowest score that passes, where the answer does not say `pass`.",
+            },
+        },
+        required=["url"],
+    )
+    managed_profiles = ()
+    evaluators = (
+        EvaluatorSpec(
+            id=ID,
+            name="Webhook",
+            description="A signed request to your own server; its answer is the score.",
+            aliases=("webhook",),
+        ),
+    )
+
+    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
+        """Check the shape of the URL, the limits, and that `params` is small; whether it may be called shows later."""
+        return settings_problems(settings, self.settings_schema) or [
+            *_url_problems(settings),
+            *_params_problems(settings),
+        ]
+
+    def fields_for(self, settings: Settings) -> tuple[Field, ...]:
+        """Need what the profile names; without names, nothing in particular."""
+        named = settings.get("fields")
+        return tuple(Field(str(name)) for name in named) if isinstance(named, list) else ()
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Score nothing: only the account's server can."""
+        raise NotImplementedError("a webhook is asked through `score_with`")
+
+    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        """Post the inputs and read the verdict. Raises CannotScore and FailedForNow as `Outside.post` does.
+
+        FailedForNow("bad_output") for an answer that is no verdict.
+        """
+        found = outside.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
+        answered = read_answer(found, output=sample.output or "")
+        threshold = number_setting(settings, "pass_threshold")
+        threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+        return Score(
+            value=answered.score,
+            passed=answered.score >= threshold if answered.passed is None else answered.passed,
+            explanation=_explain(answered, threshold) if explain else None,
+            spans=answered.spans,
+            text_output=answered.text_output,
+            extra=answered.extra,
+        )
+
+    def _payload(self, sample: Sample, settings: Settings, *, explain: bool) -> dict[str, JSONValue]:
+        wanted = self.fields_for(settings) or tuple(Field)
+        inputs: dict[str, JSONValue] = {str(name): _sent(sample, name) for name in wanted if sample.has(name)}
+        if Field.GOLD_CONTEXT in wanted and sample.gold_relevance is not None:
+            inputs["evaluated_model_gold_relevance"] = list(sample.gold_relevance)
+        return {
+            "type": EVENT,
+            "evaluator": ID,
+            "explain": explain,
+            "params": settings.get("params", {}),
+            "inputs": inputs,
+        }
+
+
+def _sent(sample: Sample, name: Field) -> JSONValue:
+    value = sample.value_of(name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _explain(answered: Answered, threshold: float) -> str:
+    if answered.explanation:
+        return answered.explanation
+    if answered.passed is not None:
+        return f"The webhook scored {answered.score:.2f} and says {'pass' if answered.passed else 'fail'}."
+    verdict = "at or above" if answered.score >= threshold else "below"
+    return f"The webhook scored {answered.score:.2f}, {verdict} the threshold of {threshold:g}."
+
+
+def _url_problems(settings: Settings) -> Iterator[SettingsProblem]:
+    try:
+        parts = urlsplit(str(settings["url"]))
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        yield SettingsProblem("/url", "has a host or a port that cannot be read")
+        return
+    if parts.scheme not in ("http", "https") or not host:
+        yield SettingsProblem(
+            "/url", "must begin with https:// (or http:// where the operator allows it) and name a host"
+        )
+    if "@" in parts.netloc:
+        yield SettingsProblem("/url", "must not hold a user name or a password")
+    if parts.fragment:
+        yield SettingsProblem("/url", "must not have a fragment")
+
+
+def _params_problems(settings: Settings) -> Iterator[SettingsProblem]:
+    try:
+        n_chars = len(json.dumps(settings.get("params", {}), allow_nan=False))
+    except (ValueError, RecursionError):
+        yield SettingsProblem("/params", "must be JSON, and not nested deeply")
+        return
+    if n_chars > MAX_PARAMS_CHARS:
+        yield SettingsProblem("/params", f"must be at most {MAX_PARAMS_CHARS} characters of JSON")

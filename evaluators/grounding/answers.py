@@ -1,0 +1,54 @@
+"""Which sentences of an answer claim anything that the contexts would have to support."""
+
+from __future__ import annotations
+
+from evaluators.base import Span
+from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.refusals import find_refusal
+from evaluators.grounding.sentences import split_sentences
+from evaluators.grounding.support import claim_words, content_stems
+from evaluators.grounding.words import Stems, split_words, word_set
+
+_BARE = frozenset({"yes", "no", "yeah", "yep", "yup", "nope", "correct", "right", "true", "indeed"})
+_TURNS = frozenset({"but", "however", "though", "although", "still", "yet", "nevertheless"})
+_OF_A_REFUSAL = word_set(
+    """
+    answer question context passage document text information detail enough provide provided give given mention sorry
+    unfortunately help know find available based sufficient specific unable assist request able don doesn isn
+    """
+)
+
+
+def claiming_sentences(output: str, question: str) -> list[Span]:
+    """Return the sentences that claim something: not those that are a mere "yes" or "sure", or that decline.
+
+    A sentence that declines may repeat words of the question; with others ("I don't know, but ...") it claims.
+    """
+    return [
+        span
+        for span in split_sentences(output)
+        if claim_words(output[slice(*span)]) and not _only_declines(output, span, question)
+    ]
+
+
+def _only_declines(output: str, span: Span, question: str) -> bool:
+    refusal = find_refusal(output, span)
+    if refusal is None:
+        return False
+    stems = Stems()
+    rest = split_words(output[span[0] : refusal[0]]) + split_words(output[refusal[1] : span[1]])
+    if not _TURNS.isdisjoint(rest):
+        return False
+    excused = {stems[word] for word in (*split_words(question), *_OF_A_REFUSAL)}
+    return excused.issuperset(content_stems(rest, stems, else_all=False))
+
+
+def is_bare_verdict(output: str) -> bool:
+    """Say whether an output without claims of its own says yes or no to the question."""
+    return not _BARE.isdisjoint(split_words(output)[:2])
+
+
+def question_coverage(question: str, evidence: Evidence) -> float | None:
+    """Return the share of the question's different content words that the contexts have; None when it has none."""
+    content = content_stems(split_words(question), evidence.stems, else_all=False)
+    return sum(word in evidence.words for word in content) / len(content) if content else None

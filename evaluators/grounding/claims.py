@@ -1,0 +1,77 @@
+"""Numbers and names that a text claims, and the words that a negation reaches."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from evaluators.base import Span
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, NUMBER_WORDS, word_set
+
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+# "One" is mostly no number, and parts of "twenty-five" are other numbers than it.
+_SPELLED = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(word for word in NUMBER_WORDS if word not in ('zero', 'one'))})(?![\w-])",
+    re.ASCII | re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_NEGATIONS = word_set(
+    """
+    not no never none nobody nothing neither nor without cannot cant dont didnt doesnt isnt wasnt arent werent wont
+    """
+)
+# "don't" is two words once split at the apostrophe.
+_BEFORE_T = word_set("don didn doesn isn wasn aren weren won can couldn wouldn shouldn hasn haven hadn ain")
+_NOT_REALLY = frozenset({"only", "just", "merely", "least", "doubt"})
+_NO_NAMES = FUNCTION_WORDS | INTERJECTIONS
+REACH = 3
+"""Words after a negation that it is taken to speak of."""
+
+
+def find_numbers(text: str, span: Span) -> list[tuple[Span, str]]:
+    """Find the numbers within a span, each with a plain form: `1,000.50` is `1000.5`, `08` is `8`, `fifty` is `50`."""
+    found = [(each.span(), _plain(each[0])) for each in _NUMBER.finditer(text, *span)]
+    return sorted([*found, *((each.span(), NUMBER_WORDS[each[0].lower()]) for each in _SPELLED.finditer(text, *span))])
+
+
+def _plain(number: str) -> str:
+    digits = number if number.isascii() else "".join(_digit(char) for char in number)
+    whole, _, fraction = digits.replace(",", "").partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _digit(char: str) -> str:
+    value = unicodedata.digit(char, -1)
+    return str(value) if value >= 0 else char
+
+
+def find_names(text: str, span: Span) -> list[tuple[Span, str]]:
+    """Find words within a span, other than its first, that begin with a capital; each with its lower-case form."""
+    words = list(_WORD.finditer(text, *span))
+    return [
+        ((word.start(), word.end()), word[0].lower())
+        for word in words[1:]
+        if word[0][0].isupper() and word[0].lower() not in _NO_NAMES
+    ]
+
+
+def negated(words: Sequence[str]) -> list[bool]:
+    """Say of each word whether a negation stands within the REACH words before it."""
+    flags = [False] * len(words)
+    for index, word in enumerate(words):
+        if _is_negation(words, index, word):
+            for place in range(index + 1, min(index + 1 + REACH, len(words))):
+                flags[place] = True
+    return flags
+
+
+def _is_negation(words: Sequence[str], index: int, word: str) -> bool:
+    if word == "t":
+        return index > 0 and words[index - 1] in _BEFORE_T
+    if word not in _NEGATIONS:
+        return False
+    # An answer's opening "No, ..." denies the question, not the words that follow.
+    opens = word == "no" and index == 0
+    return not opens and not (index + 1 < len(words) and words[index + 1] in _NOT_REALLY)

@@ -1,0 +1,114 @@
+"""An index of the contexts, built once for a sample and asked for every sentence of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from evaluators.base import Span
+from evaluators.grounding.claims import find_numbers, negated
+from evaluators.grounding.magnitudes import find_scaled, in_digits
+from evaluators.grounding.words import Stems, split_words
+
+PASSAGE = 40
+"""Words that count as near each other. Passages overlap by half and never join two contexts."""
+
+
+class Evidence:
+    """What the contexts say: their words, word pairs and numbers, and which words stand near each other.
+
+    Adding a context only ever adds to what is found, and the order of the contexts changes nothing. Built in one pass;
+    a sentence of n words then costs n steps over one bit per passage.
+    """
+
+    def __init__(self, contexts: Iterable[str]) -> None:
+        self.stems = Stems()
+        self.words: set[str] = set()
+        self.pairs: set[tuple[str, str]] = set()
+        self.numbers: set[str] = set()
+        self.affirmed: set[str] = set()
+        self.denied: set[str] = set()
+        self.n_passages = 0
+        self._places: dict[str, list[int]] = {}
+        self._masks: dict[str, int] = {}
+        for context in contexts:
+            self._add(context)
+            if (other := in_digits(context)) != context:
+                self._add(other)
+
+    def _add(self, context: str) -> None:
+        words = split_words(context)
+        stems = [self.stems[word] for word in words]
+        self.words.update(stems)
+        self.pairs.update(pairwise(stems))
+        self.numbers.update(number for _, number in find_numbers(context, (0, len(context))))
+        for word, is_denied in zip(stems, negated(words), strict=True):
+            (self.denied if is_denied else self.affirmed).add(word)
+        for start in range(0, max(len(stems) - PASSAGE // 2, min(len(stems), 1)), PASSAGE // 2):
+            for word in set(stems[start : start + PASSAGE]):
+                self._places.setdefault(word, []).append(self.n_passages)
+            self.n_passages += 1
+
+    def has_number(self, plain: str) -> bool:
+        """Say whether a number, in its plain form, stands in a context in digits or as a word."""
+        return plain in self.numbers or plain in self.words or f"{plain}th" in self.words
+
+    def in_its_words(self, text: str) -> str:
+        """Write `7 million` in digits where no context has the 7, and one has the 7,000,000."""
+        parts, end = [], 0
+        for (start, after), digits in find_scaled(text):
+            written = self.stems[split_words(text[start:after])[0]]
+            if digits in self.words and written not in self.words:
+                parts += [text[end:start], digits]
+                end = after
+        return "".join([*parts, text[end:]])
+
+    def missing_numbers(self, text: str, span: Span) -> tuple[Span, ...]:
+        """Return where numbers stand within a span that no context has."""
+        missing = [where for where, plain in find_numbers(text, span) if not self.has_number(plain)]
+        if not missing:
+            return ()
+        known = [
+            (start + span[0], end + span[0])
+            for (start, end), digits in find_scaled(text[slice(*span)])
+            if self.has_number(digits)
+        ]
+        return tuple(where for where in missing if not any(start <= where[0] < end for start, end in known))
+
+    def most_together(self, stems: Sequence[str]) -> int:
+        """Count how many of these different words the passage has that has most of them.
+
+        Counts all passages at once: the bits of `counters[k]` are the k-th binary digits of the passages' counts.
+        """
+        counters: list[int] = []
+        for word in stems:
+            carry = self._mask(word)
+            for level, digits in enumerate(counters):
+                counters[level], carry = digits ^ carry, digits & carry
+            if carry:
+                counters.append(carry)
+        return _highest(counters, (1 << self.n_passages) - 1)
+
+    def _mask(self, word: str) -> int:
+        mask = self._masks.get(word)
+        if mask is None:
+            mask = self._masks[word] = _bits(self._places.get(word, []))
+        return mask
+
+
+def _highest(counters: Sequence[int], candidates: int) -> int:
+    best = 0
+    for level in range(len(counters) - 1, -1, -1):
+        if reaching := candidates & counters[level]:
+            candidates, best = reaching, best | 1 << level
+    return best
+
+
+def _bits(places: Sequence[int]) -> int:
+    # Built from bytes: setting bit by bit in a big integer would copy it for every passage.
+    if not places:
+        return 0
+    buffer = bytearray(places[-1] // 8 + 1)
+    for place in places:
+        buffer[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(buffer, "little")

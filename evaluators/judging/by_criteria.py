@@ -1,0 +1,57 @@
+"""One question by criteria: checks with quotes, and a verdict on a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from evaluators.base import Score, Settings
+from evaluators.judging.prompts import Data, question
+from evaluators.judging.quotes import Quotable
+from evaluators.judging.readings import Reading, checks_extra, checks_of, reasoning_of, share_met, spans_of
+from evaluators.judging.sampling import judged
+from evaluators.judging.scales import Scale
+from evaluators.judging.settings import answer_tokens
+from evaluators.outside import Answer, Outside
+
+
+def judged_by_criteria(
+    prompt_id: str,
+    task: str,
+    data: Data,
+    scale: Scale,
+    settings: Settings,
+    outside: Outside,
+    *,
+    output: str,
+    scanned: Sequence[str],
+    threshold: float,
+    explain: bool,
+) -> Score:
+    """Ask whether the data meet a task's criteria. Spans are the quotes in `output` of the checks that are not met."""
+    asked = question(
+        prompt_id,
+        task=task,
+        data=data,
+        schema=scale.schema(),
+        max_output_tokens=answer_tokens(settings, 1_536),
+    )
+    read = _reader(scale, data, output)
+    return judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+
+
+def _reader(scale: Scale, data: Data, output: str) -> Callable[[Answer], Reading]:
+    texts = [text for _, value in data for text in ([value] if isinstance(value, str) else value)]
+    quotable = Quotable(texts)
+
+    def read(answer: Answer) -> Reading:
+        checks = checks_of(answer.data, "checks", quotable, output)
+        value, label, stated = scale.read(answer.data, share_met(checks))
+        return Reading(
+            value=value,
+            reasoning=reasoning_of(answer.data),
+            extra={**stated, **checks_extra(checks)},
+            spans=spans_of(checks, met=False),
+            label=label,
+        )
+
+    return read

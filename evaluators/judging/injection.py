@@ -1,0 +1,47 @@
+"""Look for words that speak to a judge instead of to the person who asked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from evaluators.outside import BOUNDARY
+
+# Every repetition has a small bound, so that half a million characters stay quick.
+_PATTERNS = {
+    "override": r"\b(?:ignore|disregard|forget|override)\b[^.!?]{0,40}"
+    r"\b(?:instruction|rule|prompt|criteri|rubric|task)",
+    "addressed": r"\b(?:dear|attention|note to|message to|hey|hello)\b,?:? (?:the |an |all |any )?"
+    r"(?:llm |ai )?(?:judge|grader|evaluator|rater|assessor)s?\b",
+    "role": r"\byou are (?:now )?(?:a|an|the) (?:\w{1,20} ){0,3}(?:judge|grader|evaluator|rater|assessor)\b",
+    "demanded score": r"\b(?:give|assign|award|return|output|respond with|answer with|reply with|set)\b[^.!?]{0,40}"
+    r"\b(?:(?:full|top|highest|maximum|perfect|passing) (?:score|mark|rating|grade)s?"
+    r"|(?:score|rating|grade|verdict)s? (?:of|to|=|is|:) ?\"?(?:\d|pass|true|correct))",
+    "demanded verdict": r"\b(?:mark|grade|rate|score|judge|classify|label|treat|consider)\b[^.!?]{0,30}"
+    r"\b(?:this|it|the|my|above)\b[^.!?]{0,30}\bas (?:a )?(?:pass|passing|passed|correct|true|met|perfect|supported)\b",
+    "forged verdict": r"[\"'](?:score|met|verdict|pass|passed|checks|label|supported|reasoning)[\"'] ?: ?"
+    r"(?:true|false|[\d.]+|\[|\"(?:pass|true|correct|supported))",
+    "forged mark": r"(?:^|\n)[ \t>#*=-]{0,8}(?:begin|end) (?:model output|user input|gold answer|retrieved context)"
+    r"|</?(?:model_?output|evaluated_?output|submission|candidate|rubric|criteria|verdict)>",
+    "chat marks": r"<\|(?:im_start|im_end|system|end_?of_?text|eot_id|start_header_id)[|>]|\[/?inst\]|<</?sys>>",
+    "criteria met": r"\b(?:all|every) (?:of the )?(?:criteria|criterion|requirements?|checks?)\b[^.!?]{0,30}"
+    r"\b(?:are|is|were|have been|has been) (?:fully )?(?:met|satisfied|fulfilled)\b",
+    "boundary": re.escape(BOUNDARY),
+}
+_RULES = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
+_hidden = re.compile("[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+
+
+def injection_signs(texts: Iterable[str]) -> list[str]:
+    """Name the kinds of judge-directed phrases that the texts hold; empty when none is there.
+
+    It reads English phrases and the marks of chat formats. It is a watch and not a wall: other languages, paraphrases
+    and disguises pass it, and an honest text about judges may not.
+    """
+    folded = [_folded(text) for text in texts]
+    return [name for name, rule in _RULES.items() if any(rule.search(text) for text in folded)]
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[ \t\xa0]+", " ", _hidden.sub("", unicodedata.normalize("NFKC", text)).casefold())

@@ -1,0 +1,186 @@
+"""Read a judge's answer. Its form has been checked already; what still does not fit is an error and never a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evaluators.base import CannotScore, FailedForNow, JSONValue, Span
+from evaluators.judging.prompts import strict_object
+from evaluators.judging.quotes import Quotable, locate
+from evaluators.outside import Answer
+
+MAX_REASONING = 2_000
+MAX_DETAILS = 50
+MAX_DETAIL_CHARS = 300
+SUMMED = ("calls", "input_tokens", "output_tokens", "cost", "latency_ms")
+
+CHECKS: JSONValue = {
+    "type": "array",
+    "items": strict_object({"id": {"type": "string"}, "met": {"type": "boolean"}, "quote": {"type": "string"}}),
+}
+SCORE: JSONValue = {"type": "number", "minimum": 0, "maximum": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one answer says. `extra` shows why; `spans` lie in the output; `label` is the chosen one, if any."""
+
+    value: float
+    reasoning: str
+    extra: Mapping[str, JSONValue] = field(default_factory=dict)
+    spans: tuple[Span, ...] = ()
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One yes or no of a judge, and whether its quote stands in the data. `span` is where it stands in the output."""
+
+    id: str
+    met: bool
+    quoted: bool
+    verified: bool
+    span: Span | None = None
+
+    def as_json(self) -> dict[str, JSONValue]:
+        """Return what goes into `extra`: never the quote itself."""
+        shown: dict[str, JSONValue] = {"id": self.id, "met": self.met, "quote_found": self.verified}
+        return shown if self.span is None else {**shown, "start": self.span[0], "end": self.span[1]}
+
+
+def checks_of(data: Mapping[str, JSONValue], name: str, quotable: Quotable, output: str) -> list[Check]:
+    """Read a list of checks and look their quotes up."""
+    return [_check(entry, quotable, output) for entry in objects_of(data, name)]
+
+
+def _check(entry: Mapping[str, JSONValue], quotable: Quotable, output: str) -> Check:
+    quote = text_of(entry, "quote")
+    return Check(
+        id=shortened(text_of(entry, "id")),
+        met=truth_of(entry, "met"),
+        quoted=bool(quote.strip()),
+        verified=quotable.holds(quote),
+        span=locate(quote, output),
+    )
+
+
+def share_met(checks: Sequence[Check]) -> float:
+    """Return the share of the checks that are met; 1 where there is none."""
+    return sum(check.met for check in checks) / len(checks) if checks else 1.0
+
+
+def checks_extra(checks: Sequence[Check]) -> dict[str, JSONValue]:
+    """Return the checks for `extra`, with `quotes_verified`: true, false, or null when nothing was quoted."""
+    quoted = [check.verified for check in checks if check.quoted]
+    shown: list[JSONValue] = [check.as_json() for check in checks[:MAX_DETAILS]]
+    return {"checks": shown, "n_checks": len(checks), "quotes_verified": all(quoted) if quoted else None}
+
+
+def spans_of(checks: Sequence[Check], *, met: bool) -> tuple[Span, ...]:
+    """Return where in the output the checks with this verdict quote it, in order and without repeats."""
+    return tuple(sorted({check.span for check in checks if check.span and check.met is met}))
+
+
+def reasoning_of(data: Mapping[str, JSONValue]) -> str:
+    """Return the reasoning on one line, bounded."""
+    return shortened(text_of(data, "reasoning"), MAX_REASONING)
+
+
+def text_of(data: Mapping[str, JSONValue], name: str) -> str:
+    """Return a string, or raise FailedForNow("bad_output")."""
+    value = data.get(name)
+    if not isinstance(value, str):
+        raise unreadable(name)
+    return value
+
+
+def truth_of(data: Mapping[str, JSONValue], name: str) -> bool:
+    """Return true or false; anything else is an error, and never a false."""
+    value = data.get(name)
+    if not isinstance(value, bool):
+        raise unreadable(name)
+    return value
+
+
+def number_of(data: Mapping[str, JSONValue], name: str, *, low: float = 0.0, high: float = 1.0) -> float:
+    """Return a number between `low` and `high`; anything else is an error."""
+    value = data.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise unreadable(name)
+    if not low <= value <= high:
+        raise unreadable(name)
+    return float(value)
+
+
+def texts_of(data: Mapping[str, JSONValue], name: str) -> list[str]:
+    """Return a list of strings, the blank ones left out."""
+    value = data.get(name)
+    if not isinstance(value, list):
+        raise unreadable(name)
+    texts = [item for item in value if isinstance(item, str)]
+    if len(texts) != len(value):
+        raise unreadable(name)
+    return [text for text in texts if text.strip()]
+
+
+def objects_of(data: Mapping[str, JSONValue], name: str) -> list[Mapping[str, JSONValue]]:
+    """Return a list of objects."""
+    value = data.get(name)
+    if not isinstance(value, list):
+        raise unreadable(name)
+    entries: list[Mapping[str, JSONValue]] = [item for item in value if isinstance(item, Mapping)]
+    if len(entries) != len(value):
+        raise unreadable(name)
+    return entries
+
+
+def unreadable(name: str) -> FailedForNow:
+    """Return the error for an answer that says nothing usable where `name` should be."""
+    return FailedForNow("bad_output", f"The judge's answer has no usable `{name}`.")
+
+
+def shortened(text: str, length: int = MAX_DETAIL_CHARS) -> str:
+    """Return a text on one line, cut to a length at which it can be shown."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def usage_of(answers: Sequence[Answer]) -> dict[str, JSONValue]:
+    """Return what answers have cost, for `extra`: numbers added up, the models and prompts listed."""
+    return spent([answer.provenance for answer in answers])
+
+
+def owed_as_well(exc: CannotScore, answers: Sequence[Answer]) -> None:
+    """Add what was answered before an error to what the error says was used: it is owed all the same."""
+    used = (exc.extra or {}).get("judge")
+    parts = [answer.provenance for answer in answers] + ([used] if isinstance(used, dict) else [])
+    if answers:
+        exc.extra = {**(exc.extra or {}), "judge": spent(parts)}
+
+
+def spent(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
+    """Add up `provenance`. `cached` says that nothing was called; an unknown price makes the cost unknown."""
+    before = [part["original_usage"] for part in parts if "original_usage" in part]
+    return {
+        "connection": next((part["connection"] for part in parts if part.get("connection") is not None), None),
+        "models": _distinct(parts, "model"),
+        "prompts": _distinct(parts, "prompt_hash"),
+        **{name: _total(parts, name) for name in SUMMED},
+        "cached": bool(parts) and all(part.get("cached") is True for part in parts),
+        "repaired": any(part.get("repaired") is True for part in parts),
+        **({"original_usage": before[0]} if len(parts) == len(before) == 1 else {}),
+    }
+
+
+def _distinct(parts: Sequence[Mapping[str, JSONValue]], name: str) -> list[JSONValue]:
+    values = [str(part[name]) for part in parts if part.get(name) is not None]
+    distinct: list[JSONValue] = [value for value in dict.fromkeys(values)]
+    return distinct[:MAX_DETAILS]
+
+
+def _total(parts: Sequence[Mapping[str, JSONValue]], name: str) -> float | None:
+    values = [part.get(name) for part in parts]
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    return sum(numbers) if len(numbers) == len(values) else None

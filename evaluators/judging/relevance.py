@@ -1,0 +1,136 @@
+"""Answer relevance, context relevance and context sufficiency by a judge."""
+
+from __future__ import annotations
+
+from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
+from evaluators.judging.asking import Asker, owing
+from evaluators.judging.injection import injection_signs
+from evaluators.judging.prompts import Data, answer_schema, question
+from evaluators.judging.quotes import Quotable
+from evaluators.judging.readings import MAX_DETAILS, number_of, text_of
+from evaluators.judging.requirements import judge_requirements
+from evaluators.judging.sampling import failed_for_injection, injection_extra
+from evaluators.judging.settings import answer_tokens, fails_injection
+from evaluators.outside import Answer, Outside, Question
+
+HIGHEST_GRADE = 3
+MAX_CONTEXTS = 100
+
+_GRADED = answer_schema(
+    {"quote": {"type": "string"}, "grade": {"type": "integer", "minimum": 0, "maximum": HIGHEST_GRADE}}
+)
+_ANSWER = "Judge whether the MODEL OUTPUT answers the USER INPUT. Whether what it says is true does not matter here."
+_ANSWER_NEEDS = {
+    "on_topic": "it speaks of what is asked, and not merely of the same subject",
+    "right_kind": "it gives the kind of thing that is asked for (a person, a time, a reason, steps, yes or no, ...)",
+    "answered": "it does not refuse, evade, ask back without need, or say that the answer is not known",
+    "complete": "it leaves no part of the question without an answer",
+}
+_CONTEXT = """\
+`grade`: how much the RETRIEVED CONTEXT helps to answer the USER INPUT. 3: it holds the answer. 2: it holds a part of \
+the answer, or facts from which it can be worked out with others. 1: it is about the same subject and does not help to \
+answer. 0: it has nothing to do with it. `quote`: the passage that helps most, or nothing."""
+_SUFFICIENT = (
+    "Judge whether the RETRIEVED CONTEXT, all of it together, is enough to answer the USER INPUT for a reader who "
+    "knows nothing else about the matter."
+)
+_SUFFICIENT_NEEDS = {
+    "same_matter": "it speaks of the very person, thing, time and circumstances that are asked about",
+    "complete": "every fact that a full answer needs stands in it or follows from it",
+    "unambiguous": "it does not leave open, or contradict itself on, what the answer is",
+}
+_GOLD_NEEDS = {
+    "gold_answer": "the GOLD ANSWER stands in it or follows from it; that it is true in the world does not count",
+}
+
+
+def judge_answer_relevance(
+    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+) -> Score:
+    """Score whether the output answers the input, right or wrong: 1 when all of four requirements are met."""
+    output = sample.output or ""
+    return judge_requirements(
+        "answer-relevance/1",
+        _ANSWER,
+        _ANSWER_NEEDS,
+        [("USER INPUT", sample.input or ""), ("MODEL OUTPUT", output)],
+        settings,
+        outside,
+        output=output,
+        scanned=(output,),
+        threshold=threshold,
+        explain=explain,
+    )
+
+
+def judge_sufficiency(
+    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+) -> Score:
+    """Score whether the contexts are enough to answer the input, and hold the gold answer where one was sent.
+
+    The output is not shown: it would tell the judge an answer, and this asks what the contexts tell.
+    """
+    contexts, gold = sample.contexts or (), sample.gold or ""
+    data: Data = [("USER INPUT", sample.input or ""), ("RETRIEVED CONTEXT", contexts)]
+    has_gold = bool(gold.strip())
+    return judge_requirements(
+        "context-sufficiency/1",
+        _SUFFICIENT,
+        _SUFFICIENT_NEEDS | _GOLD_NEEDS if has_gold else _SUFFICIENT_NEEDS,
+        [*data, ("GOLD ANSWER", gold)] if has_gold else data,
+        settings,
+        outside,
+        output="",
+        scanned=contexts,
+        threshold=threshold,
+        explain=explain,
+    )
+
+
+def judge_context_relevance(
+    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+) -> Score:
+    """Score the most helpful context, each graded 0 to 3 by itself: their order cannot matter. Blank ones get 0."""
+    contexts = sample.contexts or ()
+    if len(contexts) > MAX_CONTEXTS:
+        raise CannotScore("input_too_long", f"More than {MAX_CONTEXTS} contexts were sent.")
+    signs = injection_signs(contexts)
+    if signs and fails_injection(settings):
+        return failed_for_injection(signs, explain=explain)
+    asker = Asker(outside, settings)
+    shown = {index: context for index, context in enumerate(contexts) if context.strip()}
+    with owing(asker.answers):
+        answers = asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
+        pairs = zip(shown.items(), answers, strict=True)
+        rows: list[JSONValue] = [_row(index, context, answer) for (index, context), answer in pairs]
+        grades = [number_of(answer.data, "grade", high=HIGHEST_GRADE) for answer in answers]
+    best, helpful = max(grades, default=0.0), sum(grade >= 2 for grade in grades)
+    value = best / HIGHEST_GRADE
+    because = f"{helpful} of {len(contexts)} contexts help to answer the question; the best has grade {best:g} of 3."
+    return Score(
+        value=value,
+        passed=value >= threshold,
+        explanation=because if explain else None,
+        extra={
+            "contexts": rows[:MAX_DETAILS],
+            "n_contexts": len(contexts),
+            **injection_extra(signs),
+            "judge": asker.usage(),
+        },
+    )
+
+
+def _graded(asked: str, context: str, settings: Settings) -> Question:
+    return question(
+        "context-relevance/1",
+        task=_CONTEXT,
+        data=[("USER INPUT", asked), ("RETRIEVED CONTEXT", context)],
+        schema=_GRADED,
+        max_output_tokens=answer_tokens(settings, 512),
+    )
+
+
+def _row(index: int, context: str, answer: Answer) -> dict[str, JSONValue]:
+    quote = text_of(answer.data, "quote")
+    found = Quotable([context]).holds(quote) if quote.strip() else None
+    return {"index": index, "grade": answer.data["grade"], "quote_found": found}

@@ -1,0 +1,79 @@
+"""One question about a fixed list of requirements, each answered yes or no with a quote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from evaluators.base import Score, Settings
+from evaluators.judging.prompts import Data, answer_schema, question, strict_object
+from evaluators.judging.quotes import Quotable, locate
+from evaluators.judging.readings import (
+    Check,
+    Reading,
+    checks_extra,
+    reasoning_of,
+    share_met,
+    spans_of,
+    text_of,
+    truth_of,
+    unreadable,
+)
+from evaluators.judging.sampling import judged
+from evaluators.judging.settings import answer_tokens
+from evaluators.outside import Answer, Outside
+
+UNMET_AT_MOST = 0.3
+"""What a sample scores at most that misses a requirement: below the threshold of every family that asks like this."""
+
+_HOW = "For each requirement, `quote` the passage that decides it, and say whether it is `met`."
+_VERDICT = strict_object({"quote": {"type": "string"}, "met": {"type": "boolean"}})
+
+
+def judge_requirements(
+    prompt_id: str,
+    task: str,
+    requirements: Mapping[str, str],
+    data: Data,
+    settings: Settings,
+    outside: Outside,
+    *,
+    output: str,
+    scanned: Sequence[str],
+    threshold: float,
+    explain: bool,
+) -> Score:
+    """Score 1 when every requirement is met, else 0.3 times the share that is: no number of the judge's is in it."""
+    listed = [f"`{name}`: {meaning}" for name, meaning in requirements.items()]
+    asked = question(
+        prompt_id,
+        task="\n".join([task, _HOW, *listed]),
+        data=data,
+        schema=answer_schema({name: _VERDICT for name in requirements}),
+        max_output_tokens=answer_tokens(settings, 1_024),
+    )
+    read = _reader(list(requirements), data, output)
+    return judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+
+
+def _reader(names: Sequence[str], data: Data, output: str) -> Callable[[Answer], Reading]:
+    quotable = Quotable([text for _, value in data for text in ([value] if isinstance(value, str) else value)])
+
+    def read(answer: Answer) -> Reading:
+        checks = [_check(name, answer, quotable, output) for name in names]
+        share = share_met(checks)
+        return Reading(
+            value=1.0 if share == 1.0 else UNMET_AT_MOST * share,
+            reasoning=reasoning_of(answer.data),
+            extra=checks_extra(checks),
+            spans=spans_of(checks, met=False),
+        )
+
+    return read
+
+
+def _check(name: str, answer: Answer, quotable: Quotable, output: str) -> Check:
+    found = answer.data.get(name)
+    if not isinstance(found, Mapping):
+        raise unreadable(name)
+    quote = text_of(found, "quote")
+    return Check(name, truth_of(found, "met"), bool(quote.strip()), quotable.holds(quote), locate(quote, output))

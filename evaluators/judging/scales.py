@@ -1,0 +1,141 @@
+"""How a judge states its verdict: a plain score, a level of a rubric, or a label; and how that becomes 0 to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from evaluators.base import JSONValue, Settings, SettingsProblem
+from evaluators.judging.prompts import answer_schema
+from evaluators.judging.readings import CHECKS, SCORE, number_of, text_of, unreadable
+
+LABEL: JSONValue = {
+    "type": "object",
+    "properties": {
+        "label": {"type": "string", "minLength": 1, "maxLength": 100},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "description": {"type": "string", "maxLength": 2_000},
+    },
+    "required": ["label", "score"],
+    "additionalProperties": False,
+}
+LABELS: JSONValue = {
+    "type": "array",
+    "items": LABEL,
+    "minItems": 2,
+    "maxItems": 5,
+    "description": "Labels to choose from, each with the score it stands for.",
+}
+LEVEL: JSONValue = {
+    "type": "object",
+    "properties": {
+        "score": {"type": "number", "minimum": 0, "maximum": 5},
+        "description": {"type": "string", "minLength": 1, "maxLength": 2_000},
+    },
+    "required": ["score", "description"],
+    "additionalProperties": False,
+}
+RUBRIC: JSONValue = {
+    "type": "array",
+    "items": LEVEL,
+    "minItems": 2,
+    "maxItems": 11,
+    "description": "Levels, each with its score: all from 0 to 1, or all from 1 to 5 (1 becomes 0, and 5 becomes 1).",
+}
+
+
+class Scale:
+    """What the settings say about the verdict: at most one of `labels` and `rubric`."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take settings that `scale_problems` has let through."""
+        self.labels = {str(entry["label"]): entry for entry in _entries(settings, "labels")}
+        self.levels = {_number(entry): entry for entry in _entries(settings, "rubric")}
+
+    def schema(self) -> dict[str, JSONValue]:
+        """Describe the answer: reasoning, checks, verdict."""
+        if self.labels:
+            return answer_schema({"checks": CHECKS, "label": {"type": "string", "enum": list(self.labels)}})
+        if self.levels:
+            low, high = min(self.levels), max(self.levels)
+            return answer_schema({"checks": CHECKS, "score": {"type": "number", "minimum": low, "maximum": high}})
+        return answer_schema(
+            {"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, "score": SCORE}
+        )
+
+    def task(self) -> str:
+        """Say how the verdict is to be stated."""
+        if self.labels:
+            return _LABEL_TASK + "\n".join(_described(label, entry) for label, entry in self.labels.items())
+        if self.levels:
+            levels = sorted(self.levels.items())
+            return _LEVEL_TASK + "\n".join(_described(f"{score:g}", entry) for score, entry in levels)
+        return _SCORE_TASK
+
+    def read(self, data: Mapping[str, JSONValue], share_met: float) -> tuple[float, str | None, dict[str, JSONValue]]:
+        """Return the score from 0 to 1, the label, and what `extra` says of it.
+
+        A plain score counts at most as much as the share of the checks that are met, so that a number alone, however
+        it came about, does not lift what the checks deny.
+        """
+        if self.labels:
+            label = text_of(data, "label")
+            if label not in self.labels:
+                raise unreadable("label")
+            return _number(self.labels[label]), label, {"label": label}
+        if not self.levels:
+            stated = number_of(data, "score")
+            return min(stated, share_met), None, {"stated_score": stated}
+        stated = number_of(data, "score", low=min(self.levels), high=max(self.levels))
+        return self._from_rubric(stated), None, {"rubric_score": stated}
+
+    def _from_rubric(self, stated: float) -> float:
+        return (stated - 1) / 4 if _is_one_to_five(list(self.levels)) else stated
+
+
+def scale_problems(settings: Settings) -> Iterator[SettingsProblem]:
+    """Say what is wrong with rubric and labels beyond their schema."""
+    if "rubric" in settings and "labels" in settings:
+        yield SettingsProblem("/labels", "cannot stand beside a rubric; choose one of them")
+    names = [str(entry.get("label")) for entry in _entries(settings, "labels")]
+    if len(set(names)) < len(names):
+        yield SettingsProblem("/labels", "must not repeat a label")
+    scores = [_number(entry) for entry in _entries(settings, "rubric")]
+    if len(set(scores)) < len(scores):
+        yield SettingsProblem("/rubric", "must not repeat a score")
+    if max(scores, default=0) > 1 and min(scores) < 1:
+        yield SettingsProblem("/rubric", "must have scores from 0 to 1, or from 1 to 5")
+
+
+def _is_one_to_five(scores: Sequence[float]) -> bool:
+    return max(scores) > 1
+
+
+def _entries(settings: Settings, name: str) -> list[Mapping[str, JSONValue]]:
+    found = settings.get(name)
+    return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+
+
+def _number(entry: Mapping[str, JSONValue]) -> float:
+    score = entry.get("score")
+    return float(score) if isinstance(score, (int, float)) else 0.0
+
+
+def _described(name: str, entry: Mapping[str, JSONValue]) -> str:
+    description = entry.get("description")
+    return f"- {name}: {description}" if description else f"- {name}"
+
+
+_SCORE_TASK = """\
+`checks`: split the criteria into their separate requirements, at most ten. For each, give a short name as `id`, \
+whether it is `met`, and as `quote` the passage that decides it.
+`score`: from 0 (not met at all) to 1 (fully met). It is 0.5 or more only when every requirement is met."""
+_LEVEL_TASK = """\
+`checks`: the questions on which the choice of the level turns, at most ten. For each, give a short name as `id`, \
+whether it is `met`, and as `quote` the passage that decides it.
+`score`: the score of the level that fits best. The levels:
+"""
+_LABEL_TASK = """\
+`checks`: the questions on which the choice of the label turns, at most ten. For each, give a short name as `id`, \
+whether it is `met`, and as `quote` the passage that decides it.
+`label`: the one that fits best. The labels:
+"""

@@ -1,0 +1,80 @@
+"""The settings that every judge takes, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evaluators.base import JSONValue, Settings
+from evaluators.settings import THRESHOLD, number_setting
+
+DEFAULT_THRESHOLD = 0.5
+ADAPTIVE = "adaptive"
+
+ASKING: Mapping[str, JSONValue] = {
+    "connection": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "description": "The name of the connection to ask; without it, the account's default one.",
+    },
+    "model": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "description": "The model to ask; without it, the connection's.",
+    },
+    "temperature": {"type": "number", "minimum": 0, "maximum": 2, "description": "Sent as it is when it is set."},
+    "timeout_seconds": {
+        "type": "number",
+        "minimum": 1,
+        "maximum": 600,
+        "description": "The longest one question may take; the connection's own limit holds as well.",
+    },
+    "max_output_tokens": {
+        "type": "integer",
+        "minimum": 64,
+        "maximum": 32_768,
+        "description": "The longest answer to one question.",
+    },
+    "no_cache": {"type": "boolean", "description": "Ask again even when the same question was answered before."},
+}
+"""Whom and how to ask: what `Outside` reads of the settings, and the length of an answer."""
+
+ON_INJECTION: JSONValue = {
+    "type": "string",
+    "enum": ["flag", "fail"],
+    "default": "flag",
+    "description": "What to do with text that speaks to the judge: mark it in `extra`, or fail it without asking.",
+}
+
+N_SAMPLES: JSONValue = {
+    "enum": [*range(1, 10), ADAPTIVE],
+    "default": 1,
+    "description": "How often to ask; the score is the mean. `adaptive` asks 2 times, and 3 or 5 where it is close.",
+}
+
+
+def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:
+    """Describe the settings of a judge that answers one question a score, for a family's schema."""
+    return {**several_questions_settings(threshold), "n_samples": N_SAMPLES}
+
+
+def several_questions_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:
+    """Describe the settings of a judge that asks several different questions a score: each of them once."""
+    return {"pass_threshold": {**THRESHOLD, "default": threshold}, **ASKING, "on_injection": ON_INJECTION}
+
+
+def threshold_of(settings: Settings, default: float = DEFAULT_THRESHOLD) -> float:
+    """Return the lowest score that passes."""
+    set_one = number_setting(settings, "pass_threshold")
+    return default if set_one is None else set_one
+
+
+def answer_tokens(settings: Settings, default: int) -> int:
+    """Return the longest answer in tokens: the profile's, else what the question usually needs."""
+    return int(number_setting(settings, "max_output_tokens") or default)
+
+
+def fails_injection(settings: Settings) -> bool:
+    """Say whether text that speaks to the judge fails without being judged."""
+    return settings.get("on_injection") == "fail"

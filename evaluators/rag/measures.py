@@ -1,0 +1,228 @@
+"""The metrics themselves: Tonic Validate's, and two of Haystack's. Each is a mean of small verdicts.
+
+What has no value raises CannotScore("not_applicable") and is not 0. The formulas and edge cases follow Tonic Validate
+6.2 and Haystack 3.4, but where a docstring says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings
+from evaluators.judging.asking import Asker
+from evaluators.judging.readings import MAX_DETAILS, shortened
+from evaluators.outside import Question
+from evaluators.rag import questions
+from evaluators.rag.questions import Statement, Truth
+
+MAX_CONTEXTS = 100
+MAX_POINTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A metric's value between 0 and 1, one sentence why, and the details."""
+
+    value: float
+    because: str
+    extra: Mapping[str, JSONValue] = field(default_factory=dict)
+
+
+class Rag:
+    """One sample under measurement: what several metrics need is asked once."""
+
+    def __init__(self, sample: Sample, settings: Settings, asker: Asker) -> None:
+        """Blank contexts are left out: nobody can rely on them, and Haystack's and our other rules drop them too."""
+        self.input = sample.input or ""
+        self.output = sample.output or ""
+        self.gold = sample.gold or ""
+        self.contexts = _kept(sample.contexts)
+        self.top_k = tuple(dict.fromkeys(_kept(sample.top_k_contexts)))
+        self._settings = settings
+        self._asker = asker
+
+    def relevant(self, contexts: Sequence[str]) -> list[Truth]:
+        """Say of each context whether it helps to answer the question."""
+        _require(self.input, Field.INPUT)
+        return self._truths(contexts, [questions.relevance(self.input, each, self._settings) for each in contexts])
+
+    @cached_property
+    def relevance(self) -> list[Truth]:
+        """Say of each retrieved context whether it is relevant."""
+        return self.relevant(self._some_contexts())
+
+    @cached_property
+    def contained(self) -> list[Truth]:
+        """Say of each retrieved context whether the answer uses it; a blank answer uses none."""
+        contexts = self._some_contexts()
+        if not self.output.strip():
+            return [Truth(False)] * len(contexts)
+        return self._truths(contexts, [questions.containment(self.output, each, self._settings) for each in contexts])
+
+    @cached_property
+    def points(self) -> list[Statement]:
+        """Return the answer's main points, and whether each can be derived from the contexts."""
+        contexts = self._some_contexts()
+        _require_statements(self.output.strip())
+        texts = questions.points_of(self._asker.ask(questions.main_points(self.output, self._settings)))
+        _require_statements(texts)
+        if len(texts) > MAX_POINTS:
+            raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")
+        asked = [questions.derivability(text, contexts, self._settings) for text in texts]
+        found = [questions.truth(answer, contexts) for answer in self._asker.ask_all(asked)]
+        return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
+
+    def answer_similarity(self) -> Measured:
+        """Return a number from 0 to 5, divided by 5. Both blank is 5, one blank is 0, and nobody is asked."""
+        blank = [not self.output.strip(), not self.gold.strip()]
+        if any(blank):
+            raw, why = (5.0, "Both are blank.") if all(blank) else (0.0, "One of them is blank.")
+        else:
+            asked = questions.similarity(self.input, self.gold, self.output, self._settings)
+            raw, why = questions.similarity_of(self._asker.ask(asked))
+        because = f"The answer is similar to the gold answer by {raw:g} of 5. {why}".rstrip()
+        return Measured(raw / 5, because, {"raw": raw})
+
+    def retrieval_precision(self) -> Measured:
+        """Return the relevant contexts over all retrieved ones."""
+        return _share(self.relevance, "relevant", "contexts are relevant to the question")
+
+    def augmentation_accuracy(self) -> Measured:
+        """Return the contexts that the answer uses over all retrieved ones."""
+        return _share(self.contained, "contained", "contexts are used in the answer")
+
+    def augmentation_precision(self) -> Measured:
+        """Return the relevant contexts that the answer uses over the relevant ones; none relevant is 0."""
+        pairs = list(zip(self.relevance, self.contained, strict=True))
+        n_relevant = sum(relevant.met for relevant, _ in pairs)
+        n_used = sum(relevant.met and contained.met for relevant, contained in pairs)
+        rows: list[JSONValue] = [
+            {"index": index, "relevant": relevant.met, "contained": contained.met}
+            for index, (relevant, contained) in enumerate(pairs[:MAX_DETAILS])
+        ]
+        because = f"{n_used} of {n_relevant} relevant contexts are used in the answer."
+        extra: dict[str, JSONValue] = {"contexts": rows, "n_relevant": n_relevant, "n_used": n_used}
+        return Measured(n_used / n_relevant if n_relevant else 0.0, because, extra)
+
+    def answer_consistency(self) -> Measured:
+        """Return the main points that can be derived from the contexts over all of them."""
+        return _supported(self.points, "points", "main points can be derived from the contexts")
+
+    def answer_consistency_binary(self) -> Measured:
+        """Return 1 when everything in the answer can be derived from the contexts, else 0."""
+        contexts = self._some_contexts()
+        _require_statements(self.output.strip())
+        answer = self._asker.ask(questions.consistency(self.output, contexts, self._settings))
+        found = questions.truth(answer, (*contexts, self.output))
+        because = f"{'All' if found.met else 'Not all'} of the answer can be derived from the contexts."
+        return Measured(float(found.met), because, {"quotes_verified": found.verified})
+
+    def retrieval_k_recall(self) -> Measured:
+        """Return the relevant texts of the longer list that were retrieved over all its relevant ones.
+
+        Texts are the same when every character is; repeats count once. Where none is relevant there is no recall:
+        Tonic's version divided by zero.
+        """
+        if not self.top_k:
+            raise _nothing("The longer list of contexts is empty.", code="missing_input")
+        found = self.relevant(_bounded(self.top_k))
+        relevant = [text for text, each in zip(self.top_k, found, strict=True) if each.met]
+        if not relevant:
+            raise _nothing("None of the longer list of contexts is relevant, so there is nothing to recall.")
+        n_found = len(set(relevant) & set(self.contexts))
+        extra = {**_share(found, "relevant", "").extra, "n_relevant": len(relevant), "n_retrieved": n_found}
+        because = f"{n_found} of {len(relevant)} relevant contexts of the longer list were retrieved."
+        return Measured(n_found / len(relevant), because, extra)
+
+    def faithfulness(self) -> Measured:
+        """Return the supported statements over all of them; an answer without statements is 0 and flagged."""
+        contexts = self._some_contexts()
+        found: list[Statement] = []
+        if self.output.strip():
+            asked = questions.faithfulness(self.input, self.output, contexts, self._settings)
+            found = questions.statements_of(self._asker.ask(asked), contexts)
+        if not found:
+            return Measured(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
+        return _supported(found, "statements", "statements are supported by the contexts")
+
+    def context_relevance(self) -> Measured:
+        """Return 1 when the contexts together hold anything that the question needs, else 0."""
+        contexts = self._some_contexts()
+        _require(self.input, Field.INPUT)
+        asked = questions.relevant_statements(self.input, contexts, self._settings)
+        found = questions.relevant_of(self._asker.ask(asked), contexts)
+        because = f"The contexts hold {len(found)} statements that the question needs."
+        verified = all(each.verified for each in found) if found else None
+        return Measured(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
+
+    def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
+        answers = self._asker.ask_all(asked)
+        return [questions.truth(answer, [context]) for answer, context in zip(answers, contexts, strict=True)]
+
+    def _some_contexts(self) -> tuple[str, ...]:
+        if not self.contexts:
+            raise _nothing("No context was sent that holds any text.", code="missing_input")
+        return _bounded(self.contexts)
+
+
+def overall(measures: Mapping[str, Callable[[], Measured]]) -> Measured:
+    """Return the mean of the metrics that have a value, similarity as a fifth of its number; the others are named."""
+    values: dict[str, JSONValue] = {}
+    absent: list[JSONValue] = []
+    for name, measure in measures.items():
+        try:
+            values[name] = measure().value
+        except CannotScore as exc:
+            # Only what has no value is left out: an error of one metric is an error of their mean.
+            if exc.code != "not_applicable":
+                raise
+            absent.append(name)
+    numbers = [value for value in values.values() if isinstance(value, float)]
+    if not numbers:
+        raise _nothing("None of the metrics has a value for this sample.")
+    because = f"The mean of {', '.join(f'{name} {value:.2f}' for name, value in zip(values, numbers, strict=True))}."
+    return Measured(sum(numbers) / len(numbers), because, {"components": values, "not_applicable": absent})
+
+
+def _share(found: Sequence[Truth], word: str, what: str) -> Measured:
+    n_met = sum(each.met for each in found)
+    rows: list[JSONValue] = [
+        {"index": index, word: each.met, "quote_found": each.verified} for index, each in enumerate(found[:MAX_DETAILS])
+    ]
+    extra: dict[str, JSONValue] = {"contexts": rows, "n_contexts": len(found)}
+    return Measured(n_met / len(found), f"{n_met} of {len(found)} {what}.", extra)
+
+
+def _supported(found: Sequence[Statement], word: str, what: str) -> Measured:
+    n_met = sum(each.supported for each in found)
+    rows: list[JSONValue] = [
+        {"text": shortened(each.text), "supported": each.supported, "quote_found": each.verified}
+        for each in found[:MAX_DETAILS]
+    ]
+    return Measured(n_met / len(found), f"{n_met} of {len(found)} {what}.", {word: rows, f"n_{word}": len(found)})
+
+
+def _kept(texts: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(text for text in texts or () if text.strip())
+
+
+def _bounded(contexts: tuple[str, ...]) -> tuple[str, ...]:
+    if len(contexts) > MAX_CONTEXTS:
+        raise CannotScore("input_too_long", f"More than {MAX_CONTEXTS} contexts were sent.")
+    return contexts
+
+
+def _require(text: str, name: Field) -> None:
+    if not text.strip():
+        raise _nothing(f"`{name}` is blank.", code="missing_input")
+
+
+def _require_statements(found: object) -> None:
+    if not found:
+        raise _nothing("The output states nothing that could be derived from the contexts.")
+
+
+def _nothing(detail: str, *, code: str = "not_applicable") -> CannotScore:
+    return CannotScore(code, detail)

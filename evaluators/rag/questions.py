@@ -1,0 +1,178 @@
+"""The questions behind the RAG metrics: small, one matter each, and independent of the order of the contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluators.base import JSONValue, Settings
+from evaluators.judging.prompts import answer_schema, question, strict_object
+from evaluators.judging.quotes import Quotable
+from evaluators.judging.readings import number_of, objects_of, reasoning_of, text_of, texts_of, truth_of
+from evaluators.judging.settings import answer_tokens
+from evaluators.outside import Answer, Question
+
+_YES_OR_NO = answer_schema({"quote": {"type": "string"}, "met": {"type": "boolean"}})
+_SIMILARITY = answer_schema({"score": {"type": "number", "minimum": 0, "maximum": 5}})
+_POINTS = answer_schema({"points": {"type": "array", "items": {"type": "string"}}})
+_RELEVANT = answer_schema({"relevant_statements": {"type": "array", "items": {"type": "string"}}})
+_STATEMENT: dict[str, JSONValue] = {
+    "statement": {"type": "string"},
+    "quote": {"type": "string"},
+    "supported": {"type": "boolean"},
+}
+_STATEMENTS = answer_schema({"statements": {"type": "array", "items": strict_object(_STATEMENT)}})
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A yes or no, and whether its quote stands in the data; `verified` is None when nothing was quoted."""
+
+    met: bool
+    verified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of an answer, and whether the contexts support it."""
+
+    text: str
+    supported: bool
+    verified: bool | None = None
+
+
+def relevance(asked: str, context: str, settings: Settings) -> Question:
+    """Ask whether one context helps to answer the question (retrieval precision, augmentation precision, k-recall)."""
+    return question(
+        "rag-relevance/1",
+        task="`met`: does the RETRIEVED CONTEXT hold information that helps to answer the USER INPUT? Being about the "
+        "same subject is not enough. `quote`: the passage that helps, or nothing.",
+        data=[("USER INPUT", asked), ("RETRIEVED CONTEXT", context)],
+        schema=_YES_OR_NO,
+        max_output_tokens=answer_tokens(settings, 512),
+    )
+
+
+def containment(output: str, context: str, settings: Settings) -> Question:
+    """Ask whether the answer uses one context (augmentation accuracy, augmentation precision)."""
+    return question(
+        "rag-containment/1",
+        task="`met`: does the MODEL OUTPUT state information that stands in the RETRIEVED CONTEXT, word for word or in "
+        "other words? Agreement in everyday knowledge that the context does not state is not enough. `quote`: the "
+        "passage of the context that the output uses, or nothing.",
+        data=[("MODEL OUTPUT", output), ("RETRIEVED CONTEXT", context)],
+        schema=_YES_OR_NO,
+        max_output_tokens=answer_tokens(settings, 512),
+    )
+
+
+def main_points(output: str, settings: Settings) -> Question:
+    """Ask for the main points of the answer (answer consistency)."""
+    return question(
+        "rag-main-points/1",
+        task="`points`: the main points that the MODEL OUTPUT makes, each a complete statement that can be understood "
+        "and checked by itself. Leave out greetings, questions and remarks about the answer itself. Add nothing; an "
+        "output that states nothing has no points.",
+        data=[("MODEL OUTPUT", output)],
+        schema=_POINTS,
+        max_output_tokens=answer_tokens(settings, 2_048),
+    )
+
+
+def derivability(statement: str, contexts: Sequence[str], settings: Settings) -> Question:
+    """Ask whether one statement follows from all contexts together (answer consistency)."""
+    return question(
+        "rag-derivability/1",
+        task="`met`: can the whole STATEMENT be derived from the RETRIEVED CONTEXT, without knowledge from elsewhere? "
+        "`quote`: the passage that supports it best, or nothing.",
+        data=[("STATEMENT", statement), ("RETRIEVED CONTEXT", contexts)],
+        schema=_YES_OR_NO,
+        max_output_tokens=answer_tokens(settings, 512),
+    )
+
+
+def consistency(output: str, contexts: Sequence[str], settings: Settings) -> Question:
+    """Ask whether everything in the answer is backed by the contexts (answer consistency, binary)."""
+    return question(
+        "rag-consistency/1",
+        task="`met`: true when all information in the MODEL OUTPUT can be derived from the RETRIEVED CONTEXT, false "
+        "when any of it cannot. `quote`: when false, the passage of the output that cannot be derived, else nothing.",
+        data=[("MODEL OUTPUT", output), ("RETRIEVED CONTEXT", contexts)],
+        schema=_YES_OR_NO,
+        max_output_tokens=answer_tokens(settings, 768),
+    )
+
+
+def similarity(asked: str, gold: str, output: str, settings: Settings) -> Question:
+    """Ask how much the answer means the same as the reference, from 0 to 5 (answer similarity)."""
+    return question(
+        "rag-similarity/1",
+        task="`score`: how near the MODEL OUTPUT comes in meaning to the GOLD ANSWER, as answers to the USER INPUT, "
+        "from 0 to 5. 5: the same in meaning. 4: the same but for details that do not matter. 3: mostly the same, with "
+        "something missing or added. 2: some of the same, and important differences. 1: hardly anything the same. 0: "
+        "unrelated or contrary. Wording and length do not matter.",
+        data=[("USER INPUT", asked), ("GOLD ANSWER", gold), ("MODEL OUTPUT", output)],
+        schema=_SIMILARITY,
+        max_output_tokens=answer_tokens(settings, 512),
+    )
+
+
+def faithfulness(asked: str, output: str, contexts: Sequence[str], settings: Settings) -> Question:
+    """Ask for the statements of the answer and whether each is supported (faithfulness as Haystack defines it)."""
+    return question(
+        "rag-faithfulness/1",
+        task="`statements`: split the MODEL OUTPUT, an answer to the USER INPUT, into its single statements. For each, "
+        "`supported` is true when it can be inferred from the RETRIEVED CONTEXT alone, and `quote` is the passage of "
+        "the context that it rests on, or nothing. An output that states nothing has no statements.",
+        data=[("USER INPUT", asked), ("MODEL OUTPUT", output), ("RETRIEVED CONTEXT", contexts)],
+        schema=_STATEMENTS,
+        max_output_tokens=answer_tokens(settings, 4_096),
+    )
+
+
+def relevant_statements(asked: str, contexts: Sequence[str], settings: Settings) -> Question:
+    """Ask for the passages that bear on the question (context relevance as Haystack defines it)."""
+    return question(
+        "rag-relevant-statements/1",
+        task="`relevant_statements`: copy from the RETRIEVED CONTEXT, letter for letter, the sentences that are needed "
+        "to answer the USER INPUT, at most ten. The list is empty when there is none.",
+        data=[("USER INPUT", asked), ("RETRIEVED CONTEXT", contexts)],
+        schema=_RELEVANT,
+        max_output_tokens=answer_tokens(settings, 2_048),
+    )
+
+
+def truth(answer: Answer, texts: Sequence[str]) -> Truth:
+    """Read a yes or no; what is neither is an error and never a no."""
+    return Truth(truth_of(answer.data, "met"), _verified(text_of(answer.data, "quote"), Quotable(texts)))
+
+
+def points_of(answer: Answer) -> list[str]:
+    """Read the main points."""
+    return texts_of(answer.data, "points")
+
+
+def similarity_of(answer: Answer) -> tuple[float, str]:
+    """Read the similarity, 0 to 5, and the reasoning."""
+    return number_of(answer.data, "score", high=5.0), reasoning_of(answer.data)
+
+
+def statements_of(answer: Answer, contexts: Sequence[str]) -> list[Statement]:
+    """Read the statements; each carries its own verdict, so that there cannot be more of the one than of the other."""
+    quotable = Quotable(contexts)
+    return [
+        Statement(
+            text_of(entry, "statement"), truth_of(entry, "supported"), _verified(text_of(entry, "quote"), quotable)
+        )
+        for entry in objects_of(answer.data, "statements")
+    ]
+
+
+def relevant_of(answer: Answer, contexts: Sequence[str]) -> list[Truth]:
+    """Read the relevant passages: one Truth each, which says whether it stands in the contexts."""
+    quotable = Quotable(contexts)
+    return [Truth(True, quotable.holds(text)) for text in texts_of(answer.data, "relevant_statements")]
+
+
+def _verified(quote: str, quotable: Quotable) -> bool | None:
+    return quotable.holds(quote) if quote.strip() else None

@@ -1,0 +1,1 @@
+"""How well a ranked list of texts found what it should have."""

@@ -1,0 +1,57 @@
+"""The retrieval metrics of a sample: a value, why, and the hits by rank."""
+
+from __future__ import annotations
+
+from evaluators.base import CannotScore, JSONValue, Sample
+from evaluators.retrieval.ranking import METRICS, Ranked, measure, ranked
+from evaluators.text.measured import Measured
+
+MAX_TEXTS = 10_000
+"""Retrieved and relevant texts together."""
+MAX_HITS_SHOWN = 100
+_NAMES = {
+    "recall_single_hit": "Recall (single hit)",
+    "recall_multi_hit": "Recall",
+    "precision_at_k": "Precision",
+    "mrr": "The reciprocal rank",
+    "map": "Average precision",
+    "ndcg": "nDCG",
+}
+
+
+def retrieval(metric: str, sample: Sample, k: int | None) -> Measured:
+    """Measure the retrieved contexts, in the order of their ranks, against those that should have been retrieved.
+
+    Raises CannotScore: `input_too_long` for too many, `missing_input` when grades do not fit the texts they grade.
+    """
+    retrieved, relevant = sample.contexts or (), sample.gold_contexts or ()
+    if len(retrieved) + len(relevant) > MAX_TEXTS:
+        raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} texts.")
+    if sample.gold_relevance is not None and len(sample.gold_relevance) != len(relevant):
+        raise CannotScore("missing_input", "There must be one grade of relevance for each text that is relevant.")
+    found = ranked(retrieved, relevant, sample.gold_relevance)
+    value = measure(metric, found, k)
+    return Measured(value, _because(metric, value, found, k), _extra(found, k))
+
+
+def _because(metric: str, value: float, found: Ranked, k: int | None) -> str:
+    if not found.n_relevant:
+        return "No text is relevant, which counts as 0"
+    where = f" at {k}" if k is not None else ""
+    n_hits, n_texts = len(found.hits), len(found.texts)
+    return f"{_NAMES[metric]}{where} is {value:.2f}; {n_hits} of {found.n_relevant} relevant texts are among {n_texts}"
+
+
+def _extra(found: Ranked, k: int | None) -> dict[str, JSONValue]:
+    hits: list[JSONValue] = [{"rank": rank, "grade": grade} for rank, grade in found.hits[:MAX_HITS_SHOWN]]
+    extra: dict[str, JSONValue] = {
+        "hits": hits,
+        "n_hits": len(found.hits),
+        "n_relevant": found.n_relevant,
+        "n_retrieved": len(found.texts),
+        "k": k,
+    }
+    return extra if found.n_relevant else {**extra, "nothing_relevant": True}
+
+
+RETRIEVAL_METRICS = tuple(METRICS)

@@ -1,0 +1,1 @@
+"""What a webhook evaluator sends and how its answer is read."""
