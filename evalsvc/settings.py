@@ -60,6 +60,9 @@ LEASE_SECONDS = env_int(
 )  # after this a queued evaluation without an answer is enqueued again
 WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30)  # how long a worker has before another may try
 MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5)
+JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120)  # for all that one score asks of an LLM
+JUDGE_PATIENCE_SECONDS = env_int("EVALSVC_JUDGE_PATIENCE_SECONDS", 120)  # how long an evaluation waits for its turn
+JUDGE_CACHE_ANSWERS = env_int("EVALSVC_JUDGE_CACHE_ANSWERS", 50_000)  # remembered for each account
 EXPERIMENT_PUMPS = env_int("EVALSVC_EXPERIMENT_PUMPS", 2)  # worker processes on experiments, over all machines
 EXPERIMENT_SLOTS = env_int("EVALSVC_EXPERIMENT_SLOTS", 8)  # queries that each of them has in flight
 EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30)  # kept alive while the worker lives
@@ -82,7 +85,7 @@ def _database(url: str, name: str, *, pool_size: int) -> dict[str, Any]:
     options: dict[str, Any] = {"prepare_threshold": PREPARE_THRESHOLD, "server_side_binding": True}
     options["application_name"] = "evalsvc"
     if pool_size:
-        options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10, "max_idle": 120}
+        options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10, "max_idle": 120, "reconnect_timeout": 2}
     database["OPTIONS"] = {"connect_timeout": "10", **database["OPTIONS"], **options}  # type: ignore[dict-item]
     database["DISABLE_SERVER_SIDE_CURSORS"] = PREPARE_THRESHOLD is None
     return database

@@ -123,10 +123,12 @@ class ConnectionAdmin(ScopedAdmin):
         money = spent_today(account_id=connection.account_id, connection_id=connection.id)
         return "not known" if money is None else f"{money:.6g}"
 
-    @display(description="State", label={"on": "success", "off": "warning"})
+    @display(description="State", label={"default": "info", "on": "success", "off": "warning"})
     def state(self, connection: Connection) -> str:
-        """Say whether it is called."""
-        return "on" if connection.is_enabled else "off"
+        """Say whether it is called, and whether it is the one that is called unless another is named."""
+        if not connection.is_enabled:
+            return "off"
+        return "default" if connection.is_default else "on"
 
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
         """Make or change the connection."""

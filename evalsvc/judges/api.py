@@ -70,6 +70,7 @@ class ConnectionIn(serializers.Serializer[Any]):
     max_concurrency = limit()
     daily_budget = money()
     is_enabled = serializers.BooleanField(required=False)
+    is_default = serializers.BooleanField(required=False)
 
 
 class ConnectionOut(serializers.Serializer[Connection]):
@@ -91,6 +92,7 @@ class ConnectionOut(serializers.Serializer[Connection]):
     daily_budget = serializers.FloatField(allow_null=True)
     spent_today = serializers.FloatField(allow_null=True)
     is_enabled = serializers.BooleanField()
+    is_default = serializers.BooleanField()
     epoch = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     revised_at = serializers.DateTimeField()
@@ -134,6 +136,7 @@ def connection_out(row: Connection) -> dict[str, Any]:
         "daily_budget": _float(row.daily_budget),
         "spent_today": spent_today(account_id=row.account_id, connection_id=row.id),
         "is_enabled": row.is_enabled,
+        "is_default": row.is_default,
         "epoch": row.epoch,
         "created_at": row.created_at,
         "revised_at": row.revised_at,

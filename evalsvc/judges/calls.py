@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from evalsvc.judges import limits
 from evalsvc.judges.chat import Completion, complete
@@ -30,6 +30,7 @@ def ask(
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     deadline_seconds: float | None = None,
+    reads_tool: bool = False,
 ) -> Completion:
     """Make one call within the connection's limits; it does not wait for them.
 
@@ -37,45 +38,90 @@ def ask(
     `budget_exhausted` when the day's money does not hold it. Nothing has been sent then.
     """
     asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
+
+    def call(seconds: float) -> Completion:
+        return complete(
+            connection,
+            messages=messages,
+            model=asked,
+            parameters=parameters,
+            deadline_seconds=seconds,
+            reads_tool=reads_tool,
+        )
+
+    return counted(connection, asked, tokens=tokens, deadline_seconds=deadline_seconds, call=call)
+
+
+class Billed(Protocol):
+    """An answer that says what it used."""
+
+    @property
+    def input_tokens(self) -> int:
+        """Tokens sent."""
+        ...
+
+    @property
+    def output_tokens(self) -> int:
+        """Tokens written."""
+        ...
+
+    @property
+    def cost(self) -> float | None:
+        """Money, where prices are known."""
+        ...
+
+
+B = TypeVar("B", bound=Billed)
+
+
+def counted(
+    connection: ConnectionFacts,
+    limited_as: str,
+    *,
+    tokens: int,
+    deadline_seconds: float | None,
+    call: Callable[[float], B],
+) -> B:
+    """Make a call of up to `tokens` tokens within the limits of what `limited_as` names, as `ask` does.
+
+    `call` is given its seconds.
+    """
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
     seat = limits.occupy(connection, seconds=seconds + 5)
     if seat is None:
         raise _not_yet(SEAT_WAIT_SECONDS)
     try:
-        if wait := limits.take(connection, asked, tokens=tokens):
+        if wait := limits.take(connection, limited_as, tokens=tokens):
             raise _not_yet(wait)
-        return _settled(connection, asked, tokens, messages, parameters, seconds)
+        return _settled(connection, limited_as, tokens, seconds, call)
     finally:
         limits.vacate(connection, seat)
 
 
 def _settled(
-    connection: ConnectionFacts,
-    model: str,
-    tokens: int,
-    messages: Sequence[Mapping[str, Any]],
-    parameters: Mapping[str, Any] | None,
-    seconds: float,
-) -> Completion:
-    used: Completion | CallFailed | None = None
+    connection: ConnectionFacts, limited_as: str, tokens: int, seconds: float, call: Callable[[float], B]
+) -> B:
+    used: B | None = None
+    failed: CallFailed | None = None
     try:
-        used = complete(connection, messages=messages, model=model, parameters=parameters, deadline_seconds=seconds)
+        used = call(seconds)
         return used
-    except CallFailed as failed:
-        used = failed
+    except CallFailed as exc:
+        failed = exc
         raise
     finally:
+        told = used or failed
         limits.settle(
             connection,
-            model,
+            limited_as,
             taken_tokens=tokens,
-            used_tokens=used.input_tokens + used.output_tokens if used else tokens,
-            used_cost=_owed(connection, used, tokens),
-            succeeded=isinstance(used, Completion),
+            used_tokens=told.input_tokens + told.output_tokens if told else tokens,
+            used_cost=_owed(connection, told, tokens),
+            succeeded=used is not None,
         )
 
 
-def _owed(connection: ConnectionFacts, used: Completion | CallFailed | None, tokens: int) -> float | None:
+def _owed(connection: ConnectionFacts, used: Billed | CallFailed | None, tokens: int) -> float | None:
     # Nobody knows what a call costs that was left while the endpoint worked: all that was reserved stays spent.
     if used is None or (isinstance(used, CallFailed) and used.code == TIMEOUT):
         return limits.estimated_cost(connection, tokens)

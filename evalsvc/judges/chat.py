@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import openai
@@ -23,7 +23,8 @@ from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.transport import http_client
 
-__all__ = ["CallFailed", "Completion", "complete"]
+__all__ = ["CallFailed", "Completion", "complete", "post"]
+T = TypeVar("T")
 MAX_BYTES = 4 * 1024 * 1024
 RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n"))
 """Parameters that a caller cannot set: one answer, at once, to what the other arguments say."""
@@ -49,12 +50,13 @@ def complete(
     model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     deadline_seconds: float | None = None,
+    reads_tool: bool = False,
 ) -> Completion:
     """Ask once and return the answer, or raise CallFailed.
 
     The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the whole call. The
     call is not counted here: `limits.take` comes before and `limits.settle` after (`calls.ask` does both); a 429 is
-    told to all workers.
+    told to all workers. With `reads_tool` the arguments of a tool call are the answer, where the model called one.
     """
     asked = model or connection.model
     if set(parameters or {}) & RESERVED:
@@ -62,23 +64,50 @@ def complete(
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
     body = {**(parameters or {}), "model": asked, "messages": messages}
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
+    return post(
+        connection,
+        "/chat/completions",
+        body,
+        limited_as=asked,
+        seconds=seconds,
+        read=lambda answer, ms: _completion(connection, answer, asked, ms, reads_tool=reads_tool),
+    )
+
+
+def post(
+    connection: ConnectionFacts,
+    path: str,
+    body: Mapping[str, Any],
+    *,
+    limited_as: str,
+    seconds: float,
+    read: Callable[[Any, float], T],
+) -> T:
+    """Post JSON to a page of the endpoint once; return what `read` makes of the answer and the milliseconds it took.
+
+    Raises CallFailed, as `read` may. A 429 stops all workers for what `limited_as` names, as a rule the model.
+    """
     began = time.perf_counter()
     try:
-        response = _post(connection, body, seconds=seconds)
-        return _completion(connection, response, asked, began)
+        response = _post(connection, path, body, seconds=seconds)
+        try:
+            answer = orjson.loads(response.content)
+        except orjson.JSONDecodeError:
+            raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None
+        return read(answer, _ms_since(began))
     except CallFailed as failed:
         failed.latency_ms = _ms_since(began)
         if failed.code == failures.RATE_LIMITED:
-            failed.retry_after_seconds = feed_back_429(connection, asked, failed.retry_after_seconds)
+            failed.retry_after_seconds = feed_back_429(connection, limited_as, failed.retry_after_seconds)
         raise
 
 
-def _post(connection: ConnectionFacts, body: Mapping[str, Any], *, seconds: float) -> httpx2.Response:
+def _post(connection: ConnectionFacts, path: str, body: Mapping[str, Any], *, seconds: float) -> httpx2.Response:
     client = _client(os.getpid(), connection.base_url, connection.key, tuple(connection.headers.items()))
     try:
         with Allowance(seconds=seconds, max_bytes=MAX_BYTES):
             # The client's own models cost more time than all the rest and know fewer endpoints than we meet.
-            return client.post("/chat/completions", cast_to=httpx2.Response, body=body, options=_options(connection))
+            return client.post(path, cast_to=httpx2.Response, body=body, options=_options(connection))
     except OutboundFailed as exc:
         raise from_outbound(exc) from None
     except openai.APIStatusError as exc:
@@ -109,13 +138,11 @@ def _client(pid: int, base_url: str, key: str, headers: tuple[tuple[str, str], .
     )
 
 
-def _completion(connection: ConnectionFacts, response: httpx2.Response, asked: str, began: float) -> Completion:
-    try:
-        answer = orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None
+def _completion(
+    connection: ConnectionFacts, answer: Any, asked: str, latency_ms: float, *, reads_tool: bool
+) -> Completion:
     billed = billed_of(connection, answer)
-    text, finish_reason = text_of(answer, billed)
+    text, finish_reason = text_of(answer, billed, reads_tool=reads_tool)
     named = answer.get("model")
     return Completion(
         text=text,
@@ -124,7 +151,7 @@ def _completion(connection: ConnectionFacts, response: httpx2.Response, asked: s
         input_tokens=billed.input_tokens,
         output_tokens=billed.output_tokens,
         cost=billed.cost,
-        latency_ms=_ms_since(began),
+        latency_ms=latency_ms,
     )
 
 

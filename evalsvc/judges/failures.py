@@ -18,7 +18,8 @@ class CallFailed(Exception):
 
     `detail` is a sentence that may be shown to the account: it holds no key and no text that was sent.
     `is_transient` says whether the same call may succeed later, after `retry_after_seconds` where that is known.
-    `status` and `provider_code` are what the endpoint said, for callers that adapt to what it can do.
+    `status` and `provider_code` are what the endpoint said, for callers that adapt to what it can do. `was_cut` says
+    that the token limit ended an answer before it began.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class CallFailed(Exception):
         retry_after_seconds: float | None = None,
         status: int | None = None,
         provider_code: str | None = None,
+        was_cut: bool = False,
         input_tokens: int = 0,
         output_tokens: int = 0,
         cost: float | None = None,
@@ -41,6 +43,7 @@ class CallFailed(Exception):
         self.retry_after_seconds = retry_after_seconds
         self.status = status
         self.provider_code = provider_code
+        self.was_cut = was_cut
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
         self.cost = cost

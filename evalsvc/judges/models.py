@@ -45,6 +45,9 @@ class Connection(models.Model):
         max_digits=14, decimal_places=6, null=True, blank=True, help_text="Money a day (UTC); needs both prices."
     )
     is_enabled = models.BooleanField(default=True)
+    is_default = models.BooleanField(
+        default=False, db_default=False, help_text="Asked by evaluators whose profile names no other."
+    )
     epoch = models.PositiveIntegerField(default=1, editable=False)
     """Grows with each change, so that whoever holds an older state can tell."""
     created_at = models.DateTimeField(db_default=Now())
@@ -57,6 +60,7 @@ class Connection(models.Model):
             models.UniqueConstraint(
                 fields=["account", "name"], condition=Q(deleted_at=None), name="uq_connection_name"
             ),
+            models.UniqueConstraint(fields=["account"], condition=Q(is_default=True), name="uq_connection_default"),
             models.CheckConstraint(
                 condition=Q(timeout_seconds__gt=0) & Q(timeout_seconds__lte=600), name="ck_connection_timeout"
             ),
@@ -67,3 +71,28 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class WebhookSecret(models.Model):
+    """What an account's webhook requests are signed with; at most one, and for a day the one before it as well."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    account = models.OneToOneField(Account, on_delete=models.CASCADE)
+    secret = models.BinaryField(editable=False)
+    """Encrypted, as is the previous one."""
+    last4 = models.CharField(max_length=4)
+    previous = models.BinaryField(null=True, editable=False)
+    previous_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(previous=None, previous_until=None)
+                | Q(previous__isnull=False, previous_until__isnull=False),
+                name="ck_webhook_secret_previous_ends",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"…{self.last4}"

@@ -48,20 +48,35 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS else 0
 
 
-def text_of(answer: dict[str, Any], billed: Billed) -> tuple[str, str | None]:
-    """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was billed."""
+def text_of(answer: dict[str, Any], billed: Billed, *, reads_tool: bool = False) -> tuple[str, str | None]:
+    """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was billed.
+
+    With `reads_tool` the arguments of a tool call are the text, where the model called one.
+    """
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
     message = choice.get("message") if choice else None
     if choice is None or not isinstance(message, dict):
         raise _billed_failure(failures.BAD_OUTPUT, "The endpoint's answer has no message.", billed)
     reason, text = choice.get("finish_reason"), message.get("content")
+    if reads_tool:
+        text = _tool_arguments(message) or text
     if message.get("refusal") or reason == "content_filter":
         raise _billed_failure(failures.REFUSED, "The model refused to answer.", billed)
     if not isinstance(text, str) or not text.strip():
         cut = " before its token limit cut it off" if reason == "length" else ""
-        raise _billed_failure(failures.BAD_OUTPUT, f"The model wrote nothing{cut}.", billed)
+        failed = _billed_failure(failures.BAD_OUTPUT, f"The model wrote nothing{cut}.", billed)
+        failed.was_cut = reason == "length"
+        raise failed
     return text, printable(reason, 50) if isinstance(reason, str) else None
+
+
+def _tool_arguments(message: dict[str, Any]) -> str | None:
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and calls and isinstance(calls[0], dict) else {}
+    function = call.get("function")
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return arguments if isinstance(arguments, str) else None
 
 
 def _billed_failure(code: str, detail: str, billed: Billed) -> CallFailed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from decimal import Decimal
 
+from django.db import connections
 from django.db.models import Q, QuerySet
 
 from evalsvc.accounts.models import Account
@@ -13,9 +14,18 @@ from evalsvc.judges.failures import Unresolved
 from evalsvc.judges.models import Connection
 from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, unseal
 from evalsvc.rest.problems import NotFound
-from evalsvc.tenancy.scope import account_scope
+from evalsvc.tenancy.scope import account_scope, current_role
 
-__all__ = ["ConnectionFacts", "connection_facts", "facts_of", "get_connection", "list_connections", "secret_of"]
+__all__ = [
+    "ConnectionFacts",
+    "connection_facts",
+    "default_connection_facts",
+    "facts_of",
+    "get_connection",
+    "give_back_database",
+    "list_connections",
+    "secret_of",
+]
 
 LENGTH_OF_IDS = 36
 
@@ -50,6 +60,32 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     if not found.is_enabled:
         raise Unresolved(f"The connection {found.name} is switched off.")
     return facts_of(found)
+
+
+def default_connection_facts(*, account_id: int) -> ConnectionFacts:
+    """Return the account's default connection, or the only one that is switched on; raises Unresolved without either.
+
+    A default that is switched off is not replaced by another: nobody's texts go where nobody sent them.
+    """
+    with account_scope(account_id):
+        rows = list(Connection.objects.filter(account_id=account_id, deleted_at=None).order_by("name"))
+    marked = next((row for row in rows if row.is_default), None)
+    if marked is not None and not marked.is_enabled:
+        raise Unresolved(f"The account's default connection {marked.name} is switched off.")
+    enabled = [row for row in rows if row.is_enabled]
+    if marked is None and not enabled:
+        raise Unresolved("The account has no connection to an LLM: add one under Connections or POST /v1/connections.")
+    if marked is None and len(enabled) > 1:
+        remedy = "mark one as default, or name one as `connection` in the profile"
+        raise Unresolved(f"The account has {len(enabled)} connections and none is its default: {remedy}.")
+    return facts_of(marked or enabled[0])
+
+
+def give_back_database() -> None:
+    """Give this thread's database connection back, but for one in a transaction: answers of others take seconds."""
+    database = connections[current_role()]
+    if not database.in_atomic_block:
+        database.close()
 
 
 def as_id(ref: str) -> uuid.UUID | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.judges.checks import check, check_moved
 from evalsvc.judges.failures import Unresolved
-from evalsvc.judges.models import Connection
+from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal
 from evalsvc.judges.selectors import secret_of
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -23,7 +23,7 @@ from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role, role_scop
 MAX_CONNECTIONS = 200
 PLAIN_FIELDS = (
     *("name", "base_url", "model", "price_input_per_million", "price_output_per_million", "timeout_seconds"),
-    *("rpm", "tpm", "max_concurrency", "daily_budget", "is_enabled"),
+    *("rpm", "tpm", "max_concurrency", "daily_budget", "is_enabled", "is_default"),
 )
 SECRET_FIELDS = ("key", "headers")
 SHOWN_OF_LONG_KEYS = 4
@@ -32,6 +32,8 @@ LONG_KEY = 16
 
 def create_connection(*, account: Account, fields: Mapping[str, Any], actor: str) -> Connection:
     """Make a connection. `fields` are those of the model by name, and `key` and `headers`; see `checks`.
+
+    A new default takes the place of the old one.
 
     Raises Invalid for fields that cannot be accepted, `already_exists` for a name that is taken.
     """
@@ -42,6 +44,7 @@ def create_connection(*, account: Account, fields: Mapping[str, Any], actor: str
     with account_scope(account.pk):
         if Connection.objects.filter(account=account, deleted_at=None).count() >= MAX_CONNECTIONS:
             raise Invalid(FieldError("", f"An account has at most {MAX_CONNECTIONS} connections."))
+        _make_room_for_default(connection)
         _save(connection)
         record_audit(account=account, actor=actor, action="connection.created", target=connection.name)
     return connection
@@ -52,7 +55,8 @@ def revise_connection(
 ) -> Connection:
     """Change a connection; what `changes` does not name stays. An empty `key` or `headers` removes them.
 
-    A new server needs the key anew: otherwise whoever may write could have it sent to a server of theirs.
+    A new default takes the place of the old one. A new server needs the key anew: otherwise whoever may write could
+    have it sent to a server of theirs.
     """
     with account_scope(account.pk):
         locked = Connection.objects.select_for_update().filter(account=account, pk=connection.pk, deleted_at=None)
@@ -68,6 +72,7 @@ def revise_connection(
         check(row, changes)
         row.epoch += 1
         row.revised_at = Now()
+        _make_room_for_default(row)
         _save(row)
         fields = ", ".join(sorted(set(changes) & {*PLAIN_FIELDS, *SECRET_FIELDS}))
         record_audit(account=account, actor=actor, action="connection.changed", target=row.name, fields=fields)
@@ -83,6 +88,7 @@ def delete_connection(*, account: Account, connection: Connection, now: datetime
             "has_key": False,
             "key_last4": "",
             "header_names": [],
+            "is_default": False,
         }
         rows = Connection.objects.filter(account=account, pk=connection.pk, deleted_at=None)
         if rows.update(is_enabled=False, revised_at=now, **gone) != 1:
@@ -95,19 +101,33 @@ def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
 
     After it the older keys are no longer needed, but for backups. Runs as the system role, over all accounts.
     """
+    sealed = ((Connection, ("secret",)), (WebhookSecret, ("secret", "previous")))
     n, unreadable = 0, []
     with role_scope(SYSTEM):
-        for id in list(Connection.objects.exclude(secret=None).values_list("id", flat=True)):
-            with transaction.atomic(using=current_role()):
-                row = Connection.objects.select_for_update().exclude(secret=None).filter(id=id).first()
-                if row is None or row.secret is None:
-                    continue
+        for model, fields in sealed:
+            for id in list(model.objects.exclude(secret=None).values_list("id", flat=True)):
                 try:
-                    Connection.objects.filter(id=id).update(secret=reseal(bytes(row.secret)))
-                    n += 1
+                    n += _reseal_row(model, fields, id)
                 except Unreadable:
                     unreadable.append(id)
     return n, unreadable
+
+
+def _reseal_row(model: type[Connection] | type[WebhookSecret], fields: Sequence[str], id: uuid.UUID) -> int:
+    """Encrypt one row anew; return how many rows that were."""
+    with transaction.atomic(using=current_role()):
+        row = model.objects.select_for_update().exclude(secret=None).filter(id=id).first()
+        if row is None:
+            return 0
+        kept = {name: getattr(row, name) for name in fields}
+        anew = {name: reseal(bytes(value)) for name, value in kept.items() if value is not None}
+        return model.objects.filter(id=id).update(**anew)
+
+
+def _make_room_for_default(connection: Connection) -> None:
+    if connection.is_default:
+        others = Connection.objects.filter(account_id=connection.account_id, is_default=True).exclude(pk=connection.pk)
+        others.update(is_default=False, revised_at=Now())
 
 
 def _merged(row: Connection, changes: Mapping[str, Any]) -> Secret:
@@ -140,7 +160,10 @@ def _save(connection: Connection) -> None:
     try:
         with transaction.atomic(using=current_role()):
             connection.save()
-    except IntegrityError:
+    except IntegrityError as exc:
+        if "uq_connection_default" in str(exc):
+            detail = "Another connection was made the default at the same time; try again."
+            raise Invalid(FieldError("/is_default", detail)) from None
         detail = f"A connection named {connection.name!r} exists already."
         raise Invalid(FieldError("/name", detail), code="already_exists") from None
     connection.refresh_from_db()

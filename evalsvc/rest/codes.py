@@ -113,6 +113,12 @@ EVALUATION_ERRORS = {
         ),
         Code("profile_required", 200, "This family has no default profile", "Name one in `criteria`."),
         Code(
+            "invalid_settings",
+            200,
+            "The evaluator cannot run the settings written into the request",
+            "Correct `profile_inline` as the message says.",
+        ),
+        Code(
             "missing_input",
             200,
             "A field that the evaluator needs was not sent",
@@ -121,7 +127,55 @@ EVALUATION_ERRORS = {
         Code("input_too_long", 200, "The text is longer than this evaluator reads", "Send less text."),
         Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
         Code(
+            "not_applicable",
+            200,
+            "The metric has no value for this sample",
+            "Leave it out of a mean: it is neither 0 nor an error of yours.",
+        ),
+        Code(
             "not_configured", 200, "The evaluator needs something that is not set up", "Set up what the message names."
+        ),
+        Code(
+            "webhook_rejected",
+            200,
+            "The account's own server turned the request down",
+            "See what the server has against it; a wrong signature is the usual reason.",
+        ),
+        Code(
+            "refused",
+            200,
+            "The judge, or the server behind it, does not answer for this text",
+            "Send another text, or use another model.",
+        ),
+        Code(
+            "budget_exhausted",
+            200,
+            "The money for the judge is spent",
+            "Raise the connection's daily budget or the quota at its endpoint, or wait for the next day.",
+        ),
+        Code(
+            "rate_limited",
+            200,
+            "The judge was not free in time",
+            "Retry later, or raise the connection's limits or those of its endpoint.",
+        ),
+        Code(
+            "timeout",
+            200,
+            "The judge or webhook did not answer in time",
+            "Retry; if it stays, raise `timeout_seconds` of the profile or the connection.",
+        ),
+        Code(
+            "connection",
+            200,
+            "The judge or webhook could not be reached, or is in trouble",
+            "Retry later; test the connection on its page.",
+        ),
+        Code(
+            "bad_output",
+            200,
+            "The judge or webhook answered with something else than was asked for",
+            "Retry; if it stays, use a model that can answer in JSON, or mend the webhook.",
         ),
         Code(
             "evaluator_failed",

@@ -71,8 +71,11 @@ def too_large() -> Problem:
     return Problem(f"The body has more than {settings.MAX_BODY_BYTES} bytes.", code="body_too_large")
 
 
-def decode(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
-    """Decode a body into the decoder's type; a wrong type is 422 with a pointer, broken JSON is 400."""
+def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool = True) -> Body:
+    """Decode a body into the decoder's type; a wrong type is 422 with a pointer, broken JSON is 400.
+
+    `storable=False` leaves it to the caller to refuse what the database cannot hold, part by part.
+    """
     try:
         value = decoder.decode(body)
     except msgspec.ValidationError as exc:
@@ -81,7 +84,11 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
         raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
     except RecursionError:
         raise Problem("The body is nested too deeply.", code="malformed_json") from None
-    if might_be_unstorable(body) and (errors := list(islice(find_unstorable(msgspec.json.decode(body)), 10))):
+    if (
+        storable
+        and might_be_unstorable(body)
+        and (errors := list(islice(find_unstorable(msgspec.json.decode(body)), 10)))
+    ):
         raise Invalid(*errors)
     return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -32,7 +33,12 @@ def dumps(data: Any) -> bytes:
         return orjson.dumps(data, default=str)
     except TypeError:
         # PostgreSQL keeps 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
-        return json.dumps(data, default=str, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(data, default=_written, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _written(value: Any) -> str:
+    # As orjson does: with a T between date and time.
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 class AnyAccept(BaseContentNegotiation):

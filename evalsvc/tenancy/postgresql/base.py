@@ -25,7 +25,8 @@ class PromptPool(ConnectionPool[Any]):
     """A pool that passes over dead connections without a pause.
 
     The pool's own `check` sleeps between two dead connections, twice as long each time: after a restart of PostgreSQL a
-    few idle ones would hold a request for longer than it waits.
+    few idle ones would hold a request for longer than it waits. Its pauses between attempts to connect grow likewise;
+    with a short `reconnect_timeout` they begin anew, so that an outage is over seconds after the server is back.
     """
 
     def getconn(self, timeout: float | None = None) -> Connection[Any]:
@@ -36,6 +37,13 @@ class PromptPool(ConnectionPool[Any]):
                 return connection
             connection.close()
             self.putconn(connection)
+
+    def reconnect_failed(self) -> None:
+        """Go on trying for those who wait; nobody else would until the next request comes."""
+        super().reconnect_failed()
+        with self._lock:
+            if self._waiting:
+                self._maybe_grow_pool()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -1,0 +1,100 @@
+"""What the calls for one answer have used, failed ones included."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.judges.calls import Billed
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import (
+    BAD_OUTPUT,
+    BUG,
+    CONNECTION,
+    NOT_CONFIGURED,
+    RATE_LIMITED,
+    REFUSED,
+    TIMEOUT,
+    CallFailed,
+)
+from evaluators.base import CannotScore, FailedForNow
+from evaluators.outside import NotYet, Question
+
+FOR_NOW = frozenset((TIMEOUT, BAD_OUTPUT, CONNECTION))
+LENGTH_WORDS = (
+    *("context length", "context window", "context size", "maximum context", "too many tokens", "prompt is too long"),
+    *("exceeds the available context", "reduce the length", "input is too long", "maximum number of tokens"),
+)
+"""How endpoints say that a text is too long which have no code for it."""
+
+
+@dataclass(slots=True)
+class Bill:
+    """The sum of several calls. `cost` is None where prices are not known."""
+
+    connection: ConnectionFacts
+    asked_model: str
+    prompt_hash: str | None = None
+    model: str | None = None
+    mode: str | None = None
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    latency_ms: float = 0.0
+
+    def add(self, used: Billed | CallFailed, latency_ms: float) -> None:
+        """Count one call that was sent."""
+        self.calls += 1
+        self.input_tokens += used.input_tokens
+        self.output_tokens += used.output_tokens
+        self.latency_ms += latency_ms
+        if used.cost is not None:
+            self.cost = used.cost + (self.cost or 0.0)
+
+    def provenance(self, **more: Any) -> dict[str, Any]:
+        """Return what goes beside an answer or a failure: whom was asked, how, and what it took."""
+        is_priced = self.connection.price_input_per_million is not None
+        return {
+            "connection": self.connection.name,
+            "model": self.model or self.asked_model,
+            "prompt_hash": self.prompt_hash,
+            "mode": self.mode,
+            "calls": self.calls,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": (self.cost or 0.0) if is_priced else None,
+            "latency_ms": round(self.latency_ms, 3),
+            **more,
+        }
+
+
+def prompt_hash(question: Question) -> str:
+    """Return a digest of what is the same for all samples of a prompt: its id, the system message and the schema."""
+    said = [question.prompt_id, question.system, json.dumps(question.schema)]
+    return hashlib.sha256(json.dumps(said).encode("ascii")).hexdigest()[:16]
+
+
+def as_no_score(failed: CallFailed, bill: Bill | None = None) -> CannotScore:
+    """Return what a family raises for a failed call, with what was used all the same in `extra` as `judge`."""
+    extra = {"judge": bill.provenance(cached=False)} if bill is not None else None
+    if failed.code == RATE_LIMITED:
+        wait = failed.retry_after_seconds or 0.0
+        return NotYet(RATE_LIMITED, failed.detail, extra=extra, retry_after_seconds=wait)
+    if failed.code in FOR_NOW:
+        return FailedForNow(failed.code, failed.detail, extra=extra)
+    if failed.code == BUG:
+        return FailedForNow("evaluator_failed", failed.detail, extra=extra)
+    return CannotScore("input_too_long" if is_too_long(failed) else failed.code, failed.detail, extra=extra)
+
+
+def is_too_long(failed: CallFailed) -> bool:
+    """Say whether the endpoint finds a text longer than it reads."""
+    if failed.status is None or failed.code not in (REFUSED, NOT_CONFIGURED):
+        return False
+    if failed.status == 413 or failed.provider_code in ("context_length_exceeded", "string_above_max_length"):
+        return True
+    said = failed.detail.lower()
+    return failed.status == 400 and any(words in said for words in LENGTH_WORDS)

@@ -1,0 +1,80 @@
+"""One call to an endpoint's moderation page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.judges import failures
+from evalsvc.judges.calls import CHARS_PER_TOKEN, counted
+from evalsvc.judges.chat import post
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.reading import Billed, billed_of, printable
+
+LIMITED_AS = "moderation"
+"""What limits are counted under where no model is named: the endpoint chooses it."""
+MAX_CATEGORIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Moderated:
+    """What the endpoint said of a text."""
+
+    flagged: bool
+    categories: Mapping[str, float]
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
+    """Ask once, within the connection's limits; raises CallFailed. Few such endpoints say what they use, or charge."""
+    body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
+    limited_as = model or LIMITED_AS
+    return counted(
+        connection,
+        limited_as,
+        tokens=int(len(body["input"].encode()) / CHARS_PER_TOKEN) + 1,
+        deadline_seconds=seconds,
+        call=lambda left: post(
+            connection,
+            "/moderations",
+            body,
+            limited_as=limited_as,
+            seconds=left,
+            read=lambda answer, ms: _read(answer, billed_of(connection, answer), limited_as),
+        ),
+    )
+
+
+def _read(answer: dict[str, Any], billed: Billed, asked: str) -> Moderated:
+    results = answer.get("results")
+    result = results[0] if isinstance(results, list) and results else None
+    scores = result.get("category_scores") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(scores, dict) or not _are_chances(scores):
+        raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer has no category scores.")
+    named = answer.get("model")
+    flagged = result.get("flagged")
+    return Moderated(
+        flagged=flagged if isinstance(flagged, bool) else any(_flags(result)),
+        categories={printable(str(name), 100): float(score) for name, score in list(scores.items())[:MAX_CATEGORIES]},
+        model=(printable(named, 200) if isinstance(named, str) else "") or asked,
+        input_tokens=billed.input_tokens,
+        output_tokens=billed.output_tokens,
+        cost=billed.cost,
+    )
+
+
+def _flags(result: dict[str, Any]) -> list[bool]:
+    """Return what each category says, as endpoints answer that leave the sum out."""
+    categories = result.get("categories")
+    return [value is True for value in categories.values()] if isinstance(categories, dict) else []
+
+
+def _are_chances(scores: dict[str, Any]) -> bool:
+    numbers = [value for value in scores.values() if isinstance(value, int | float) and not isinstance(value, bool)]
+    return bool(scores) and len(numbers) == len(scores) and all(math.isfinite(n) and 0 <= n <= 1 for n in numbers)

@@ -1,0 +1,148 @@
+"""How an endpoint wants to be asked for JSON: found out once by what it refuses, then remembered.
+
+From the strictest to the plainest: a JSON Schema that the endpoint enforces, JSON of any form, a tool that must be
+called, and words alone. What it refuses with an error is not sent again; neither are parameters that it does not know.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import orjson
+from redis.exceptions import RedisError
+
+from evalsvc.judges import failures
+from evalsvc.judges.book import book, key_of
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import CallFailed
+
+log = logging.getLogger(__name__)
+REMEMBERED_SECONDS = 86_400
+BELIEVED_SECONDS = 60.0
+MAX_BELIEVED = 1000
+REFUSING = (400, 415, 422, 501)
+"""With these an endpoint says that it does not take a request as it is written."""
+TOOL_NAME = "answer"
+_believed: dict[str, tuple[float, Ways]] = {}
+_about_mode = re.compile(r"response_?format|json_?(schema|object|mode)|structured|\btools?\b|tool_choice|function")
+_not_a_name = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class Mode(StrEnum):
+    """How the form of the answer is asked for."""
+
+    JSON_SCHEMA = "json_schema"
+    JSON_OBJECT = "json_object"
+    TOOL = "tool"
+    PLAIN = "plain"
+
+
+LADDER = tuple(Mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How one model of a connection is asked. `limit` is what it calls the longest answer; empty: it takes no limit."""
+
+    mode: Mode = Mode.JSON_SCHEMA
+    limit: str = "max_tokens"
+    dropped: tuple[str, ...] = ()
+
+    def plainer(self) -> Ways | None:
+        """Return the ways with the next mode down; None at the end."""
+        below = LADDER.index(self.mode) + 1
+        return replace(self, mode=LADDER[below]) if below < len(LADDER) else None
+
+
+def recall(connection: ConnectionFacts, model: str) -> Ways:
+    """Return what is known of this model; the strictest where nothing is."""
+    key = key_of(connection, model, "ways")
+    known = _believed.get(key)
+    if known is not None and time.monotonic() < known[0]:
+        return known[1]
+    try:
+        found = book().get(key)
+    except RedisError:
+        return known[1] if known else Ways()
+    ways = _read(found) if isinstance(found, bytes) else Ways()
+    _believe(key, ways)
+    return ways
+
+
+def remember(connection: ConnectionFacts, model: str, ways: Ways) -> None:
+    """Keep for a day what was found out, for all workers of this account."""
+    key = key_of(connection, model, "ways")
+    _believe(key, ways)
+    try:
+        book().set(key, orjson.dumps(asdict(ways)), ex=REMEMBERED_SECONDS)
+    except RedisError:
+        log.warning("ways of connection %s not shared: Redis does not answer", connection.id)
+
+
+def _believe(key: str, ways: Ways) -> None:
+    if len(_believed) >= MAX_BELIEVED:
+        _believed.clear()
+    _believed[key] = (time.monotonic() + BELIEVED_SECONDS, ways)
+
+
+def _read(stored: bytes) -> Ways:
+    try:
+        fields = orjson.loads(stored)
+        return Ways(Mode(fields["mode"]), str(fields["limit"]), tuple(map(str, fields["dropped"])))
+    except (ValueError, KeyError, TypeError):
+        return Ways()
+
+
+def adapted(ways: Ways, failed: CallFailed, optional: Mapping[str, Any]) -> Ways | None:
+    """Return other ways to send what was refused; None when it was not the manner that was refused, or none is left.
+
+    `optional` are the parameters that were sent besides, by name. What the endpoint names is left out or renamed; when
+    it names nothing that was sent, the mode is the first suspect.
+    """
+    if failed.status not in REFUSING or failed.code != failures.NOT_CONFIGURED or is_about_model(failed):
+        return None
+    said = f"{failed.provider_code or ''} {failed.detail}".lower()
+    for name in optional:
+        if re.search(rf"\b{re.escape(name)}\b", said) and name not in ways.dropped:
+            return replace(ways, dropped=(*ways.dropped, name))
+    if ways.limit and re.search(rf"\b{ways.limit}\b", said) and not _about_mode.search(said):
+        return replace(ways, limit="max_completion_tokens" if ways.limit == "max_tokens" else "")
+    return ways.plainer()
+
+
+def is_about_model(failed: CallFailed) -> bool:
+    """Say whether the endpoint does not know the model."""
+    return "model_not_found" in (failed.provider_code or "") or failed.status == 404
+
+
+def parameters_for(
+    ways: Ways, *, prompt_id: str, schema: Mapping[str, Any], max_tokens: int, optional: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of a call."""
+    parameters: dict[str, Any] = {name: value for name, value in optional.items() if name not in ways.dropped}
+    if ways.limit:
+        parameters[ways.limit] = max_tokens
+    name = _not_a_name.sub("_", prompt_id)[:64] or TOOL_NAME
+    match ways.mode:
+        case Mode.JSON_SCHEMA:
+            wanted = {"name": name, "strict": True, "schema": schema}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        case Mode.JSON_OBJECT:
+            parameters["response_format"] = {"type": "json_object"}
+        case Mode.TOOL:
+            function = {"name": TOOL_NAME, "description": "Give your answer.", "parameters": schema}
+            parameters["tools"] = [{"type": "function", "function": function}]
+            parameters["tool_choice"] = {"type": "function", "function": {"name": TOOL_NAME}}
+    return parameters
+
+
+def form_in_words(schema: Mapping[str, Any]) -> str:
+    """Say in words what form the answer has, for endpoints that do not enforce it."""
+    written = orjson.dumps(schema).decode()
+    return f"Answer with one JSON object and nothing else, not even a fence. It must fit this JSON Schema: {written}"

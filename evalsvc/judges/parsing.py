@@ -1,0 +1,140 @@
+"""From a model's text to an answer that fits the question's schema; whatever does not fit is no answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import json_repair
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+MAX_CHARS = 200_000
+MAX_REPAIRED_CHARS = 20_000
+_fence = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_goes_on = re.compile(r"\}\s*[^\s,\]}]")
+_unstorable = re.compile("[\0\ud800-\udfff]")
+_decoder = json.JSONDecoder(
+    parse_constant=lambda name: _refuse(name), object_pairs_hook=lambda pairs: _without_repeats(pairs)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """An answer that fits. `was_repaired` says that its JSON was not quite JSON; `written` is the text it stood in."""
+
+    data: Mapping[str, Any]
+    was_repaired: bool = False
+    written: str = ""
+
+
+class Misfit(Exception):
+    """A text that is no answer. The message says what is wrong and repeats nothing of the text.
+
+    `has_json` is False for prose without any object, as endpoints write that do not know how to answer in JSON.
+    """
+
+    def __init__(self, problem: str, *, has_json: bool = True) -> None:
+        super().__init__(problem)
+        self.has_json = has_json
+
+
+def parse(text: str, schema: Mapping[str, Any]) -> Parsed:
+    """Read one JSON object out of a text and check it. Raises Misfit.
+
+    A fence or prose around the object is forgiven. Several objects are not: one of them may be quoted from what the
+    model was shown, and choosing would be guessing. Nor is a name that stands twice in one object.
+    """
+    body = _body(text)
+    try:
+        value, end = _decoder.raw_decode(body)
+    except (ValueError, RecursionError):
+        return Parsed(_checked(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
+    if "{" in body[end:]:
+        raise Misfit("There is more than one JSON object.")
+    return Parsed(_checked(value, schema), written=body[:end])
+
+
+def _body(text: str) -> str:
+    """Return the text from where its object begins."""
+    if len(text) > MAX_CHARS:
+        raise Misfit("The text is too long.")
+    # Some models think aloud before they answer; in an answer that has begun, the mark is quoted from somewhere.
+    spoken = text.strip()
+    if not spoken.startswith("{"):
+        spoken = spoken.rpartition("</think>")[2].strip()
+    fenced = _fence.findall(spoken) if not spoken.startswith("{") else []
+    if len(fenced) == 1:
+        spoken = fenced[0].strip()
+    start = spoken.find("{")
+    if start < 0:
+        raise Misfit("There is no JSON object.", has_json=False)
+    return spoken[start:]
+
+
+def _repaired(body: str, schema: Mapping[str, Any]) -> Any:
+    # What follows a closing brace may be another object, and repairing would choose one of them.
+    if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _repeats(body, schema):
+        raise Misfit("It is not JSON.")
+    try:
+        return json_repair.loads(body)
+    except (ValueError, RecursionError):
+        raise Misfit("It is not JSON.") from None
+
+
+def _repeats(body: str, schema: Mapping[str, Any]) -> bool:
+    """Say whether a property of the answer is named twice: repairing would keep the last."""
+    names = schema.get("properties", {})
+    return any(len(re.findall(rf"[\"']{re.escape(name)}[\"']\s*:", body)) > 1 for name in names)
+
+
+def _checked(value: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise Misfit("It is not one JSON object.")
+    # An empty registry: a `$ref` to somewhere else is not fetched.
+    validator = Draft202012Validator(schema, registry=Registry())
+    try:
+        error = next(iter(validator.iter_errors(value)), None)
+        is_finite = _is_finite(value)
+    except (SchemaError, Unresolvable, RecursionError):
+        raise Misfit("It cannot be checked.") from None
+    if error is not None:
+        where = "".join(f"/{part}" for part in error.absolute_path)[:100]
+        raise Misfit(f"At {where or 'the top'} it breaks the schema's `{error.validator}`.")
+    if not is_finite:
+        raise Misfit("It holds a number that is not finite.")
+    return _storable(value)
+
+
+def _storable(value: Any) -> Any:
+    """Replace what neither the cache nor the database can hold: NUL, and halves of surrogate pairs."""
+    if isinstance(value, str):
+        return _unstorable.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {name: _storable(part) for name, part in value.items()}
+    return [_storable(part) for part in value] if isinstance(value, list) else value
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Misfit("A name stands twice in one object.")
+    return found

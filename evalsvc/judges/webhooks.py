@@ -1,0 +1,116 @@
+"""Signed requests to an account's own server, after the Standard Webhooks specification (standardwebhooks.com).
+
+The headers `webhook-id`, `webhook-timestamp` and `webhook-signature` let the server know that a request is ours, that
+it is recent, and that it has seen it before.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+import orjson
+
+from evalsvc.judges.selectors import give_back_database
+from evalsvc.judges.webhook_secrets import signing_keys
+from evalsvc.outbound.client import Answer, post_json
+from evalsvc.outbound.failures import OutboundFailed
+from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
+
+MAX_BYTES = 256 * 1024
+DEFAULT_SECONDS, MAX_SECONDS = 10.0, 30.0
+# A second attempt that has no time left to be answered is only load for a server in trouble.
+LEAST_SECONDS = 0.5
+PAUSE_SECONDS = 0.25
+
+
+def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
+    """Post JSON to a server of the account, signed, and return its JSON answer.
+
+    `timeout_seconds` of the settings is for all of it. A server that fails (5xx, or no connection) is asked once more
+    when there is time; nothing else is repeated, and redirects are not followed. The same payload to the same URL has
+    the same `webhook-id`, whichever worker sends it.
+
+    Raises CannotScore `not_configured` (no secret, or an address that may not be called) and `webhook_rejected`, and
+    FailedForNow `timeout`, `rate_limited`, `connection` and `bad_output`.
+    """
+    body = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+    keys, id = signing_keys(account_id), message_id(account_id, url, body)
+    give_back_database()
+    deadline = time.monotonic() + seconds_of(settings)
+    try:
+        return _once(url, body, keys, id, deadline)
+    except FailedForNow as failed:
+        if failed.code != "connection" or deadline - time.monotonic() < LEAST_SECONDS + PAUSE_SECONDS:
+            raise
+    time.sleep(PAUSE_SECONDS)
+    return _once(url, body, keys, id, deadline)
+
+
+def seconds_of(settings: Settings) -> float:
+    """Return how long a call may take."""
+    wanted = settings.get("timeout_seconds")
+    return min(float(wanted), MAX_SECONDS) if isinstance(wanted, (int, float)) else DEFAULT_SECONDS
+
+
+def message_id(account_id: int, url: str, body: bytes) -> str:
+    """Return the id of a message: a retry has the id of what it retries."""
+    digest = hashlib.blake2b(body, digest_size=18, key=f"{account_id}".encode(), person=b"webhook-id")
+    digest.update(url.encode())
+    return "msg_" + base64.urlsafe_b64encode(digest.digest()).decode()
+
+
+def signed_headers(keys: Sequence[bytes], id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the three headers; one signature for each key, so that a server may know either."""
+    signed = f"{id}.{timestamp}.".encode() + body
+    signatures = [base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys]
+    return {
+        "webhook-id": id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }
+
+
+def _once(url: str, body: bytes, keys: Sequence[bytes], id: str, deadline: float) -> JSONValue:
+    headers = signed_headers(keys, id, int(time.time()), body)
+    left = max(deadline - time.monotonic(), 0.001)
+    try:
+        answer = post_json(url, body, headers=headers, timeout_seconds=left, max_bytes=MAX_BYTES)
+    except OutboundFailed as failed:
+        raise _unreached(failed) from None
+    return _read(answer)
+
+
+def _unreached(failed: OutboundFailed) -> CannotScore:
+    match failed.code:
+        case OutboundFailed.TIMEOUT:
+            return FailedForNow("timeout", "The webhook did not answer in time.")
+        case OutboundFailed.CONNECTION:
+            return FailedForNow("connection", f"The webhook cannot be reached. {failed.detail}")
+        case OutboundFailed.TOO_LARGE:
+            return FailedForNow("bad_output", f"The webhook answered more than {MAX_BYTES // 1024} kB.")
+        case OutboundFailed.BAD_ANSWER:
+            return FailedForNow("bad_output", f"The webhook's answer cannot be read. {failed.detail}")
+    return CannotScore("not_configured", f"The webhook cannot be called. {failed.detail}")
+
+
+def _read(answer: Answer) -> JSONValue:
+    status = answer.status
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise FailedForNow("rate_limited", "The webhook answered HTTP 429: too many requests.")
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        raise FailedForNow("timeout", "The webhook answered HTTP 408: it did not get the request in time.")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise FailedForNow("connection", f"The webhook failed with HTTP {status}.")
+    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        follow = " Redirects are not followed." if status < HTTPStatus.BAD_REQUEST else ""
+        raise CannotScore("webhook_rejected", f"The webhook answered HTTP {status}.{follow}")
+    try:
+        found: JSONValue = orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        raise FailedForNow("bad_output", "The webhook's answer is not JSON.") from None
+    return found
