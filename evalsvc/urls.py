@@ -8,11 +8,13 @@ from evalsvc.accounts.api import WhoamiView
 from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, FamiliesView, RevisionView
 from evalsvc.datasets.api.datasets import DatasetsView, DatasetView, DiffView, VersionsView
 from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, ParquetView
+from evalsvc.evaluations.api.batch import BatchView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.search import EvaluationView, SearchView
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
+from evalsvc.judges.webhook_api import RotateWebhookSecretView, WebhookSecretView
 from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
 
 handler400 = "evalsvc.rest.problems.bad_request"
@@ -36,6 +38,7 @@ urlpatterns = [
     path("v1/evaluator-criteria/<uuid:public_id>/archive", ArchiveView.as_view()),
     path("v1/evaluate", EvaluateView.as_view()),
     path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
+    path("v1/evaluations/batch", BatchView.as_view()),
     path("v1/evaluations/search", SearchView.as_view()),
     path("v1/evaluations/<id:id>", EvaluationView.as_view()),
     path("v1/history", HistoryView.as_view()),
@@ -50,6 +53,8 @@ urlpatterns = [
     path("v1/connections", ConnectionsView.as_view()),
     path("v1/connections/<uuid:id>", ConnectionView.as_view()),
     path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),
+    path("v1/webhook-secret", WebhookSecretView.as_view()),
+    path("v1/webhook-secret/rotate", RotateWebhookSecretView.as_view()),
     *experiments.urlpatterns,
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),

@@ -17,7 +17,7 @@ from evalsvc.catalog import services
 from evalsvc.catalog.models import Evaluator, ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
 from evaluators.base import Family
-from evaluators.registry import families
+from evaluators.registry import families, find_evaluator
 
 
 class EvaluatorOut(serializers.Serializer[Evaluator]):
@@ -34,6 +34,9 @@ class EvaluatorOut(serializers.Serializer[Evaluator]):
     image_url = serializers.CharField(allow_null=True)
     default_criteria = serializers.CharField(allow_null=True)
     deprecated = serializers.BooleanField()
+    lane = serializers.ChoiceField(choices=["inline", "cpu", "judge"], allow_null=True)
+    required_input_fields = serializers.ListField(child=serializers.CharField())
+    components = serializers.ListField(child=serializers.CharField())
 
 
 class FamilyOut(serializers.Serializer[Family]):
@@ -100,29 +103,45 @@ class RevisionIn(serializers.Serializer[Any]):
 
 
 def evaluator_out(row: Evaluator) -> dict[str, Any]:
-    """Return an evaluator in the wire's shape."""
+    """Return an evaluator in the wire's shape; one whose package is no longer installed is not enabled."""
+    is_enabled = row.is_enabled and find_evaluator(row.base) is not None
     return {
         "id": row.evaluator_id,
         "name": row.name,
         "description": row.description,
         "evaluator_family": row.family,
         "aliases": row.aliases,
-        "evaluation_enabled": row.is_enabled,
-        "evaluation_run_enabled": row.is_enabled,
+        "evaluation_enabled": is_enabled,
+        "evaluation_run_enabled": is_enabled,
         "profile_required": row.default_profile is None,
         "image_url": None,
         "default_criteria": row.default_profile,
         "deprecated": row.deprecated,
+        **run_facts(row),
+    }
+
+
+def run_facts(row: Evaluator) -> dict[str, Any]:
+    """Return what the code says of an evaluator: its lane and inputs with no profile, and what its score speaks of."""
+    found = find_evaluator(row.base)
+    if found is None:
+        return {"lane": None, "required_input_fields": [], "components": []}
+    family, spec = found
+    return {
+        "lane": str(family.lane_of(spec.settings)),
+        "required_input_fields": [str(name) for name in family.fields_for(spec.settings)],
+        "components": list(spec.components),
     }
 
 
 def family_out(family: Family) -> dict[str, Any]:
-    """Return a family in the wire's shape."""
+    """Return a family in the wire's shape; its required inputs are those without a profile."""
+    required = family.fields_for({})
     return {
         "family_name": family.name,
         "description": family.description,
-        "required_input_fields": [str(name) for name in family.required_fields],
-        "optional_input_fields": [str(name) for name in family.optional_fields],
+        "required_input_fields": [str(name) for name in required],
+        "optional_input_fields": [str(name) for name in family.optional_fields if name not in required],
         "profile_config_schema": dict(family.settings_schema),
         "lane": str(family.lane),
         "score_type": "binary" if family.binary else "continuous",

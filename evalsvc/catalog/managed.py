@@ -48,9 +48,15 @@ def managed_profiles() -> dict[str, ManagedRow]:
     }
 
 
+@cache
+def managed_aliases() -> dict[str, str]:
+    """Return the bare names that managed profiles answer to as well, each with the name it stands for."""
+    return {alias: row.profile.name for row in managed_profiles().values() for alias in row.profile.aliases}
+
+
 def managed_names() -> set[str]:
     """Return the bare names that an account's own profiles may not take."""
-    return set(managed_profiles())
+    return {*managed_profiles(), *managed_aliases()}
 
 
 def sync_managed() -> None:

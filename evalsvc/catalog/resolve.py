@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from django.conf import settings as django_settings
 
-from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_profiles
+from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_aliases, managed_profiles
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
-from evaluators.registry import find_evaluator, get_family
+from evaluators.registry import UnknownFamily, find_evaluator, get_family
 
 _with_revision = re.compile(r"(?P<name>.+):(?P<number>[0-9]{1,9})")
 
@@ -70,20 +70,27 @@ MAX_CACHED_ACCOUNTS = 1000
 
 def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
     """Find the evaluator by id or alias and the profile by any of its spellings; raise Unresolved with the reason."""
-    own = own_catalog(account_id, epoch)
-    evaluator_id, family, spec, default = _find_evaluator(own, evaluator)
-    if evaluator_id in own.disabled:
-        raise Unresolved("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
+    evaluator_id, family, spec, default, own = resolve_evaluator(account_id, epoch, evaluator)
     name = profile or default
     if name is None:
         known = ", ".join(PREFIX + p.name for p in family.managed_profiles)
-        raise Unresolved(
-            "profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; for example: {known}."
-        )
+        hint = f"for example: {known}" if known else "make one with POST /v1/evaluator-criteria"
+        raise Unresolved("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
     state = find_profile(account_id, own, name)
     if state is None or state.family != family.name:
         raise Unresolved("unknown_profile", f"Family {family.name!r} has no profile {name!r}.")
     return Resolved(evaluator_id, family, spec, state)
+
+
+def resolve_evaluator(
+    account_id: int, epoch: str | None, evaluator: str
+) -> tuple[str, Family, EvaluatorSpec, str | None, OwnCatalog]:
+    """Find what runs under an id or alias, the name of its default profile, and the catalogue it was found in."""
+    own = own_catalog(account_id, epoch)
+    evaluator_id, family, spec, default = _find_evaluator(own, evaluator)
+    if evaluator_id in own.disabled:
+        raise Unresolved("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
+    return evaluator_id, family, spec, default, own
 
 
 def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSpec, str | None]:
@@ -113,7 +120,7 @@ def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | N
 
 
 def _managed(bare: str, number: int | None) -> ProfileState | None:
-    row = managed_profiles().get(bare)
+    row = managed_profiles().get(managed_aliases().get(bare, bare))
     if row is None or number not in (None, 1):
         return None
     return ProfileState(row.id, row.name, row.family.name, 1, row.settings)
@@ -154,6 +161,9 @@ def _read_own(account_id: int, epoch: str | None) -> OwnCatalog:
     return own
 
 
-def family_of(name: str) -> Family:
-    """Return the family of a stored row."""
-    return get_family(name)
+def family_of(name: str) -> Family | None:
+    """Return the family of a stored row; None when the package that brought it is no longer installed."""
+    try:
+        return get_family(name)
+    except UnknownFamily:
+        return None

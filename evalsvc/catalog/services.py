@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,11 +13,15 @@ from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
+from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.outbound.guard import check_url
+from evalsvc.rest.parsing import find_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
-from evaluators.base import Settings
+from evaluators.base import Family, Settings
 from evaluators.registry import UnknownFamily, find_evaluator, get_family
 
 
@@ -142,6 +149,8 @@ def check_profile_name(name: str) -> None:
         valid_name(name)
     except ValidationError as exc:
         raise Invalid(FieldError("/name", exc.messages[0])) from None
+    if is_inline_name(name):
+        raise Invalid(FieldError("/name", "Names like this stand for settings that are written into requests."))
     if name in managed_names():
         raise Invalid(FieldError("/name", f"{name!r} is the name of a managed profile."), code="already_exists")
 
@@ -154,6 +163,35 @@ def check_settings(family_name: str, settings: Any) -> None:
         raise Invalid(FieldError("/evaluator_family", f"No evaluator family is named {family_name!r}.")) from None
     if not family.accepts_own_profiles:
         raise Invalid(FieldError("/evaluator_family", f"Family {family_name!r} takes no profiles of your own."))
+    if errors := list(_size_errors(settings)):
+        raise Invalid(*errors)
     problems = family.check_settings(settings)
     if problems:
         raise Invalid(*(FieldError(f"/config{problem.pointer}", f"{problem.detail}.") for problem in problems))
+    if errors := list(_address_errors(family, settings)):
+        raise Invalid(*errors)
+
+
+def _size_errors(settings: Any) -> Iterator[FieldError]:
+    """Find what could not be stored: an account's profiles are all held in memory, and not all of them come as JSON."""
+    unstorable = list(islice(find_unstorable(settings), 10))
+    yield from (FieldError(f"/config{error.pointer}", error.detail) for error in unstorable)
+    if unstorable:
+        return
+    try:
+        n_bytes = len(json.dumps(settings, ensure_ascii=False, allow_nan=False).encode())
+    except (TypeError, ValueError):
+        yield FieldError("/config", "Must be JSON, without NaN and Infinity.")
+        return
+    if n_bytes > MAX_BYTES:
+        yield FieldError("/config", f"At most {MAX_BYTES} bytes of JSON; {n_bytes} were sent.")
+
+
+def _address_errors(family: Family, settings: Settings) -> Iterator[FieldError]:
+    """Find URLs that could never be called; names are looked up at each call."""
+    for name in family.url_settings:
+        try:
+            if name in settings:
+                check_url(str(settings[name]))
+        except OutboundFailed as exc:
+            yield FieldError(f"/config/{name}", exc.detail)

@@ -42,6 +42,8 @@ class EntryFacts:
     profile_revision: int | None = None
     evaluation_id: int | None = None
     captured: bool = False
+    evaluation_type: str = "patronus_evaluation"
+    details: dict[str, Any] | None = None
     interval: dict[str, Any] | None = field(default=None)
 
 
@@ -61,6 +63,7 @@ def result_of(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
         "status": verdict.status,
         "error_code": verdict.error_code,
         "error_message": verdict.error_message,
+        "error_info": verdict.extra or None if verdict.error_code else None,
         "evaluation_id": digits(entry.evaluation_id),
         "evaluation_result": evaluation_result(request, entry) if verdict.status == "success" else None,
     }
@@ -69,6 +72,7 @@ def result_of(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
 def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
+    details = entry.details or {}
     sample = request.sample
     return {
         "id": digits(entry.evaluation_id) if captured else None,
@@ -87,6 +91,8 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
         "evaluated_model_input": sample.input,
         "evaluated_model_output": sample.output,
         "evaluated_model_gold_answer": sample.gold,
+        "evaluated_model_gold_context": gold_contexts_of(sample),
+        "evaluated_model_top_k_context": sample.top_k_contexts,
         "evaluated_model_attachments": extras.get("attachments"),
         "evaluated_model_id": extras.get("id"),
         "evaluated_model_name": extras.get("name"),
@@ -102,26 +108,48 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
             "extra": verdict.extra or None,
             "confidence_interval": entry.interval,
         },
-        "evaluation_metadata": None,
+        "evaluation_metadata": details.get("metadata") or provenance_of(verdict),
         "explanation": verdict.explanation,
         "explain": entry.explain_strategy != "never",
         "explain_strategy": entry.explain_strategy,
         "evaluation_duration": iso_duration(verdict.duration_us),
-        "explanation_duration": None,
+        "explanation_duration": iso_duration(details.get("explanation_us")),
         "dataset_id": request.dataset_id,
         "dataset_sample_id": as_number(request.dataset_sample_id),
         "tags": request.tags or {},
         "log_id": request.log_id,
-        "external": False,
+        "external": entry.evaluation_type != "patronus_evaluation",
         "favorite": None,
         "evaluation_feedback": None,
         "evaluation_run_id": None,
-        "evaluation_type": "patronus_evaluation",
-        "metric_name": None,
-        "metric_description": None,
+        "evaluation_type": entry.evaluation_type,
+        "metric_name": details.get("metric_name"),
+        "metric_description": details.get("metric_description"),
         "annotation_criteria_id": None,
-        "usage_tokens": None,
+        "usage_tokens": usage_tokens(verdict),
     }
+
+
+def provenance_of(verdict: Verdict) -> dict[str, Any] | None:
+    """Return which judge was asked and what that took, where one was."""
+    judge = (verdict.extra or {}).get("judge")
+    return {"judge": judge} if isinstance(judge, dict) else None
+
+
+def usage_tokens(verdict: Verdict) -> int | None:
+    """Return the tokens that judges have read and written for this verdict; None where none was asked."""
+    judge = (verdict.extra or {}).get("judge")
+    counts = [judge.get(name) for name in ("input_tokens", "output_tokens")] if isinstance(judge, dict) else []
+    numbers = [int(count) for count in counts if isinstance(count, int | float) and not isinstance(count, bool)]
+    return sum(numbers) if numbers else None
+
+
+def gold_contexts_of(sample: Sample) -> list[Any] | None:
+    """Return the texts that should have been retrieved as they were sent: with grades where there are any."""
+    if sample.gold_contexts is None or sample.gold_relevance is None:
+        return None if sample.gold_contexts is None else list(sample.gold_contexts)
+    pairs = zip(sample.gold_contexts, sample.gold_relevance, strict=True)
+    return [{"text": text, "relevance": relevance} for text, relevance in pairs]
 
 
 def digits(value: int | uuid.UUID | None) -> str | None:

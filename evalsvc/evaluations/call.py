@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -38,6 +38,16 @@ class EvaluatorRef(msgspec.Struct):
     profile_inline: dict[str, Any] | None = None
 
 
+class GoldContext(msgspec.Struct):
+    """A text that should have been retrieved, and how relevant it is: higher is more."""
+
+    text: str
+    relevance: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] = 1.0
+
+
+GoldContexts = list[str | GoldContext] | str | None
+
+
 class Body(msgspec.Struct):
     """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
 
@@ -50,6 +60,10 @@ class Body(msgspec.Struct):
     output: str | None = None
     task_context: list[str] | str | None = None
     evaluated_model_retrieved_context: list[str] | str | None = None
+    gold_context: GoldContexts = None
+    evaluated_model_gold_context: GoldContexts = None
+    top_k_context: list[str] | str | None = None
+    evaluated_model_top_k_context: list[str] | str | None = None
     gold_answer: str | None = None
     evaluated_model_gold_answer: str | None = None
     label: str | None = None
@@ -77,6 +91,7 @@ class Body(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(Body)
+RARE_INPUTS = ("gold_contexts", "gold_relevance", "top_k_contexts")
 ECHOED = ("attachments", "id", "name", "provider", "params", "selected_model")
 
 
@@ -87,7 +102,7 @@ class Wanted:
     evaluator: str
     profile: str | None
     explain: str
-    inline_profile: bool
+    inline_profile: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +129,7 @@ class EvaluateCall:
 def read_call(body: bytes) -> EvaluateCall:
     """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
     raw = decode(body, _decoder)
-    sample = Sample(
-        input=first(raw.task_input, raw.evaluated_model_input, raw.input),
-        output=first(raw.task_output, raw.evaluated_model_output, raw.output),
-        contexts=contexts_of(first(raw.task_context, raw.evaluated_model_retrieved_context)),
-        gold=first(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
-        system_prompt=first(raw.system_prompt, raw.evaluated_model_system_prompt),
-    )
+    sample = sample_in(raw)
     errors = [*evaluator_errors(raw), *sample_errors(raw, sample), *place_errors(raw), *text_errors(raw)]
     if errors:
         raise Invalid(*errors)
@@ -133,13 +142,28 @@ def read_call(body: bytes) -> EvaluateCall:
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=extras_of(raw),
+        extras=extras_of(raw, sample),
         tags=raw.tags,
         dataset_id=text_of(raw.dataset_id),
         dataset_sample_id=text_of(raw.dataset_sample_id),
         log_id=raw.log_id,
         trace_id=raw.trace_id,
         span_id=raw.span_id,
+    )
+
+
+def sample_in(raw: Body) -> Sample:
+    """Return what is to be judged, whatever dialect named it."""
+    gold_contexts, gold_relevance = graded(first(raw.gold_context, raw.evaluated_model_gold_context))
+    return Sample(
+        input=first(raw.task_input, raw.evaluated_model_input, raw.input),
+        output=first(raw.task_output, raw.evaluated_model_output, raw.output),
+        contexts=contexts_of(first(raw.task_context, raw.evaluated_model_retrieved_context)),
+        gold=first(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
+        system_prompt=first(raw.system_prompt, raw.evaluated_model_system_prompt),
+        gold_contexts=gold_contexts,
+        gold_relevance=gold_relevance,
+        top_k_contexts=contexts_of(first(raw.top_k_context, raw.evaluated_model_top_k_context)),
     )
 
 
@@ -155,6 +179,16 @@ def contexts_of(value: list[str] | str | None) -> tuple[str, ...] | None:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def graded(value: GoldContexts) -> tuple[tuple[str, ...] | None, tuple[float, ...] | None]:
+    """Split the texts that should have been retrieved from their grades; no grades when no entry has one."""
+    if value is None or isinstance(value, str):
+        return contexts_of(value), None
+    texts = tuple(entry if isinstance(entry, str) else entry.text for entry in value)
+    if all(isinstance(entry, str) for entry in value):
+        return texts, None
+    return texts, tuple(1.0 if isinstance(entry, str) else entry.relevance for entry in value)
+
+
 def text_of(value: Identifier) -> str | None:
     """Read an id that older clients send as a number."""
     return None if value is None else str(value)
@@ -167,9 +201,10 @@ def capture_of(raw: Body) -> str:
     return "all" if raw.app is not None or raw.experiment_id is not None else "none"
 
 
-def extras_of(raw: Body) -> dict[str, Any] | None:
-    """Collect what is echoed under `evaluated_model_*` and read by no evaluator."""
+def extras_of(raw: Body, sample: Sample) -> dict[str, Any] | None:
+    """Collect what few requests have: what is only echoed, and the inputs of retrieval metrics."""
     extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
+    extras |= {name: getattr(sample, name) for name in RARE_INPUTS}
     kept = {name: value for name, value in extras.items() if value is not None}
     return kept or None
 
@@ -182,7 +217,7 @@ def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:
         evaluator=first(ref.evaluator, ref.evaluator_id),
         profile=first(ref.criteria, ref.profile_name),
         explain=asked,
-        inline_profile=ref.profile_inline is not None,
+        inline_profile=ref.profile_inline,
     )
 
 
@@ -210,9 +245,15 @@ def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
     errors = []
     if sample.input is None and sample.output is None:
         errors.append(FieldError("/evaluated_model_output", "Send an input, an output or both."))
-    if sample.contexts is not None and len(sample.contexts) > MAX_CONTEXTS:
-        name = "task_context" if raw.task_context is not None else "evaluated_model_retrieved_context"
-        errors.append(FieldError(f"/{name}", f"At most {MAX_CONTEXTS} contexts; {len(sample.contexts)} were sent."))
+    lists = (
+        (sample.contexts, "task_context", "evaluated_model_retrieved_context"),
+        (sample.gold_contexts, "gold_context", "evaluated_model_gold_context"),
+        (sample.top_k_contexts, "top_k_context", "evaluated_model_top_k_context"),
+    )
+    for texts, *spellings in lists:
+        if texts is not None and len(texts) > MAX_CONTEXTS:
+            name = next(name for name in spellings if getattr(raw, name) is not None)
+            errors.append(FieldError(f"/{name}", f"At most {MAX_CONTEXTS} contexts; {len(texts)} were sent."))
     n_chars = sample.n_chars + len(sample.system_prompt or "")
     if n_chars > MAX_CHARS:
         errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))

@@ -17,10 +17,11 @@ EXACT = ("full-history", "wilson", "clopper-pearson")
 
 
 def interval_of(
-    strategy: str, family: Family, history: History | None, *, level: float = LEVEL
+    strategy: str, family: Family | None, history: History | None, *, level: float = LEVEL
 ) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
+    Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
     always gives the same interval.
     """
@@ -30,7 +31,8 @@ def interval_of(
     # Only resampling needs a seed, and making one reads the whole history.
     seed = zlib.crc32(scores.tobytes()) if strategy not in EXACT else 0
     try:
-        found = interval_for(strategy, scores, level, value_range=family.value_range, binary=family.binary, seed=seed)
+        limits, binary = (family.value_range, family.binary) if family else (None, None)
+        found = interval_for(strategy, scores, level, value_range=limits, binary=binary, seed=seed)
     except StrategyNotApplicable as exc:
         return _without_numbers(strategy, level, len(scores), str(exc))
     answer = {"strategy": strategy, "alpha": level, **{name: getattr(found, name) for name in FIELDS}}

@@ -34,7 +34,7 @@ class EvaluationRequest(models.Model):
     contexts = ArrayField(models.TextField(), null=True)
     gold = models.TextField(null=True)
     system_prompt = models.TextField(null=True)
-    extras = models.JSONField(null=True, help_text="Fields of the request that are echoed and not read.")
+    extras = models.JSONField(null=True, help_text="What few requests have: echoed fields, inputs of retrieval.")
     tags = models.JSONField(null=True)
     dataset_id = models.CharField(max_length=255, null=True)
     dataset_sample_id = models.CharField(max_length=255, null=True)
@@ -68,6 +68,10 @@ class Evaluation(models.Model):
         ERROR = "error", "Error (a retry may help)"
         VALIDATION_ERROR = "validation_error", "Cannot run (a retry would not help)"
 
+    class Type(models.TextChoices):
+        MANAGED = "patronus_evaluation", "Made here"
+        CLIENT = "client_evaluation", "Made by the account's own code"
+
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     request = models.ForeignKey(
@@ -97,6 +101,10 @@ class Evaluation(models.Model):
     n_attempts = models.PositiveSmallIntegerField(default=0)
     n_sweeps = models.PositiveSmallIntegerField(default=0)
     lease_expires_at = models.DateTimeField(null=True)
+    evaluation_type = models.CharField(
+        max_length=20, choices=Type.choices, default=Type.MANAGED, db_default=Type.MANAGED.value
+    )
+    details = models.JSONField(null=True, help_text="What only scores made elsewhere have.")
     created_at = models.DateTimeField(db_default=Now())
     completed_at = models.DateTimeField(null=True)
 
@@ -104,7 +112,9 @@ class Evaluation(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["request", "position"], name="uq_evaluation_position"),
             models.CheckConstraint(
+                # An account's own code may know no score, or draw no line between pass and fail.
                 condition=Q(status="success", score__isnull=False, passed__isnull=False, error_code=None)
+                | (Q(status="success", error_code=None) & ~Q(evaluation_type="patronus_evaluation"))
                 | (~Q(status="success") & Q(score=None, passed=None, in_history=False)),
                 name="ck_evaluation_score_or_error",
             ),

@@ -19,6 +19,13 @@ DESCRIPTIONS = {
     "app": "The application; not together with `experiment_id`.",
 }
 
+GOLD_LISTS = ("gold_context", "evaluated_model_gold_context")
+LISTS = (
+    *("task_context", "evaluated_model_retrieved_context"),
+    *("top_k_context", "evaluated_model_top_k_context"),
+    *GOLD_LISTS,
+)
+
 
 def request_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes it."""
@@ -27,10 +34,12 @@ def request_schema() -> dict[str, Any]:
     properties = {name: dict(part) for name, part in body["properties"].items()}
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS, "items": components["EvaluatorRef"]}
     properties["confidence_interval_strategy"] = {"enum": [*STRATEGIES, None], "default": None}
-    for name in ("task_context", "evaluated_model_retrieved_context"):
+    for name in LISTS:
         for part in properties[name]["anyOf"]:
             if part.get("type") == "array":
                 part["maxItems"] = MAX_CONTEXTS
+                if name in GOLD_LISTS:
+                    part["items"] = {"anyOf": [{"type": "string"}, components["GoldContext"]]}
     for name in ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id"):
         for part in properties[name].get("anyOf", ()):
             if part.get("type") == "string":
@@ -77,6 +86,10 @@ RESULT = {
         "status": {"type": "string", "enum": ["success", "error", "validation_error", "pending"]},
         "error_code": NULLABLE_TEXT,
         "error_message": NULLABLE_TEXT,
+        "error_info": {
+            "type": ["object", "null"],
+            "description": "What is known of a verdict that failed, for example what its judge has used.",
+        },
         "evaluation_id": NULLABLE_TEXT,
         "evaluation_result": {
             "type": ["object", "null"],

@@ -39,6 +39,7 @@ FIELDS = {
     "profile_name": SearchField("profile_name", "text"),
     "criteria_id": SearchField("profile_id", "uuid"),
     "criteria_revision": SearchField("profile_revision", "id"),
+    "evaluation_type": SearchField("evaluation_type", "text"),
     "status": SearchField("status", "text"),
     "pass": SearchField("passed", "bool"),
     "score": SearchField("score", "number"),

@@ -12,6 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import family_of
 from evalsvc.evaluations import store
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
+from evalsvc.evaluations.call import RARE_INPUTS
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.scoring import Verdict
@@ -102,8 +103,20 @@ def as_sent(value: Any) -> Any:
 
 def sample_of(request: EvaluationRequest) -> Sample:
     """Return the stored inputs."""
-    contexts = tuple(request.contexts) if request.contexts is not None else None
-    return Sample(request.input, request.output, contexts, request.gold, request.system_prompt)
+    rare = {name: (request.extras or {}).get(name) for name in RARE_INPUTS}
+    return Sample(
+        input=request.input,
+        output=request.output,
+        contexts=tuple_or_none(request.contexts),
+        gold=request.gold,
+        system_prompt=request.system_prompt,
+        **{name: tuple_or_none(value) for name, value in rare.items()},
+    )
+
+
+def tuple_or_none(values: list[Any] | None) -> tuple[Any, ...] | None:
+    """Return a stored list as the tuple that it was."""
+    return None if values is None else tuple(values)
 
 
 def entry_of(row: Evaluation) -> EntryFacts:
@@ -119,6 +132,8 @@ def entry_of(row: Evaluation) -> EntryFacts:
         profile_revision=row.profile_revision,
         evaluation_id=row.id,
         captured=bool(row.captured),
+        evaluation_type=row.evaluation_type,
+        details=as_sent(row.details),
     )
 
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
+from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
 from evalsvc.evaluations import store
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
@@ -26,6 +27,8 @@ from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
 
+INLINE_SECONDS = 2.0
+"""For all quick evaluators of a request together: they hold a thread of the web process."""
 POLL_SECONDS = 2.0
 STORED_POLL_SECONDS = 0.25
 VERDICT_FIELDS = tuple(field.name for field in fields(Verdict))
@@ -67,23 +70,27 @@ def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entr
 
 
 def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: Wanted) -> Entry:
-    if wanted.inline_profile:
-        message = "Criteria written into the request need a judge, and none is set up."
-        return Entry(position, wanted, None, refused("not_configured", message))
     try:
-        resolved = resolve(account_id=account_id, epoch=epoch, evaluator=wanted.evaluator, profile=wanted.profile)
+        resolved = _resolved(account_id, epoch, wanted)
     except Unresolved as exc:
         return Entry(position, wanted, None, refused(exc.code, exc.message))
-    if missing := resolved.family.missing_fields(sample):
+    if missing := resolved.family.missing_fields(sample, resolved.settings):
         names = ", ".join(f"`{name}`" for name in missing)
         verdict = refused("missing_input", f"Evaluator {resolved.evaluator_id!r} needs {names}.")
         return Entry(position, wanted, resolved, verdict)
     return Entry(position, wanted, resolved, PENDING, lane_of(resolved, sample))
 
 
+def _resolved(account_id: int, epoch: str | None, wanted: Wanted) -> Resolved:
+    name, inline = wanted.evaluator, wanted.inline_profile
+    if inline is not None:
+        return resolve_inline(account_id=account_id, epoch=epoch, evaluator=name, settings=inline)
+    return resolve(account_id=account_id, epoch=epoch, evaluator=name, profile=wanted.profile)
+
+
 def lane_of(resolved: Resolved, sample: Sample) -> str:
     """Return where to run it. Long texts leave the web process, whose threads share one interpreter."""
-    lane = resolved.family.lane
+    lane = resolved.family.lane_of(resolved.settings)
     if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):
         return Lane.CPU.value
     return lane.value
@@ -102,11 +109,7 @@ def accept(
 
     `keep_always` gives every evaluation a row and an id, for callers that will come back for it.
     """
-    for entry in entries:
-        if entry.lane == Lane.INLINE:
-            assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
-            run = entry.resolved
-            entry.verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+    score_inline(call, entries)
     accepted = Accepted(account_id, call, place_of(account_id, call), entries)
     kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch)
@@ -114,6 +117,20 @@ def accept(
         if entry.resolved is not None:
             entry.interval = interval_of(call.strategy, entry.resolved.family, history)
     return accepted
+
+
+def score_inline(call: EvaluateCall, entries: list[Entry]) -> None:
+    """Score what is quick within the request; what turns out not to be leaves the rest of it to a worker."""
+    began = time.monotonic()
+    for entry in entries:
+        if entry.lane != Lane.INLINE:
+            continue
+        if time.monotonic() - began > INLINE_SECONDS:
+            entry.lane = Lane.CPU.value
+            continue
+        assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
+        run = entry.resolved
+        entry.verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
 
 
 def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:

@@ -14,10 +14,11 @@ import orjson
 from django.db import connection, connections
 from psycopg import Connection
 
+from evalsvc.evaluations.client_rows import ClientScore
 from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs, brought_up_to_date, remembered
 from evalsvc.tenancy.scope import current_role
 
-__all__ = ["HISTORY_LENGTH", "Captured", "capture", "dumps", "finish", "read_histories"]
+__all__ = ["HISTORY_LENGTH", "Captured", "capture", "dumps", "finish", "keep_client_scores", "read_histories"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,27 @@ def capture(
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
     return _call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
+
+
+def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[int]:
+    """Write scores that were made elsewhere, each once; return the ids of their evaluations, in the same order.
+
+    Rows of one batch that are the same are one.
+    """
+    first = {score.fingerprint: place for place, score in reversed(list(enumerate(scores)))}
+    rows = [
+        {
+            "position": place,
+            "fingerprint": fingerprint,
+            "request": scores[place].request,
+            "evaluation": scores[place].evaluation,
+        }
+        for fingerprint, place in first.items()
+    ]
+    sql = "SELECT row_position, evaluation_id FROM keep_client_evaluations(%s, %s::jsonb)"
+    with connection.wrap_database_errors:
+        found = dict(_raw().execute(sql, [account_id, dumps(rows)], prepare=True, binary=True).fetchall())
+    return [found[first[score.fingerprint]] for score in scores]
 
 
 def dumps(value: Any) -> str:

@@ -6,19 +6,18 @@ import logging
 from typing import Any
 
 from celery import Task, shared_task
-from celery.signals import celeryd_after_setup, worker_process_init
+from celery.signals import celeryd_after_setup
 from django.db import close_old_connections, connections
 
 from evalsvc.evaluations import upkeep
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.replies import send_reply
 from evalsvc.evaluations.work import work_off
-from evaluators.base import Lane
+from evaluators.base import CannotScore, Lane
 from evaluators.registry import families
 
 log = logging.getLogger(__name__)
 ANY_ATTEMPT = 1_000_000
-consumed: set[str] = set()
 
 
 @shared_task(name="evalsvc.evaluations.score_lane", bind=True)
@@ -26,19 +25,22 @@ def score_lane(
     self: Task[Any, Any], account_id: int, request_id: int, lane: str, expected_attempts: int, reply_to: str | None
 ) -> None:
     """Work off one lane of a request and tell the waiting web process."""
-    # A redelivered message means that its first worker is dead: do not wait for that worker's lease.
-    redelivered = (self.request.delivery_info or {}).get("redelivered", False)
+    # A redelivered message means that its first worker is dead: do not wait for that worker's lease. On the judge's
+    # lane it may be waiting still, longer than the broker does, and what it asks is paid for.
+    redelivered = (self.request.delivery_info or {}).get("redelivered", False) and lane != Lane.JUDGE
     expected = ANY_ATTEMPT if redelivered else expected_attempts
+
+    def deliver(verdicts: list[dict[str, Any]]) -> None:
+        if reply_to:
+            send_reply(reply_to, request_id, verdicts)
+
     try:
-        verdicts = work_off(account_id=account_id, request_id=request_id, lane=lane, expected_attempts=expected)
+        work_off(account_id=account_id, request_id=request_id, lane=lane, expected_attempts=expected, deliver=deliver)
     except Exception:
         # The evaluation stays pending with its lease, so the sweep brings it back; the pool child lives on.
         log.exception("request %s: lane %s broke", request_id, lane)
-        return
     finally:
         connections.close_all()
-    if verdicts and reply_to:
-        send_reply(reply_to, request_id, verdicts)
 
 
 @shared_task(name="evalsvc.evaluations.sweep")
@@ -60,19 +62,15 @@ def prune() -> dict[str, int]:
 
 
 @celeryd_after_setup.connect
-def note_queues(instance: Any, **kwargs: Any) -> None:
-    """Remember what this worker consumes, for the children that are forked from it."""
-    consumed.update(instance.app.amqp.queues.consume_from)
-
-
-@worker_process_init.connect
-def warm_up(**kwargs: Any) -> None:
-    """Load the models of the cpu lane before the first task, in the child that will run it.
+def warm_up(instance: Any, **kwargs: Any) -> None:
+    """Load the models of the cpu lane before the pool's children are forked: they share the memory, and start at once.
 
     Workers of other queues load a model when an experiment first asks for it: most never do.
     """
-    if Lane.CPU.value not in consumed:
+    if Lane.CPU.value not in instance.app.amqp.queues.consume_from:
         return
     for family in families():
-        if family.lane == Lane.CPU:
+        try:
             family.warm_up()
+        except CannotScore as exc:
+            log.warning("family %s cannot be warmed up: %s", family.name, exc.detail)

@@ -99,7 +99,7 @@ CHECKS = {
               (e.account_id, e.evaluator_id, e.profile_name::varchar, e.score)""",
     "a success of a request that captures all is not in the history": """
         SELECT e.id FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
-        WHERE q.capture = 'all' AND e.status = 'success' AND NOT e.in_history""",
+        WHERE q.capture = 'all' AND e.status = 'success' AND e.score IS NOT NULL AND NOT e.in_history""",
     "an evaluation in the history was not captured with all": """
         SELECT e.id FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
         WHERE e.in_history AND q.capture <> 'all'""",

@@ -1,28 +1,48 @@
-"""What a worker does with one lane of a request: take it, score it outside any transaction, write it once."""
+"""What a worker does with one lane of a request: take it, score it outside any transaction, write each verdict once."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
 
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations import store
+from evalsvc.evaluations.leases import extend, is_held, postpone
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.scoring import Verdict, score_sample
+from evalsvc.evaluations.scoring import Postponable, Verdict, score_sample
 from evalsvc.evaluations.selectors import sample_of
 from evalsvc.evaluations.services import verdict_columns
+from evalsvc.judges.outside import outside_for
 from evalsvc.tenancy.scope import account_scope
-from evaluators.base import Sample, effective_settings
+from evaluators.base import Lane, Sample, effective_settings
 from evaluators.registry import find_evaluator
 
+MAX_AT_ONCE = 8
+WRITTEN_AFTER_SECONDS = 2.0
+Row: TypeAlias = dict[str, Any]
+Scored: TypeAlias = tuple[Evaluation, Verdict]
 
-def work_off(*, account_id: int, request_id: int, lane: str, expected_attempts: int) -> list[dict[str, Any]]:
+
+def work_off(
+    *,
+    account_id: int,
+    request_id: int,
+    lane: str,
+    expected_attempts: int,
+    deliver: Callable[[list[Row]], None] = lambda verdicts: None,
+) -> list[Row]:
     """Score what is pending in one lane of a request; return the verdicts that this call wrote.
 
-    Safe to run twice at once: the database keeps the first verdict of each evaluation and one history score for it.
+    On the judge's lane several are scored at once, and each is written as soon as it is there; `deliver` is told of
+    what has just been written. Safe to run twice at once: the database keeps the first verdict of each evaluation and
+    one history score for it.
     """
     request, leased = lease(account_id, request_id, lane, expected_attempts)
     if request is None or not leased:
@@ -30,11 +50,86 @@ def work_off(*, account_id: int, request_id: int, lane: str, expected_attempts: 
     sample = sample_of(request)
     settings_of = read_settings(account_id, leased)
     connection.close()
+
+    def score(row: Evaluation) -> Verdict:
+        return verdict_of(row, settings_of[row.pk], sample)
+
+    written = []
+    for done in as_they_end(account_id, leased, score) if lane == Lane.JUDGE else in_turn(leased, score):
+        verdicts = write(account_id, request_id, done)
+        if verdicts:
+            deliver(verdicts)
+        written += verdicts
+    return written
+
+
+def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> Iterator[list[Scored]]:
+    """Score rows one after the other; yield them all at once, which costs one round trip, or every two seconds.
+
+    A worker that is ended for taking too long has lost the row it was at, and not those before it.
+    """
+    done: list[Scored] = []
+    began = time.monotonic()
+    for row in rows:
+        done.append((row, score(row)))
+        if time.monotonic() - began >= WRITTEN_AFTER_SECONDS:
+            yield done
+            done, began = [], time.monotonic()
+    if done:
+        yield done
+
+
+def as_they_end(
+    account_id: int, rows: list[Evaluation], score: Callable[[Evaluation], Verdict]
+) -> Iterator[list[Scored]]:
+    """Score several rows at once, in threads; yield what has ended. Those that have not keep their lease meanwhile."""
+    n_turns = math.ceil(len(rows) / MAX_AT_ONCE)
+    give_up_at = time.monotonic() + n_turns * settings.JUDGE_DEADLINE_SECONDS + settings.WORK_LEASE_SECONDS
+    pool = ThreadPoolExecutor(min(MAX_AT_ONCE, len(rows)), thread_name_prefix="judge")
+    try:
+        pending = {pool.submit(_in_thread, score, row): row for row in rows}
+        extended_at = time.monotonic()
+        while pending:
+            ended, _ = wait(pending, timeout=settings.WORK_LEASE_SECONDS / 4, return_when=FIRST_COMPLETED)
+            if ended:
+                yield [(pending.pop(future), future.result()) for future in ended]
+            now = time.monotonic()
+            if pending and now < give_up_at and now - extended_at >= settings.WORK_LEASE_SECONDS / 4:
+                extend(account_id, list(pending.values()))
+                connection.close()
+                extended_at = now
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_thread(score: Callable[[Evaluation], Verdict], row: Evaluation) -> Verdict:
+    try:
+        return score(row)
+    finally:
+        connections.close_all()
+
+
+def write(account_id: int, request_id: int, done: list[Scored]) -> list[Row]:
+    """Write verdicts; return those that were written. What only missed its turn is put off, while there is time."""
     verdicts = [
-        {"position": row.position, **verdict_columns(verdict_of(row, settings_of[row.pk], sample))} for row in leased
+        {"position": row.position, **verdict_columns(verdict)}
+        for row, verdict in done
+        if not is_postponed(account_id, row, verdict)
     ]
-    written = set(store.finish(account_id, request_id, verdicts))
+    written = set(store.finish(account_id, request_id, verdicts)) if verdicts else set()
+    # The next answer may take a minute, and others need the connection.
+    connection.close()
     return [verdict for verdict in verdicts if verdict["position"] in written]
+
+
+def is_postponed(account_id: int, row: Evaluation, verdict: Verdict) -> bool:
+    """Put the evaluation off if that is all it needs; say whether that was done, or is another worker's to do."""
+    if not isinstance(verdict, Postponable):
+        return False
+    if postpone(account_id, row, retry_after_seconds=verdict.retry_after_seconds):
+        return True
+    # Who has taken it may have better luck: a turn that was missed here is no answer to it.
+    return not is_held(account_id, row)
 
 
 def lease(
@@ -72,4 +167,5 @@ def verdict_of(row: Evaluation, profile_settings: dict[str, Any], sample: Sample
         message = f"Evaluator {row.runs!r} is not installed on this worker."
         return Verdict("error", error_code="evaluator_failed", error_message=message)
     family, spec = found
-    return score_sample(family, spec, effective_settings(spec, profile_settings), sample, row.explain_strategy)
+    chosen = effective_settings(spec, profile_settings)
+    return score_sample(family, spec, chosen, sample, row.explain_strategy, outside_for(row.account_id))

@@ -10,10 +10,12 @@ import orjson
 from evalsvc.evaluations.scoring import Verdict, refused, score_sample
 from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric
 from evalsvc.experiments.pointers import MISSING, resolve_pointer
+from evalsvc.judges.outside import outside_for
 from evaluators.base import Lane, Sample
 from evaluators.registry import find_evaluator
 
 SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
+JUDGE_WAIT_SECONDS = 60.0
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
 Row = dict[str, Any]
@@ -26,28 +28,36 @@ def scores_of(
     output: Mapping[str, Any],
     pointers: Mapping[str, str],
     client_scores: Mapping[str, Any] | None = None,
+    account_id: int | None = None,
 ) -> list[Row]:
     """Score one output with every metric.
 
     `example` and `output` are rows as the tables hold them (`output["output"]` by component). A failed output gets an
-    error for each metric, so that n and the number of failures add up.
+    error for each metric, so that n and the number of failures add up. `account_id` is whose judges metrics may ask;
+    without it those that need one fail.
     """
     pos = output["pos"]
     if output["status"] != "ok":
         message = output.get("error_message") or "There is no output."
         return [failed_score(pos, metric, "no_output", message) for metric in metrics]
     sample = sample_of(example, output["output"], pointers)
-    verdicts: dict[tuple[str, str], Verdict] = {}
-    return [_score(metric, pos, sample, output, client_scores or {}, verdicts) for metric in metrics]
+    verdict_of = VerdictOf(sample, account_id)
+    return [_score(metric, pos, output, client_scores or {}, verdict_of) for metric in metrics]
 
 
 def needs_worker(metrics: Sequence[Metric]) -> bool:
     """Say whether a metric's evaluator is too heavy for the web process."""
-    for metric in metrics:
-        found = find_evaluator(metric.runs) if metric.runs else None
-        if found is not None and found[0].lane != Lane.INLINE:
-            return True
-    return False
+    return bool(_lanes(metrics) - {Lane.INLINE})
+
+
+def needs_judge(metrics: Sequence[Metric]) -> bool:
+    """Say whether a metric's evaluator waits for servers elsewhere."""
+    return Lane.JUDGE in _lanes(metrics)
+
+
+def _lanes(metrics: Sequence[Metric]) -> set[Lane]:
+    runs = ((metric, find_evaluator(metric.runs)) for metric in metrics if metric.runs)
+    return {found[0].lane_of(metric.settings or {}) for metric, found in runs if found is not None}
 
 
 def sample_of(example: Mapping[str, Any], components: Mapping[str, Any], pointers: Mapping[str, str]) -> Sample:
@@ -64,6 +74,8 @@ def sample_of(example: Mapping[str, Any], components: Mapping[str, Any], pointer
         contexts=contexts_of(contexts),
         gold=text_of(fields["gold"]),
         system_prompt=text_of(fields.get("system_prompt", MISSING)),
+        gold_contexts=contexts_of(fields.get("gold_contexts", MISSING)),
+        top_k_contexts=contexts_of(fields.get("top_k_contexts", MISSING)),
     )
 
 
@@ -92,13 +104,12 @@ def contexts_of(value: Any) -> tuple[str, ...] | None:
 def _score(
     metric: Metric,
     pos: int,
-    sample: Sample,
     output: Mapping[str, Any],
     client_scores: Mapping[str, Any],
-    verdicts: dict[tuple[str, str], Verdict],
+    verdict_of: VerdictOf,
 ) -> Row:
     if metric.source in EVALUATOR_SOURCES:
-        return _from_verdict(metric, pos, _verdict_of(metric, sample, verdicts))
+        return _from_verdict(metric, pos, verdict_of(metric))
     denominator: Any = None
     if metric.source == CLIENT:
         value = client_scores.get(metric.name, MISSING)
@@ -116,16 +127,30 @@ def _score(
     return _from_number(metric, pos, value, denominator)
 
 
-def _verdict_of(metric: Metric, sample: Sample, verdicts: dict[tuple[str, str], Verdict]) -> Verdict:
-    # `score` and `pass` of one evaluator are one run of it.
-    key = (metric.evaluator_id or "", f"{metric.profile_name}:{metric.profile_revision}")
-    if key not in verdicts:
+class VerdictOf:
+    """The verdicts on one output: `score` and `pass` of one evaluator are one run of it."""
+
+    def __init__(self, sample: Sample, account_id: int | None) -> None:
+        self.sample = sample
+        self.account_id = account_id
+        self._known: dict[tuple[str, str], Verdict] = {}
+
+    def __call__(self, metric: Metric) -> Verdict:
+        """Return what the metric's evaluator says."""
+        key = (metric.evaluator_id or "", f"{metric.profile_name}:{metric.profile_revision}")
+        if key not in self._known:
+            self._known[key] = self._run(metric)
+        return self._known[key]
+
+    def _run(self, metric: Metric) -> Verdict:
         found = find_evaluator(metric.runs or "")
         if found is None:
-            verdicts[key] = refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
-        else:
-            verdicts[key] = score_sample(*found, metric.settings or {}, sample, "on-fail")
-    return verdicts[key]
+            return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
+        outside = None
+        if self.account_id is not None:
+            # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
+            outside = outside_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
+        return score_sample(*found, metric.settings or {}, self.sample, "on-fail", outside)
 
 
 def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from evalsvc.experiments import store
 from evalsvc.experiments.control import stop_by_worker
 from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, twin_outputs
 from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
-from evalsvc.experiments.scoring import failed_score, scores_of
+from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
 from evalsvc.experiments.store import Recorded, Unit
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,7 @@ FLUSH_SECONDS = 0.5
 MAX_LEASES = 5
 RECORD_TRIES = 8
 MAX_REFUSALS = 6
+MAX_JUDGED_AT_ONCE = 8
 
 
 class Slot:
@@ -107,28 +109,40 @@ class Slot:
 
     def _keep(self, desk: Desk, pos: int, example: Example, produced: Produced) -> None:
         row = {"pos": pos, **asdict(produced)}
-        scores = scores_of(metrics=desk.metrics, example=example, output=row, pointers=desk.pointers)
+        scores = scores_of(
+            metrics=desk.metrics,
+            example=example,
+            output=row,
+            pointers=desk.pointers,
+            account_id=self.unit.account_id,
+        )
         self.outputs.append(row)
         self.scores += scores
 
     def _score_recorded(self, desk: Desk) -> None:
         examples = examples_of(self.unit)
-        for pos, output in recorded_outputs(self.unit).items():
-            if output.scored:
-                continue
-            if self.unit.attempt > MAX_LEASES:
-                message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
-                self.scores += [failed_score(pos, metric, "worker_lost", message) for metric in desk.metrics]
-                continue
-            row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
-            row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
-            self.scores += scores_of(
-                metrics=desk.metrics,
-                example=examples[pos],
-                output=row,
-                pointers=desk.pointers,
-                client_scores=output.client_scores,
-            )
+        waiting = [output for output in recorded_outputs(self.unit).values() if not output.scored]
+        # They are recorded together, so those that wait for a judge wait side by side.
+        n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(desk.metrics) else 1
+        connections.close_all()
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="judge") as pool:
+            for scores in pool.map(lambda output: self._scores_of_recorded(desk, examples, output), waiting):
+                self.scores += scores
+
+    def _scores_of_recorded(self, desk: Desk, examples: Mapping[int, Example], output: Any) -> list[dict[str, Any]]:
+        if self.unit.attempt > MAX_LEASES:
+            message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
+            return [failed_score(output.pos, metric, "worker_lost", message) for metric in desk.metrics]
+        row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
+        row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
+        return scores_of(
+            metrics=desk.metrics,
+            example=examples[output.pos],
+            output=row,
+            pointers=desk.pointers,
+            client_scores=output.client_scores,
+            account_id=self.unit.account_id,
+        )
 
     def _record(self, close: str) -> None:
         """Write what there is, and again when the database was away: these answers have been paid for."""

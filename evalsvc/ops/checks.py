@@ -1,4 +1,4 @@
-"""System checks that need the database: is row-level security really a wall for the application's role?"""
+"""System checks: is row-level security really a wall for the application's role, and is every family there?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.db import Error as DatabaseError
 from django.db import connections
 
 from evalsvc.tenancy.scope import APP
+from evaluators.registry import broken_plugins
 
 ROLE = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 OWNED = """
@@ -43,4 +44,19 @@ def application_role_is_bound(
             "DATABASE_MIGRATION_URL.",
             id="evalsvc.E001",
         )
+    ]
+
+
+# With `check --deploy` alone: an error of the ordinary checks would keep `migrate` and the other commands from running,
+# and a package that cannot be used must not stop the others.
+@register(deploy=True)
+def packages_bring_their_families(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Name the installed packages whose evaluator family was left out."""
+    return [
+        Error(
+            f"Package {plugin.package!r} brings no evaluator family by {plugin.entry_point!r}. {plugin.problem}",
+            hint=f"Correct or uninstall {plugin.package!r}; the other families are not affected.",
+            id="evalsvc.E003",
+        )
+        for plugin in broken_plugins()
     ]

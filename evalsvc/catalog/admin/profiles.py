@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -11,7 +12,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
 from unfold.decorators import action, display
@@ -65,20 +66,37 @@ def own_families() -> list[tuple[str, str]]:
     return [(family.name, family.name) for family in families() if family.accepts_own_profiles]
 
 
-def summary_of(family: Family) -> str:
-    """Say in a sentence what a family's profiles may set; nothing for a family that takes no own profiles."""
-    if not family.accepts_own_profiles:
-        return ""
+def settings_help() -> SafeString:
+    """Say what each family's profiles may set: a line for each family, that opens."""
+    own = [family for family in families() if family.accepts_own_profiles]
+    return format_html("JSON, as `config` in the API. {}", format_html_join("", "{}", ((help_of(one),) for one in own)))
+
+
+def help_of(family: Family) -> SafeString:
+    """Return one family's settings, each with its type and meaning, and a managed profile's as an example."""
     properties, required = family.settings_schema.get("properties"), family.settings_schema.get("required")
-    words = [
-        f"{name} ({_words(schema)}{', required' if isinstance(required, list) and name in required else ''})"
+    rows = (
+        (name, _words(schema, is_required=isinstance(required, list) and name in required))
         for name, schema in (properties if isinstance(properties, dict) else {}).items()
-    ]
-    return f"{family.name} understands: {'; '.join(words)}."
+    )
+    listed = format_html_join("", "<li><code>{}</code>: {}</li>", rows)
+    settings = next((profile.settings for profile in family.managed_profiles if profile.settings), None)
+    example = "" if settings is None else format_html("<p>For example <code>{}</code></p>", json.dumps(settings))
+    return format_html(
+        '<details><summary style="cursor: pointer; margin-left: 1rem">{}</summary><ul>{}</ul>{}</details>',
+        family.name,
+        listed,
+        example,
+    )
 
 
-def _words(schema: JSONValue) -> str:
+def _words(schema: JSONValue, *, is_required: bool) -> str:
     schema = schema if isinstance(schema, dict) else {}
+    words = f"{_kind(schema)}{', required' if is_required else ''}"
+    return f"{words}. {schema['description']}" if "description" in schema else f"{words}."
+
+
+def _kind(schema: Mapping[str, JSONValue]) -> str:
     choices = schema.get("enum")
     if isinstance(choices, list):
         return "one of " + ", ".join(map(str, choices))
@@ -111,7 +129,7 @@ class ProfileForm(ServiceForm):
         super().__init__(*args, **kwargs)
         latest = latest_revision(self.instance) if not self.instance._state.adding else None
         if latest is None:
-            self.fields["settings"].help_text += " " + " ".join(map(summary_of, families()))
+            self.fields["settings"].help_text = settings_help()
         self.initial.setdefault("settings", latest.settings if latest else {})
         self.initial.setdefault("description", latest.description if latest else "")
 

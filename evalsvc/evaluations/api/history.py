@@ -10,15 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
-from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.catalog.resolve import Unresolved, resolve
 from evalsvc.evaluations import openapi, store
 from evalsvc.evaluations.answers import digits
+from evalsvc.evaluations.client_rows import PREFIX
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.selectors import history_summary, list_history
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies import STRATEGIES
+from evaluators.base import Family
 
 
 class HistoryIn(serializers.Serializer[Any]):
@@ -69,34 +71,41 @@ class HistoryView(AccountView):
     @extend_schema(
         operation_id="history",
         tags=["history"],
-        parameters=[HistoryIn, OpenApiParameter("evaluator", str, required=True, description="Id or alias.")],
+        parameters=[
+            HistoryIn,
+            OpenApiParameter("evaluator", str, required=True, description="Id or alias; `external:<name>`."),
+        ],
         responses={(200, "application/json"): OpenApiResponse(ANSWER)},
     )
     def get(self, request: Request) -> Response:
         """Return the captured scores, newest first, with the interval of the mean of the newest 1000."""
         wanted = checked(HistoryIn(data=request.query_params.dict()))
-        run = self._resolve(wanted["evaluator"], wanted.get("profile"))
-        names = {"evaluator_id": run.evaluator_id, "profile_name": run.profile.name}
+        evaluator_id, profile_name, family = self._resolve(wanted["evaluator"], wanted.get("profile"))
+        names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
         rows = list_history(account=self.account, **names)
         points, cursor = page(
             rows,
             limit=wanted["limit"],
             cursor=wanted.get("cursor"),
-            of=f"history:{self.account.pk}:{run.evaluator_id}:{run.profile.name}",
+            of=f"history:{self.account.pk}:{evaluator_id}:{profile_name}",
         )
-        (history,) = store.read_histories(self.account.pk, [(run.evaluator_id, run.profile.name)])
-        interval = interval_of(wanted["strategy"], run.family, history, level=wanted["level"])
+        (history,) = store.read_histories(self.account.pk, [(evaluator_id, profile_name)])
+        interval = interval_of(wanted["strategy"], family, history, level=wanted["level"])
         summary = history_summary(account=self.account, **names)
         answer = {**names, **summary, "confidence_interval": interval}
         return Response({**answer, "points": [point_out(row) for row in points], "next_cursor": cursor})
 
-    def _resolve(self, evaluator: str, profile: str | None) -> Resolved:
+    def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Family | None]:
+        """Return the names that the history goes by, and the family, which scores made elsewhere do not have."""
+        if evaluator.startswith(PREFIX):
+            return evaluator, profile or "", None
         epoch = self.caller.admission.epoch
         try:
-            return resolve(account_id=self.account.pk, epoch=epoch, evaluator=evaluator, profile=profile)
+            run = resolve(account_id=self.account.pk, epoch=epoch, evaluator=evaluator, profile=profile)
         except Unresolved as exc:
             field = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/profile"
             raise Invalid(FieldError(field, exc.message)) from None
+        return run.evaluator_id, run.profile.name, run.family
 
 
 def point_out(row: HistoryScore) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import digits, iso_duration
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search import MAX_LOG_IDS, condition
-from evalsvc.evaluations.selectors import get_evaluation, list_evaluations
+from evalsvc.evaluations.selectors import as_sent, get_evaluation, list_evaluations
 from evalsvc.rest.pagination import page
 
 
@@ -38,6 +38,9 @@ class EvaluationOut(serializers.Serializer[Evaluation]):
     explanation = serializers.CharField(allow_null=True)
     explain_strategy = serializers.CharField()
     evaluation_duration = serializers.CharField(allow_null=True)
+    explanation_duration = serializers.CharField(allow_null=True)
+    metric_name = serializers.CharField(allow_null=True)
+    metric_description = serializers.CharField(allow_null=True)
     evaluation_type = serializers.CharField()
     tags = serializers.DictField(child=serializers.CharField())
     dataset_id = serializers.CharField(allow_null=True)
@@ -64,7 +67,7 @@ class SearchIn(serializers.Serializer[Any]):
 
 def evaluation_out(row: Evaluation) -> dict[str, Any]:
     """Return an evaluation in the shape of /v1/evaluations."""
-    request = row.request
+    request, details = row.request, as_sent(row.details or {})
     return {
         "id": digits(row.id),
         "log_id": request.log_id,
@@ -74,7 +77,7 @@ def evaluation_out(row: Evaluation) -> dict[str, Any]:
         "experiment_id": request.experiment_id,
         "evaluator_family": row.family,
         "evaluator_id": row.evaluator_id,
-        "criteria": row.profile_name,
+        "criteria": row.profile_name or None,
         "criteria_id": row.profile_id,
         "criteria_revision": row.profile_revision,
         "criteria_config": None,
@@ -85,15 +88,15 @@ def evaluation_out(row: Evaluation) -> dict[str, Any]:
         "pass": row.passed,
         "score": row.score,
         "text_output": row.text_output,
-        "metadata": {"positions": row.spans, "extra": row.extra} if row.status == "success" else None,
+        "metadata": _metadata(row, details),
         "explanation": row.explanation,
         "evaluation_duration": iso_duration(row.duration_us),
-        "explanation_duration": None,
+        "explanation_duration": iso_duration(details.get("explanation_us")),
         "usage": None,
-        "metric_name": None,
-        "metric_description": None,
+        "metric_name": details.get("metric_name"),
+        "metric_description": details.get("metric_description"),
         "annotation_criteria_id": None,
-        "evaluation_type": "patronus_evaluation",
+        "evaluation_type": row.evaluation_type,
         "feedback": None,
         "tags": request.tags or {},
         "dataset_id": request.dataset_id,
@@ -101,6 +104,12 @@ def evaluation_out(row: Evaluation) -> dict[str, Any]:
         "trace_id": request.trace_id,
         "span_id": request.span_id,
     }
+
+
+def _metadata(row: Evaluation, details: dict[str, Any]) -> dict[str, Any] | None:
+    if row.evaluation_type != Evaluation.Type.MANAGED:
+        return details.get("metadata")
+    return {"positions": row.spans, "extra": row.extra} if row.status == Evaluation.Status.SUCCESS else None
 
 
 class EvaluationView(AccountView):

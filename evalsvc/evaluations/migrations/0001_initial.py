@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ('contexts', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
                 ('gold', models.TextField(null=True)),
                 ('system_prompt', models.TextField(null=True)),
-                ('extras', models.JSONField(help_text='Fields of the request that are echoed and not read.', null=True)),
+                ('extras', models.JSONField(help_text='What few requests have: echoed fields, inputs of retrieval.', null=True)),
                 ('tags', models.JSONField(null=True)),
                 ('dataset_id', models.CharField(max_length=255, null=True)),
                 ('dataset_sample_id', models.CharField(max_length=255, null=True)),

@@ -77,6 +77,8 @@ class SampleIn(Strict):
     gold = serializers.CharField(max_length=200, required=False, validators=[pointer])
     contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
     system_prompt = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    gold_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    top_k_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
     output = serializers.CharField(max_length=200, required=False, validators=[pointer])
 
 

@@ -20,4 +20,4 @@ class Command(BaseCommand):
         self.stdout.write(f"{n} secrets encrypted with the newest key")
         if unreadable:
             ids = ", ".join(map(str, unreadable))
-            raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these connections: {ids}")
+            raise CommandError(f"No key of ENCRYPTION_KEYS opens the secrets of these connections or webhooks: {ids}")

@@ -1,0 +1,83 @@
+"""Settings written into a request: kept as a profile of the account, so that the same settings share one history."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+import orjson
+from django.db import IntegrityError, transaction
+
+from evalsvc.accounts.services import forget_caches
+from evalsvc.catalog.models import Profile, ProfileRevision
+from evalsvc.catalog.resolve import ProfileState, Resolved, Unresolved, resolve_evaluator
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Family
+
+PREFIX = "inline-"
+_made_here = re.compile(PREFIX + "[0-9a-f]{24}")
+MAX_BYTES = 64 * 1024
+MAX_KEPT = 1000
+
+
+def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settings: dict[str, Any]) -> Resolved:
+    """Find the evaluator, and the profile that holds these settings; make the profile when they are new.
+
+    Raises Unresolved with the reason when the evaluator cannot run them.
+    """
+    evaluator_id, family, spec, _, own = resolve_evaluator(account_id, epoch, evaluator)
+    _check(family, settings)
+    name = _name(family, settings)
+    state = own.profiles.get(name)
+    # Of a profile that has been revised since, the catalogue holds the newest revision.
+    if state is None or state.settings != settings:
+        state = _kept(account_id, family, name, settings)
+    return Resolved(evaluator_id, family, spec, state)
+
+
+def is_inline_name(name: str) -> bool:
+    """Say whether a name is one that stands for settings written into requests."""
+    return _made_here.fullmatch(name) is not None
+
+
+def _check(family: Family, settings: dict[str, Any]) -> None:
+    if not family.accepts_own_profiles:
+        raise Unresolved("invalid_settings", f"Family {family.name!r} takes no settings of your own.")
+    if len(orjson.dumps(settings)) > MAX_BYTES:
+        raise Unresolved("invalid_settings", f"`profile_inline` is longer than {MAX_BYTES} bytes.")
+    if problems := family.check_settings(settings):
+        told = "; ".join(f"{problem.pointer or 'the object'} {problem.detail}" for problem in problems[:5])
+        raise Unresolved("invalid_settings", f"`profile_inline` cannot be run: {told}.")
+
+
+def _name(family: Family, settings: dict[str, Any]) -> str:
+    text = orjson.dumps([family.name, settings], option=orjson.OPT_SORT_KEYS)
+    return PREFIX + hashlib.blake2b(text, digest_size=12).hexdigest()
+
+
+def _kept(account_id: int, family: Family, name: str, settings: dict[str, Any]) -> ProfileState:
+    with account_scope(account_id):
+        profile = Profile.objects.filter(account_id=account_id, name=name).first()
+        if profile is None:
+            profile = _create(account_id, family, name, settings)
+        # Whatever was made of the profile since, its first revision is what the name stands for.
+        return ProfileState(profile.id, name, family.name, 1, settings)
+
+
+def _create(account_id: int, family: Family, name: str, settings: dict[str, Any]) -> Profile:
+    # Every process that serves the account holds its profiles in memory.
+    if Profile.objects.filter(account_id=account_id, name__startswith=PREFIX).count() >= MAX_KEPT:
+        detail = (
+            f"The account keeps {MAX_KEPT} sets of such settings already. Make a profile, and name it in `criteria`."
+        )
+        raise Unresolved("invalid_settings", detail)
+    try:
+        with transaction.atomic():
+            profile = Profile.objects.create(account_id=account_id, family=family.name, name=name, n_revisions=1)
+            ProfileRevision.objects.create(account_id=account_id, profile=profile, number=1, settings=settings)
+            forget_caches(account_id)
+            return profile
+    except IntegrityError:
+        # Another request with the same settings was first.
+        return Profile.objects.get(account_id=account_id, name=name)

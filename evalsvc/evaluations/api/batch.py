@@ -1,0 +1,56 @@
+"""POST /v1/evaluations/batch: scores that an account's own code has made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView
+from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
+from evalsvc.evaluations.client_rows import MAX_ROWS, Row, read_batch
+from evalsvc.evaluations.client_scores import keep_scores
+from evalsvc.rest.parsing import read_body
+
+
+class RowErrorOut(serializers.Serializer[Any]):
+    """Why a row was left out."""
+
+    index = serializers.IntegerField()
+    pointer = serializers.CharField()
+    detail = serializers.CharField()
+
+
+def request_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a body, from the struct that decodes its rows."""
+    _, components = msgspec.json.schema_components([Row], ref_template="#/components/schemas/{name}")
+    rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": components["Row"]}
+    return {"type": "object", "required": ["evaluations"], "properties": {"evaluations": rows}}
+
+
+class BatchView(AccountView):
+    """Scores made elsewhere."""
+
+    @extend_schema(
+        operation_id="keep_evaluations",
+        tags=["evaluations"],
+        request={"application/json": request_schema()},
+        responses=inline_serializer(
+            "KeptEvaluations", {"evaluations": EvaluationOut(many=True), "errors": RowErrorOut(many=True)}
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """Keep 1 to 1000 scores; rows that cannot be read are left out and named in `errors`, the others are kept.
+
+        Each row is kept once: the same batch again answers with the evaluations that it made.
+        """
+        scores, errors = read_batch(self.account.pk, read_body(request))
+        kept, unplaced = keep_scores(account=self.account, scores=scores)
+        errors = sorted([*errors, *unplaced], key=lambda error: error.index)
+        answer = {"evaluations": [evaluation_out(row) for row in kept]}
+        told = [{"index": error.index, "pointer": error.pointer, "detail": error.detail} for error in errors]
+        return Response(answer | {"errors": told})

@@ -1,0 +1,63 @@
+"""Keep scores that were made elsewhere: they are found, shown and remembered like our own, under `external:` names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalsvc.accounts.models import Account
+from evalsvc.evaluations import store
+from evalsvc.evaluations.client_rows import ClientScore, RowError, Wish
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.projects.services import Place, place_request
+from evalsvc.rest.problems import Problem
+from evalsvc.tenancy.scope import account_scope
+
+MAX_PLACES = 100
+
+
+def keep_scores(*, account: Account, scores: Sequence[ClientScore]) -> tuple[list[Evaluation], list[RowError]]:
+    """Keep each score once and return its evaluation, in the order of the rows; and what could not be placed.
+
+    A row that was kept before is not kept again: its evaluation of that time is returned.
+    """
+    with account_scope(account.pk):
+        placed, errors = _placed(account, scores)
+        ids = store.keep_client_scores(account.pk, placed) if placed else []
+        rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
+    return [rows[id] for id in ids], errors
+
+
+def _placed(account: Account, scores: Sequence[ClientScore]) -> tuple[list[ClientScore], list[RowError]]:
+    """Add to each score where it belongs; a batch has a few places, each looked up once."""
+    known: dict[Wish, Place | list[tuple[str, str]]] = {}
+    good: list[ClientScore] = []
+    errors: list[RowError] = []
+    for score in scores:
+        if score.wish not in known:
+            known[score.wish] = _place(account, score.wish) if len(known) < MAX_PLACES else TOO_MANY
+        place = known[score.wish]
+        if isinstance(place, Place):
+            columns = {"project_id": place.project_id, "app": place.app, "experiment_id": place.experiment_id}
+            score.request.update(columns)
+            good.append(score)
+        else:
+            errors += [
+                RowError(score.index, f"/evaluations/{score.index}{pointer}", detail) for pointer, detail in place
+            ]
+    return good, errors
+
+
+TOO_MANY = [("", f"A batch has at most {MAX_PLACES} different apps, projects and experiments.")]
+
+
+def _place(account: Account, wish: Wish) -> Place | list[tuple[str, str]]:
+    try:
+        return place_request(
+            account_id=account.pk,
+            app=wish.app,
+            experiment_id=wish.experiment_id,
+            project_id=wish.project_id,
+            project_name=wish.project_name,
+        )
+    except Problem as problem:
+        return [(error.pointer, error.detail) for error in problem.errors]

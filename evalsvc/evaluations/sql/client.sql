@@ -1,0 +1,47 @@
+-- Keep scores that were made elsewhere, up to a thousand of them in one round trip, each once: a row is known by its
+-- digest, so a batch that is sent again finds what it left. Answers with the evaluation of each row, by its position.
+-- `p_rows`: [{position, fingerprint, request: columns of the request, evaluation: columns of the evaluation}].
+CREATE OR REPLACE FUNCTION keep_client_evaluations(p_account bigint, p_rows jsonb)
+RETURNS TABLE (row_position int, evaluation_id bigint) LANGUAGE plpgsql SECURITY INVOKER AS $$
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  -- A batch that is sent again while the first one is still being written must see what that one writes.
+  PERFORM pg_advisory_xact_lock(hashtextextended('keep_client_evaluations', p_account));
+  RETURN QUERY
+  WITH sent AS MATERIALIZED (
+    SELECT (r.value->>'position')::int AS place, (r.value->>'fingerprint')::bigint AS fingerprint,
+      r.value->'request' AS request, r.value->'evaluation' AS evaluation
+    FROM jsonb_array_elements(p_rows) r
+  ), known AS MATERIALIZED (
+    SELECT s.place, min(e.id) AS id FROM sent s
+    JOIN evaluations_evaluationrequest q ON q.account_id = p_account AND q.fingerprint = s.fingerprint
+    JOIN evaluations_evaluation e ON e.account_id = p_account AND e.request_id = q.id
+      AND e.evaluation_type = 'client_evaluation' AND e.evaluator_id = s.evaluation->>'evaluator_id'
+    GROUP BY s.place
+  ), fresh AS MATERIALIZED (
+    SELECT s.*, next_id() AS request_id, next_id() AS id, clock_timestamp() AS arrived_at
+    FROM (SELECT * FROM sent WHERE place NOT IN (SELECT known.place FROM known) ORDER BY place) s
+  ), requests AS (
+    INSERT INTO evaluations_evaluationrequest
+    SELECT q.* FROM fresh f, LATERAL jsonb_populate_record(
+      NULL::evaluations_evaluationrequest,
+      jsonb_build_object('created_at', f.arrived_at) || f.request || jsonb_build_object(
+        'id', f.request_id, 'account_id', p_account, 'fingerprint', f.fingerprint, 'capture', 'all',
+        'strategy', 'none', 'purged', false, 'completed_at', f.arrived_at)) q
+  ), added AS (
+    INSERT INTO evaluations_evaluation AS e (
+      id, account_id, request_id, position, evaluator_id, profile_name, explain_strategy, status, score, passed,
+      text_output, explanation, spans, duration_us, evaluation_type, details, captured, in_history, n_attempts, n_sweeps,
+      created_at, completed_at)
+    SELECT f.id, p_account, f.request_id, 0, r.evaluator_id, r.profile_name, 'always', 'success', r.score, r.passed,
+      r.text_output, r.explanation, r.spans, r.duration_us, 'client_evaluation', r.details, true, r.score IS NOT NULL, 0, 0,
+      coalesce((f.request->>'created_at')::timestamptz, f.arrived_at), f.arrived_at
+    FROM fresh f, LATERAL jsonb_populate_record(NULL::evaluations_evaluation, f.evaluation) r
+    RETURNING e.id, e.evaluator_id, e.profile_name, e.score, e.passed, e.in_history, e.created_at
+  ), remembered AS (
+    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
+    SELECT p_account, a.evaluator_id, a.profile_name, a.score, a.passed, 'evaluation', a.id, a.created_at
+    FROM added a WHERE a.in_history ORDER BY a.id
+  )
+  SELECT k.place, k.id FROM known k UNION ALL SELECT f.place, f.id FROM fresh f;
+END $$;
