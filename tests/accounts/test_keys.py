@@ -92,6 +92,10 @@ def test_only_the_secret_itself_matches(one: tuple[str, str], other: tuple[str, 
     assert same_secret(one[1], hash_secret(other[1])) is (one[1] == other[1])
 
 
-@pytest.mark.parametrize("stored", [b"", b"\0" * 32, hash_secret(SECRET)[:-1], hash_secret(SECRET) + b"\0"])
+@pytest.mark.parametrize(
+    "stored",
+    [b"", b"\0" * 32, hash_secret(SECRET)[:-1], hash_secret(SECRET) + b"\0"],
+    ids=["empty", "zeros", "shorter", "longer"],
+)
 def test_a_damaged_digest_matches_nothing(stored: bytes) -> None:
     assert not same_secret(SECRET, stored)

@@ -172,3 +172,12 @@ def test_hostile_text_is_text(admin: Person, alice: Caller) -> None:
     for page in (admin.get(LIST), admin.change("judges/connection", connection["id"])):
         assert "<script>alert(1)" not in page.content.decode()
         assert "alert(1)" in page.content.decode()
+
+
+def test_another_becomes_the_default(admin: Person, alice: Caller) -> None:
+    first, second = made(alice, is_default=True), made(alice)
+
+    answer = admin.post(f"{LIST}{second['id']}/change/", **fields(name=second["name"], is_default="on"))
+
+    assert answer.status_code == 302
+    assert (row_of(first).is_default, row_of(second).is_default) == (False, True)

@@ -23,6 +23,7 @@ TEXTS = (
 )
 OTHERS = (
     *("task_context", "evaluated_model_retrieved_context", "evaluated_model_attachments", "evaluated_model_id"),
+    *("gold_context", "evaluated_model_gold_context", "top_k_context", "evaluated_model_top_k_context"),
     *("evaluated_model_params", "explain", "capture", "experiment_id", "dataset_id", "dataset_sample_id", "tags"),
 )
 REFERENCE = ("evaluator", "evaluator_id", "criteria", "profile_name", "explain_strategy", "profile_inline")

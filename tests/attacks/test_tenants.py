@@ -27,6 +27,7 @@ PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a"
 BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluate"): {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"},
     ("post", "/v1/evaluations/search"): {"filters": [{"field": "log_id", "operation": "like", "value": "%"}]},
+    ("post", "/v1/evaluations/batch"): {"evaluations": [{"evaluator_id": "mine", "log_id": NOWHERE, "score": 1}]},
     ("post", "/v1/evaluator-criteria"): {"evaluator_family": "metrics", "name": "new", "config": BLEU},
     ("post", "/v1/evaluator-criteria/{public_id}/revision"): {"config": BLEU},
     ("patch", "/v1/evaluator-criteria/{public_id}/archive"): None,
@@ -34,6 +35,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
     ("post", "/v1/connections/{id}/test"): None,
+    ("post", "/v1/webhook-secret/rotate"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},
     ("delete", "/v1/datasets/{id}"): None,

@@ -46,7 +46,14 @@ def revise(caller: Caller, row: Any, metric: str) -> None:
     revise_profile(account=caller.account, profile=row, settings={"metric": metric}, actor="test")
 
 
-@pytest.mark.parametrize(("family", "spec"), all_evaluators(), ids=lambda value: getattr(value, "id", ""))
+WITH_PROFILES = [family for family in families() if family.managed_profiles]
+
+
+@pytest.mark.parametrize(
+    ("family", "spec"),
+    [pair for pair in all_evaluators() if pair[0] in WITH_PROFILES],
+    ids=lambda value: getattr(value, "id", ""),
+)
 def test_a_managed_evaluator_answers_to_its_id_and_its_aliases(alice: Caller, family: Any, spec: Any) -> None:
     wanted = None if spec.default_profile else family.managed_profiles[0].name
     for name in (spec.id, *spec.aliases):
@@ -55,7 +62,7 @@ def test_a_managed_evaluator_answers_to_its_id_and_its_aliases(alice: Caller, fa
         assert run.profile.family == family.name
 
 
-@pytest.mark.parametrize("family", families(), ids=lambda family: family.name)
+@pytest.mark.parametrize("family", WITH_PROFILES, ids=lambda family: family.name)
 def test_a_family_s_name_means_its_first_evaluator(alice: Caller, family: Any) -> None:
     run = found(alice, family.name, family.managed_profiles[0].name)
 
@@ -79,6 +86,11 @@ def test_no_profile_means_the_default_or_a_question_back(alice: Caller, empty: s
     assert code(alice, METRICS, empty) == "profile_required"
     with pytest.raises(Unresolved, match="patronus:compute-bleu"):
         found(alice, METRICS, empty)
+
+
+@pytest.mark.parametrize("spelling", ["patronus:hallucination", "system:hallucination", "hallucination:1"])
+def test_a_managed_profile_answers_to_its_aliases(alice: Caller, spelling: str) -> None:
+    assert found(alice, "lynx", spelling).profile.name == "patronus:detect-rag-hallucination"
 
 
 @pytest.mark.parametrize("name", sorted(managed_profiles()))

@@ -22,6 +22,7 @@ NEEDED = (
     "pyproject.toml",
     "requirements/runtime.txt",
     "requirements/dev.txt",
+    "requirements/models.txt",
     ".ci/run",
 )
 

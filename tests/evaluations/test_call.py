@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evalsvc.evaluations import call as calls
 from evalsvc.evaluations.call import contexts_of, fingerprint, first, is_bigint, is_uuid, read_call, text_of
 from evalsvc.rest.problems import Invalid
+from tests.conftest import Caller
 
 quick = settings(deadline=None, max_examples=100)
 ONE = {"evaluator": "exact-match"}
@@ -99,7 +100,7 @@ def test_an_evaluator_is_named_in_either_spelling() -> None:
     wanted = read(evaluators=refs).wanted
 
     assert [(one.evaluator, one.profile, one.inline_profile) for one in wanted] == [
-        *(("a", "p", False), ("b", "q", False), ("c", "r", False), ("e", None, True)),
+        *(("a", "p", None), ("b", "q", None), ("c", "r", None), ("e", None, {})),
     ]
 
 
@@ -211,3 +212,34 @@ def test_accounts_and_bodies_have_fingerprints_of_their_own(account_id: int, bod
     found = {fingerprint(account_id, body), fingerprint(account_id + 1, body), fingerprint(account_id, body + b" ")}
 
     assert len(found) == 3
+
+
+def test_what_should_have_been_retrieved_may_have_grades() -> None:
+    sample = read(gold_context=["a", {"text": "b", "relevance": 3}]).sample
+
+    assert (sample.gold_contexts, sample.gold_relevance) == (("a", "b"), (1.0, 3.0))
+    assert read(evaluated_model_gold_context="a").sample.gold_contexts == ("a",)
+    assert read(gold_context=["a"]).sample.gold_relevance is None
+
+
+@pytest.mark.parametrize("relevance", ["-1", "1e7", "null", '"2"'])
+def test_a_grade_is_a_number_from_zero_up(relevance: str) -> None:
+    with pytest.raises(Invalid):
+        read_call(
+            f'{{"evaluators": [{{"evaluator": "e"}}], "output": "o", '
+            f'"gold_context": [{{"text": "a", "relevance": {relevance}}}]}}'.encode()
+        )
+
+
+def test_rare_inputs_come_back_from_the_database(alice: Caller) -> None:
+    body = {
+        "evaluators": [{"evaluator": "exact-match"}],
+        **{"output": "x", "gold_answer": "x", "capture": "all"},
+        "gold_context": [{"text": "b", "relevance": 3.5}],
+        "top_k_context": ["b", "c"],
+    }
+    request_id = alice.post("/v1/evaluate", body).json()["id"]
+    found = alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["evaluation_result"]
+
+    assert found["evaluated_model_gold_context"] == [{"text": "b", "relevance": 3.5}]
+    assert found["evaluated_model_top_k_context"] == ["b", "c"]

@@ -41,6 +41,7 @@ VERDICT_KEYS = {
     *("evaluation_duration", "explanation_duration", "dataset_id", "dataset_sample_id", "tags", "log_id", "external"),
     *("favorite", "evaluation_feedback", "evaluation_run_id", "evaluation_type", "metric_name", "metric_description"),
     *("annotation_criteria_id", "usage_tokens", "score_normalized", "explain"),
+    *("evaluated_model_gold_context", "evaluated_model_top_k_context"),
 }
 NEVER_NULL = {"evaluator_family", "criteria", "evaluator_profile_public_id", "additional_info", "external"}
 
@@ -124,13 +125,13 @@ def test_several_evaluators_answer_for_themselves(alice: Caller) -> None:
         {"evaluator": "nobody"},
         {"evaluator": "exact-match", "criteria": "nothing"},
         {"evaluator": "metrics"},
-        {"evaluator": "custom", "profile_inline": {"pass_criteria": "be nice"}},
+        {"evaluator": "exact-match", "profile_inline": {"pass_criteria": "be nice"}},
         {"evaluator": "pii", "criteria": "patronus:exact-match"},
         {"evaluator": "pii"},
     ]
     results = alice.post("/v1/evaluate", {"evaluators": wanted, "output": "a@b.com", "app": "shop"}).json()["results"]
 
-    codes = ["missing_input", "unknown_evaluator", "unknown_profile", "profile_required", "not_configured"]
+    codes = ["missing_input", "unknown_evaluator", "unknown_profile", "profile_required", "invalid_settings"]
     assert [result["error_code"] for result in results] == [*codes, "unknown_profile", None]
     assert [result["status"] for result in results] == ["validation_error"] * 6 + ["success"]
     assert all(result["error_message"] and result["evaluation_result"] is None for result in results[:6])

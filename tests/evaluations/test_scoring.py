@@ -166,3 +166,24 @@ def test_a_family_that_cannot_explain_is_not_asked_to() -> None:
 
 def test_pending_is_no_verdict_yet() -> None:
     assert (PENDING.status, PENDING.score, PENDING.passed, PENDING.error_code) == ("pending", None, None, None)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        Score(1.0, True, "NUL \0."),
+        Score(1.0, True, "half \ud800"),
+        Score(1.0, True, text_output="\0"),
+        Score(1.0, True, extra={"part": [{"\0": 1}]}),
+        Score(1.0, True, extra={"part": 2**70}),
+    ],
+)
+def test_what_the_database_cannot_hold_is_a_bug_of_the_family_and_no_score(score: Score) -> None:
+    found = verdict(Probe(lambda: score))
+
+    assert (found.status, found.error_code, found.score) == ("error", "evaluator_failed", None)
+    assert found.explanation is found.extra is None
+
+
+def test_a_text_about_escapes_is_stored() -> None:
+    assert verdict(Probe(lambda: Score(1.0, True, "Write \\u0000 for NUL."))).status == "success"

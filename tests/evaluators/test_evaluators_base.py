@@ -60,14 +60,16 @@ def test_fields_have_the_names_that_the_api_answers_with() -> None:
         "evaluated_model_retrieved_context",
         "evaluated_model_gold_answer",
         "evaluated_model_system_prompt",
+        "evaluated_model_gold_context",
+        "evaluated_model_top_k_context",
     ]
 
 
 def test_missing_fields_are_listed_in_the_family_s_order() -> None:
     family = get_family("exact-match")
-    assert family.missing_fields(Sample()) == [Field.OUTPUT, Field.GOLD]
-    assert family.missing_fields(Sample(output="x")) == [Field.GOLD]
-    assert family.missing_fields(Sample(output="", gold="")) == []
+    assert family.missing_fields(Sample(), {}) == [Field.OUTPUT, Field.GOLD]
+    assert family.missing_fields(Sample(output="x"), {}) == [Field.GOLD]
+    assert family.missing_fields(Sample(output="", gold=""), {}) == []
 
 
 def test_the_evaluator_s_settings_lie_under_the_profile_s() -> None:

@@ -24,20 +24,53 @@ from evaluators.base import (
     Family,
     Field,
     Lane,
+    ManagedProfile,
     Sample,
     Score,
     effective_settings,
 )
+from evaluators.contract import contract_problems
 from evaluators.registry import all_evaluators, families
 from evaluators.settings import KEYWORDS
 
 PACKAGE = Path(evaluators.__file__).parent
-# Families that wait for a judge are tested with one, elsewhere.
-RUNNABLE = [(family, spec) for family, spec in all_evaluators() if family.lane is not Lane.JUDGE]
-MANY_PROFILES = {"metrics", "judge"}
+# Families that live from their profiles: none, one or many are managed, and an evaluator may have no default.
+OPEN = {"metrics", "judge", "custom", "rag-metrics", "webhook"}
+# What waits for a judge is tested with one, elsewhere.
+RUNNABLE = [
+    (family, spec, profile)
+    for family, spec in all_evaluators()
+    for profile in family.managed_profiles
+    if spec.default_profile in (None, profile.name)
+    and family.lane_of(effective_settings(spec, profile.settings)) is not Lane.JUDGE
+]
 
 each_family = pytest.mark.parametrize("family", families(), ids=lambda family: family.name)
-each_evaluator = pytest.mark.parametrize(("family", "spec"), RUNNABLE, ids=lambda value: getattr(value, "id", ""))
+each_evaluator = pytest.mark.parametrize(
+    ("family", "spec", "profile"),
+    RUNNABLE,
+    ids=lambda value: getattr(value, "id", value.name if isinstance(value, ManagedProfile) else ""),
+)
+
+PARAMETERS = {
+    Field.INPUT: "input",
+    Field.OUTPUT: "output",
+    Field.CONTEXT: "contexts",
+    Field.GOLD: "gold",
+    Field.SYSTEM_PROMPT: "system_prompt",
+    Field.GOLD_CONTEXT: "gold_contexts",
+    Field.TOP_K_CONTEXT: "top_k_contexts",
+}
+LISTS = {"contexts", "gold_contexts", "top_k_contexts"}
+PLAIN: dict[str, str | tuple[str, ...]] = {
+    "input": "What is the answer to the question?",
+    "output": "The answer is 42.",
+    "contexts": ("The answer to the question is 42, says the book.", "The towel is a useful thing."),
+    "gold": "The answer is 41.",
+    "system_prompt": "Answer the question.",
+    "gold_contexts": ("The answer to the question is 42, says the book.",),
+    "top_k_contexts": ("The answer to the question is 42, says the book.", "The towel is a useful thing.", "Fish."),
+}
 
 HOSTILE = {
     "empty": "",
@@ -62,10 +95,20 @@ HOSTILE = {
 }
 
 
-def run(family: Family, spec: EvaluatorSpec, sample: Sample, *, explain: bool = True) -> Score:
-    name = spec.default_profile or family.managed_profiles[0].name
-    [profile] = [profile for profile in family.managed_profiles if profile.name == name]
+def run(family: Family, spec: EvaluatorSpec, profile: ManagedProfile, sample: Sample, *, explain: bool = True) -> Score:
     return family.score(sample, effective_settings(spec, profile.settings), explain=explain)
+
+
+def declared(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> set[str]:
+    """The inputs that an evaluator may read, by their names in Sample."""
+    needed = family.fields_for(effective_settings(spec, profile.settings))
+    return {PARAMETERS[name] for name in (*family.required_fields, *family.optional_fields, *needed)}
+
+
+def sample_for(fields: set[str], **given: object) -> Sample:
+    """Plain English in every field that is read, but for what is given."""
+    values = {name: given.get(name, PLAIN[name]) for name in fields}
+    return Sample(**values)  # type: ignore[arg-type]
 
 
 def require_sound(family: Family, sample: Sample, score: Score) -> None:
@@ -86,8 +129,8 @@ def require_sound(family: Family, sample: Sample, score: Score) -> None:
 
 
 @each_family
-def test_names_are_lower_case_words(family: Family) -> None:
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", family.name)
+def test_it_holds_to_what_the_registry_asks_of_other_packages(family: Family) -> None:
+    assert contract_problems(family) == []
 
 
 @each_family
@@ -108,18 +151,17 @@ def test_evaluator_ids_are_dated(family: Family) -> None:
 
 @each_family
 def test_a_family_other_than_the_open_ones_has_exactly_one_managed_profile(family: Family) -> None:
-    if family.name in MANY_PROFILES:
-        assert len(family.managed_profiles) > 1
-    else:
-        assert len(family.managed_profiles) == 1
+    assert family.name in OPEN or len(family.managed_profiles) == 1
 
 
 @each_family
-def test_the_default_profile_is_a_managed_one(family: Family) -> None:
-    names = {profile.name for profile in family.managed_profiles}
-    for spec in family.evaluators:
-        assert spec.default_profile is None or spec.default_profile in names
-        assert (spec.default_profile is None) == (family.name in MANY_PROFILES)
+def test_a_family_other_than_the_open_ones_has_a_default_profile(family: Family) -> None:
+    assert family.name in OPEN or all(spec.default_profile is not None for spec in family.evaluators)
+
+
+@each_family
+def test_an_open_family_takes_profiles_of_an_account(family: Family) -> None:
+    assert family.name not in OPEN or family.accepts_own_profiles
 
 
 def test_managed_profile_names_are_unique_across_families() -> None:
@@ -163,10 +205,13 @@ def test_it_refuses_unknown_settings_with_a_pointer(family: Family) -> None:
 
 @each_family
 def test_no_profile_may_set_what_the_evaluator_s_id_promises(family: Family) -> None:
+    known = family.settings_schema["properties"]
+    assert isinstance(known, dict)
     for spec in family.evaluators:
         for name, value in spec.settings.items():
-            problems = family.check_settings({**family.managed_profiles[0].settings, name: value})
-            assert [problem.pointer for problem in problems] == [f"/{name}"]
+            assert name not in known
+            problems = family.check_settings({name: value})
+            assert f"/{name}" in [problem.pointer for problem in problems]
 
 
 @each_family
@@ -176,48 +221,80 @@ def test_fields_are_required_or_optional_but_not_both(family: Family) -> None:
 
 
 @each_family
-def test_every_managed_profile_can_be_run(family: Family) -> None:
-    if family.lane is Lane.JUDGE:
-        pytest.skip("needs a judge")
+def test_what_its_settings_need_is_declared(family: Family) -> None:
+    listed = {*family.required_fields, *family.optional_fields}
     for spec in family.evaluators:
         for profile in family.managed_profiles:
-            sample = Sample(output="A plain answer.", gold="Another answer.")
-            require_sound(family, sample, family.score(sample, effective_settings(spec, profile.settings)))
+            assert listed.issuperset(family.fields_for(effective_settings(spec, profile.settings)))
+
+
+@each_evaluator
+def test_every_managed_profile_can_be_run(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
+    sample = sample_for(declared(family, spec, profile))
+    require_sound(family, sample, run(family, spec, profile, sample))
+
+
+@each_evaluator
+def test_it_runs_with_nothing_but_what_it_needs(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
+    effective = effective_settings(spec, profile.settings)
+    sample = sample_for({PARAMETERS[name] for name in family.fields_for(effective)})
+    assert family.missing_fields(sample, effective) == []
+    require_sound(family, sample, run(family, spec, profile, sample))
 
 
 # What a family answers
 
 
+def scored_or_refused(family: Family, spec: EvaluatorSpec, profile: ManagedProfile, sample: Sample) -> None:
+    try:
+        score = run(family, spec, profile, sample)
+    except CannotScore as refusal:
+        assert re.fullmatch("[a-z_]+", refusal.code)
+        assert refusal.detail.endswith(".")
+    else:
+        require_sound(family, sample, score)
+
+
 @each_evaluator
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_is_scored_or_refused_but_never_a_crash(family: Family, spec: EvaluatorSpec, text: str) -> None:
-    for gold in (text, "", "a plain answer"):
-        sample = Sample(output=text, gold=gold)
-        try:
-            score = run(family, spec, sample)
-        except CannotScore as refusal:
-            assert re.fullmatch("[a-z_]+", refusal.code)
-            assert refusal.detail.endswith(".")
-        else:
-            require_sound(family, sample, score)
+def test_hostile_text_is_scored_or_refused_but_never_a_crash(
+    family: Family, spec: EvaluatorSpec, profile: ManagedProfile, text: str
+) -> None:
+    fields = declared(family, spec, profile)
+    everywhere = {name: (text,) if name in LISTS else text for name in fields}
+    scored_or_refused(family, spec, profile, sample_for(fields, **everywhere))
+    for name, value in everywhere.items():
+        scored_or_refused(family, spec, profile, sample_for(fields, **{name: value}))
 
 
 @each_evaluator
-@given(output=st.text(max_size=80), gold=st.text(max_size=80))
-@settings(max_examples=40, deadline=None)
-def test_any_text_gives_a_sound_score(family: Family, spec: EvaluatorSpec, output: str, gold: str) -> None:
-    sample = Sample(output=output, gold=gold)
-    try:
-        score = run(family, spec, sample)
-    except CannotScore:
-        return
-    require_sound(family, sample, score)
+def test_empty_inputs_are_scored_or_refused(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
+    fields = declared(family, spec, profile)
+    for empty in ((), ("",), ("", " "), ("a plain text", "")):
+        for name in fields & LISTS:
+            scored_or_refused(family, spec, profile, sample_for(fields, **{name: empty}))
+    nothing = {name: () if name in LISTS else "" for name in fields}
+    scored_or_refused(family, spec, profile, sample_for(fields, **nothing))
+
+
+texts = st.text(max_size=80)
+values = st.fixed_dictionaries(
+    {name: st.lists(texts, max_size=3).map(tuple) if name in LISTS else texts for name in PLAIN}
+)
 
 
 @each_evaluator
-def test_it_explains_in_one_sentence_when_asked(family: Family, spec: EvaluatorSpec) -> None:
-    sample = Sample(output="The answer is 42.", gold="The answer is 41.")
-    explanation = run(family, spec, sample, explain=True).explanation
+@given(given_values=values)
+@settings(max_examples=25, deadline=None)
+def test_any_text_gives_a_sound_score(
+    family: Family, spec: EvaluatorSpec, profile: ManagedProfile, given_values: dict[str, object]
+) -> None:
+    scored_or_refused(family, spec, profile, sample_for(declared(family, spec, profile), **given_values))
+
+
+@each_evaluator
+def test_it_explains_in_one_sentence_when_asked(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
+    explanation = run(family, spec, profile, sample_for(declared(family, spec, profile))).explanation
     assert explanation is not None
     assert "\n" not in explanation
     assert explanation[0].isupper()
@@ -225,50 +302,57 @@ def test_it_explains_in_one_sentence_when_asked(family: Family, spec: EvaluatorS
 
 
 @each_evaluator
-def test_it_keeps_quiet_when_not_asked_and_scores_the_same(family: Family, spec: EvaluatorSpec) -> None:
-    sample = Sample(output="Write to jo@example.org, you idiot.", gold="Write to Jo.")
-    told, quiet = run(family, spec, sample, explain=True), run(family, spec, sample, explain=False)
+def test_it_keeps_quiet_when_not_asked_and_scores_the_same(
+    family: Family, spec: EvaluatorSpec, profile: ManagedProfile
+) -> None:
+    fields = declared(family, spec, profile)
+    sample = sample_for(fields, output="Write to jo@example.org, you idiot.", gold="Write to Jo.")
+    told, quiet = (run(family, spec, profile, sample, explain=explain) for explain in (True, False))
     assert quiet.explanation is None
     assert (told.value, told.passed, told.spans, told.extra) == (quiet.value, quiet.passed, quiet.spans, quiet.extra)
 
 
 @each_evaluator
-def test_it_never_repeats_the_output(family: Family, spec: EvaluatorSpec) -> None:
+def test_it_never_repeats_personal_data_of_the_output(
+    family: Family, spec: EvaluatorSpec, profile: ManagedProfile
+) -> None:
     secret = "zanzibar.quux@example.org"
-    score = run(family, spec, Sample(output=f"Damn, write to {secret} or call 212-555-0187", gold="no"))
+    fields = declared(family, spec, profile)
+    sample = sample_for(fields, output=f"Damn, write to {secret} or call 212-555-0187", gold="no")
+    score = run(family, spec, profile, sample)
     assert "zanzibar" not in repr(score)
     assert "0187" not in repr(score)
 
 
 @each_evaluator
-def test_the_same_sample_scores_the_same_twice(family: Family, spec: EvaluatorSpec) -> None:
-    sample = Sample(output="She sold sea shells, damn it.", gold="She sells sea shells.")
-    assert run(family, spec, sample) == run(family, spec, sample)
+def test_the_same_sample_scores_the_same_twice(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
+    sample = sample_for(declared(family, spec, profile), output="She sold sea shells, damn it.")
+    assert run(family, spec, profile, sample) == run(family, spec, profile, sample)
 
 
 @each_evaluator
-def test_eight_threads_score_as_one_does(family: Family, spec: EvaluatorSpec) -> None:
+def test_eight_threads_score_as_one_does(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
+    fields = declared(family, spec, profile)
     samples = [
-        Sample(output=f"Answer {n}: call 020 7946 {n:04} you fool{'!' * n}", gold=f"Answer {n}") for n in range(40)
+        sample_for(fields, output=f"Answer {n}: call 020 7946 {n:04} you fool{'!' * n}", gold=f"Answer {n}")
+        for n in range(20)
     ]
-    alone = [run(family, spec, sample) for sample in samples]
+    alone = [run(family, spec, profile, sample) for sample in samples]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda sample: run(family, spec, sample), samples * 4))
-    assert together == alone * 4
+        together = list(pool.map(lambda sample: run(family, spec, profile, sample), samples * 2))
+    assert together == alone * 2
 
 
 @each_evaluator
-def test_fields_it_does_not_declare_change_nothing(family: Family, spec: EvaluatorSpec) -> None:
-    declared = {*family.required_fields, *family.optional_fields}
-    bare = Sample(output="An answer.", gold="An answer.")
-    loaded = Sample(
-        output="An answer.",
-        gold="An answer.",
-        input=None if Field.INPUT in declared else "fuck jo@example.org",
-        contexts=None if Field.CONTEXT in declared else ("fuck jo@example.org",),
-        system_prompt=None if Field.SYSTEM_PROMPT in declared else "fuck jo@example.org",
-    )
-    assert run(family, spec, bare) == run(family, spec, loaded)
+def test_fields_it_does_not_declare_change_nothing(
+    family: Family, spec: EvaluatorSpec, profile: ManagedProfile
+) -> None:
+    fields = declared(family, spec, profile)
+    others = {
+        name: ("fuck jo@example.org",) if name in LISTS else "fuck jo@example.org" for name in set(PLAIN) - fields
+    }
+    bare, loaded = sample_for(fields), sample_for(set(PLAIN), **others)
+    assert run(family, spec, profile, bare) == run(family, spec, profile, loaded)
 
 
 @each_family
@@ -303,4 +387,5 @@ def test_families_do_not_import_each_other() -> None:
 
 def test_each_family_lives_in_a_file_of_its_name() -> None:
     for family in families():
-        assert type(family).__module__ == f"evaluators.families.{family.name.replace('-', '_')}"
+        name = family.name.removeprefix("retrieval-").replace("-", "_")
+        assert type(family).__module__ == f"evaluators.families.{name}"

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
+from evaluators import minilm
 from evaluators.base import CannotScore, JSONValue, Sample, Score
 from evaluators.families import metrics as module
 from evaluators.families.metrics import Metrics
-from evaluators.text import overlap
+from evaluators.text import edits, overlap
 from evaluators.text.bleu import sentence_bleu
+from evaluators.text.gleu import sentence_gleu
 
 FAMILY = Metrics()
 PROFILES = {profile.name: profile.settings for profile in FAMILY.managed_profiles}
-METRICS = ["bleu", "rouge1", "rouge2", "rougeL", "squad_em", "squad_f1"]
+METRICS = ["bleu", "chrf", "rouge1", "rouge2", "rougeL", "levenshtein", "squad_em", "squad_f1"]
 
 KENOBI = "hello there general kenobi"
 GREETING = "hello there general kenobi I am doing great today!"
@@ -121,8 +123,9 @@ def test_managed_profiles_pass_whatever_the_score(profile: str, value: float) ->
     assert (found.value, found.passed) == (value, True)
 
 
-def test_there_are_four_managed_profiles_and_no_default() -> None:
-    assert sorted(PROFILES) == ["compute-bleu", "compute-rouge", "compute-squad-em", "compute-squad-f1"]
+def test_the_managed_profiles_are_text_metrics_and_none_is_the_default() -> None:
+    names = ["bleu", "chrf", "levenshtein", "rouge", "sas", "squad-em", "squad-f1"]
+    assert sorted(PROFILES) == [f"compute-{name}" for name in names]
     assert FAMILY.evaluators[0].default_profile is None
     assert FAMILY.accepts_own_profiles is True
 
@@ -230,3 +233,65 @@ def test_the_other_rouges_are_scored_without_rouge_l(monkeypatch: pytest.MonkeyP
 def test_the_longest_request_is_scored(metric: str, one: str, other: str) -> None:
     output, gold = (one * 120_000)[:120_000], (other * 120_000)[:120_000]
     assert 0.0 <= score(metric, output, gold).value <= 1.0
+
+
+# chrF, edits, meaning
+
+
+@given(TEXT, TEXT)
+@settings(max_examples=60, deadline=None)
+def test_chrf_equals_sacrebleu(output: str, gold: str) -> None:
+    assert score("chrf", output, gold).value == pytest.approx(sacrebleu.sentence_chrf(output, [gold]).score / 100)
+
+
+@pytest.mark.parametrize(
+    ("output", "gold", "value"),
+    [("kitten", "sitting", 1 - 3 / 7), ("", "", 1.0), ("", "ab", 0.0), ("漢字", "漢文", 0.5)],
+)
+def test_levenshtein_by_hand(output: str, gold: str, value: float) -> None:
+    assert score("levenshtein", output, gold).value == pytest.approx(value)
+
+
+def test_levenshtein_is_refused_when_its_table_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edits, "MAX_EDIT_CELLS", 3)
+    with pytest.raises(CannotScore) as refusal:
+        score("levenshtein", "ab", "cd")
+    assert refusal.value.code == "input_too_long"
+
+
+def test_similarity_of_meaning_clamps_the_cosine_and_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluators.text.measured.embedding_cosine", lambda output, gold: -0.25)
+    found = score("sas", "a", "b")
+    assert (found.value, found.extra["cosine"]) == (0.0, -0.25)
+
+
+@pytest.mark.parametrize(("output", "gold", "value"), [("", "", 1.0), ("", "words", 0.0), ("?!", "words", 0.0)])
+def test_texts_without_words_need_no_model(
+    output: str, gold: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluators.minilm.embed", lambda texts: pytest.fail("the model was asked"))
+    assert score("sas", output, gold).value == value
+
+
+@pytest.mark.skipif(not minilm.is_installed(), reason="the small model's wheel is not installed")
+def test_the_same_meaning_is_nearer_than_another() -> None:
+    question = "How do I change my password?"
+    near, far = score("sas", "Where can I reset my password?", question), score("sas", "The cat sleeps.", question)
+    assert near.value > 0.6 > 0.3 > far.value
+
+
+# Google BLEU, for graders brought along from elsewhere
+
+
+@pytest.mark.parametrize(
+    ("output", "gold", "value"),
+    [
+        ("a b c", "a b c", 1.0),
+        ("a b", "a b c", 3 / 6),
+        ("a", "b", 0.0),
+        ("", "", 0.0),
+        ("a b c d", "a b x d", 4 / 10),
+    ],
+)
+def test_google_bleu_by_hand(output: str, gold: str, value: float) -> None:
+    assert sentence_gleu(output.split(), gold.split()) == pytest.approx(value)

@@ -18,7 +18,10 @@ from profanity_check import predict_prob
 
 from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score
 from evaluators.families import toxicity as module
-from evaluators.families.toxicity import MAX_WINDOWS, WINDOW_CHARS, Toxicity, _windows
+from evaluators.families.toxicity import Toxicity
+from evaluators.registry import find_evaluator
+from evaluators.toxicity.windows import MAX_READ, MAX_WINDOWS, WINDOW_CHARS, windows_of, worth_reading
+from tests.evaluators.toxicity_examples import HARMLESS, TOXIC
 
 FAMILY = Toxicity()
 POLITE = "Thank you for your question; the library opens at nine on weekdays. "
@@ -45,14 +48,14 @@ def test_offensive_text_is_low_and_fails(text: str) -> None:
     assert found.spans == ((0, len(text)),)
 
 
-def test_the_score_is_one_minus_the_library_s_chance() -> None:
+def test_the_variant_of_words_is_one_minus_the_library_s_chance() -> None:
     for text in (POLITE, RUDE, "That is damn good.", "You fool."):
-        assert score(text).value == pytest.approx(1.0 - float(predict_prob([text])[0]), abs=1e-12)
+        assert score(text, variant="words").value == pytest.approx(1.0 - float(predict_prob([text])[0]), abs=1e-12)
 
 
 @pytest.mark.parametrize("text", ["", " ", "12345", "...!?", "😀👍", "\x00", "\ud800", "1 + 1 = 2"])
 def test_text_without_letters_is_clean_and_asks_no_model(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_clean_chances", lambda _: pytest.fail("the model was asked"))
+    monkeypatch.setattr(module, "word_chances", lambda _: pytest.fail("the model was asked"))
     found = score(text)
     assert (found.value, found.passed) == (1.0, True)
     assert found.explanation == "The output has no words that could offend."
@@ -138,15 +141,15 @@ def test_beyond_a_window_more_polite_words_change_nothing() -> None:
 
 
 def test_a_short_text_is_one_window() -> None:
-    assert list(_windows("x" * WINDOW_CHARS)) == [(0, WINDOW_CHARS)]
-    assert score(POLITE).extra == {"n_windows": 1}
+    assert list(windows_of("x" * WINDOW_CHARS)) == [(0, WINDOW_CHARS)]
+    assert score(POLITE, variant="words").extra == {"n_windows": 1}
 
 
 @pytest.mark.parametrize("length", [1, 279, 280, 281, 419, 420, 421, 1_000, 10_000, 480_000, 1_000_000])
 @pytest.mark.parametrize("unit", ["word ", "x", "a sentence of words "])
 def test_windows_cover_the_text_and_are_bounded(length: int, unit: str) -> None:
     text = (unit * length)[:length]
-    spans = list(_windows(text))
+    spans = list(windows_of(text))
     assert spans[0][0] == 0
     assert spans[-1][1] == length
     assert len(spans) <= MAX_WINDOWS
@@ -158,7 +161,7 @@ def test_windows_cover_the_text_and_are_bounded(length: int, unit: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_windows_leave_no_character_out(text: str) -> None:
     covered = [False] * len(text)
-    for start, end in _windows(text):
+    for start, end in windows_of(text):
         covered[start:end] = [True] * (end - start)
     assert all(covered)
     assert len(covered) == len(text)
@@ -166,7 +169,7 @@ def test_windows_leave_no_character_out(text: str) -> None:
 
 def test_windows_cut_at_spaces() -> None:
     text = "assessment " * 200
-    for start, end in _windows(text):
+    for start, end in windows_of(text):
         assert start == 0 or text[start - 1] == " "
         assert end == len(text) or text[end - 1] == " "
 
@@ -233,3 +236,54 @@ def test_eight_threads_may_load_the_model_at_once() -> None:
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=100
     )
     assert answer.stdout.strip() == "1"
+
+
+# Words and meaning
+
+
+def test_the_alias_names_the_newer_evaluator_and_the_older_id_is_words_alone() -> None:
+    newer, older = find_evaluator("toxicity"), find_evaluator("toxicity-2026-11-01")
+    assert newer is not None
+    assert newer[1].id == "toxicity-2026-11-20"
+    assert older is not None
+    assert older[1].aliases == ()
+    assert older[1].settings == {"variant": "words"}
+
+
+def test_few_harmless_texts_with_frightening_words_fail() -> None:
+    failed = [text for text in HARMLESS if not score(text).passed]
+    assert len(failed) <= 0.05 * len(HARMLESS), failed
+
+
+def test_most_mildly_worded_insults_fail_and_more_than_by_words_alone() -> None:
+    found = sum(not score(text).passed for text in TOXIC)
+    assert found >= 0.85 * len(TOXIC)
+    assert found > sum(not score(text, variant="words").passed for text in TOXIC)
+
+
+def test_the_components_are_shown() -> None:
+    extra = score("These people breed like rats and should be wiped out.").extra
+    by_words, by_meaning = extra["clean_by_words"], extra["clean_by_meaning"]
+    assert isinstance(by_words, float)
+    assert isinstance(by_meaning, float)
+    assert by_meaning < 0.5 < by_words
+
+
+def test_of_many_windows_the_worst_by_words_and_some_others_are_read() -> None:
+    chances = [0.0] * 1_000
+    chances[333] = 0.9
+    read = worth_reading(chances)
+    assert {0, 333, 999} <= set(read)
+    assert len(read) <= MAX_READ
+
+
+@pytest.mark.parametrize(
+    "insult", ["You are a worthless idiot.", "What a pathetic loser you are.", "You disgusting pig."]
+)
+def test_one_rude_sentence_among_many_kind_ones_is_found(insult: str) -> None:
+    kind = ("You can reset your password from the settings page. ", "Our support team will reply within two days. ") * 8
+    before = "".join(kind)
+    found = FAMILY.score(Sample(output=f"{before}{insult} {before}"), {})
+    assert not found.passed
+    assert found.spans == ((len(before), len(before) + len(insult)),)
+    assert FAMILY.score(Sample(output=before), {}).passed

@@ -6,6 +6,9 @@ import threading
 from typing import Any
 
 from django.db import connections
+from psycopg import Connection, OperationalError
+
+from evalsvc.tenancy.postgresql.base import PromptPool
 
 
 def test_dead_connections_are_passed_over(servers: Any) -> None:
@@ -33,3 +36,23 @@ def test_dead_connections_are_passed_over(servers: Any) -> None:
     assert connection.execute("SELECT 1").fetchone() == (1,)
     pool.putconn(connection)
     connections.close_all()
+
+
+def test_attempts_to_connect_do_not_grow_rare() -> None:
+    """With pauses that double, the sixth attempt would be made half a minute after the first."""
+    failures = iter(range(5))
+
+    class Unlucky(PromptPool):
+        def _connect(self, *args: Any, **kwargs: Any) -> Connection[Any]:
+            if next(failures, None) is not None:
+                raise OperationalError("the server is not back yet")
+            return super()._connect(*args, **kwargs)
+
+    options = connections["default"].settings_dict["OPTIONS"]["pool"]
+    parameters = connections["default"].get_connection_params() | {"autocommit": True}
+    with Unlucky(kwargs=parameters, open=True, **options) as pool:
+        # Within the ten seconds that a request waits.
+        connection = pool.getconn()
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        pool.putconn(connection)
+    assert next(failures, None) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.judges.facts import ConnectionFacts
 from tests.conftest import Caller
+from tests.judges.webhook_server import GOOD, Server, rotate
 
 KEY = "sk-very-secret-0123456789-wxyz"
 HEADER = "org-secret-header-value"
@@ -45,3 +47,26 @@ def made(caller: Caller, base_url: str = "https://llm.example.com/v1", **fields:
     answer = caller.post("/v1/connections", body(base_url, **fields))
     assert answer.status_code == 201, answer.content
     return answer.json()["connection"]
+
+
+@pytest.fixture
+def judge(stub: RunningStub) -> Any:
+    from tests.judges.asking import Judge
+
+    return Judge(stub)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        running.says(GOOD)
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def secret(alice: Caller) -> str:
+    return rotate(alice)

@@ -12,7 +12,7 @@ from django.test import override_settings
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.failures import Unresolved
 from evalsvc.judges.models import Connection
-from evalsvc.judges.selectors import connection_facts
+from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from tests.conftest import Caller
 from tests.judges.conftest import HEADER, KEY, body, made
 
@@ -339,3 +339,48 @@ def test_an_account_has_so_many_and_no_more(alice: Caller, monkeypatch: pytest.M
     made(alice)
 
     assert alice.post("/v1/connections", body()).status_code == 422
+
+
+def test_an_account_has_one_default(alice: Caller, charlie: Caller) -> None:
+    foreign = made(charlie, is_default=True)
+    first = made(alice, is_default=True)
+    second = made(alice)
+
+    assert (first["is_default"], second["is_default"]) == (True, False)
+    changed = alice.patch(f"/v1/connections/{second['id']}", {"is_default": True}).json()["connection"]
+    assert changed["is_default"]
+    assert alice.get(f"/v1/connections/{first['id']}").json()["connection"]["is_default"] is False
+    assert charlie.get(f"/v1/connections/{foreign['id']}").json()["connection"]["is_default"] is True
+
+
+def test_a_deleted_default_makes_room(alice: Caller) -> None:
+    first = made(alice, is_default=True)
+    alice.call("DELETE", f"/v1/connections/{first['id']}")
+
+    assert made(alice, is_default=True)["is_default"]
+
+
+def default_of(caller: Caller) -> str:
+    return default_connection_facts(account_id=caller.account.pk).name
+
+
+def test_without_a_default_the_only_one_is_asked(alice: Caller) -> None:
+    with pytest.raises(Unresolved, match="has no connection"):
+        default_of(alice)
+    only = made(alice)
+    made(alice, is_enabled=False)
+
+    assert default_of(alice) == only["name"]
+    second = made(alice)
+    with pytest.raises(Unresolved, match="none is its default"):
+        default_of(alice)
+    alice.patch(f"/v1/connections/{second['id']}", {"is_default": True})
+    assert default_of(alice) == second["name"]
+
+
+def test_a_default_that_is_off_is_not_replaced(alice: Caller) -> None:
+    made(alice)
+    made(alice, is_default=True, is_enabled=False)
+
+    with pytest.raises(Unresolved, match="switched off"):
+        default_of(alice)

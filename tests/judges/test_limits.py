@@ -344,3 +344,12 @@ def test_asked_calls_keep_to_the_seats(stub: Any) -> None:
     assert set(outcomes) <= {"ok", "rate_limited"}
     assert stub.calls()["most_at_once"] <= 2
     assert occupy(connection, seconds=1)
+
+
+def test_two_accounts_share_no_budget() -> None:
+    first = facts(**PRICES, daily_budget=1e-6)
+    second = facts(id=first.id, **PRICES, daily_budget=1.0)
+    with pytest.raises(CallFailed):
+        take(first, MODEL, tokens=1000)
+
+    assert take(second, MODEL, tokens=1000) == 0.0

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from evalsvc.judges.failures import Unresolved
-from evalsvc.judges.models import Connection
+from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal, unseal
 from evalsvc.judges.selectors import connection_facts
 from tests.conftest import Caller
@@ -84,6 +84,7 @@ def test_a_lost_key_is_told_and_a_new_secret_mends_it(alice: Caller) -> None:
 def test_the_command_moves_every_secret_to_the_newest_key(alice: Caller, charlie: Caller) -> None:
     ids = [made(caller)["id"] for caller in (alice, charlie)]
     Connection.objects.using("system").exclude(id__in=ids).update(secret=None)
+    WebhookSecret.objects.using("system").all().delete()
     new = Fernet.generate_key().decode()
     out = StringIO()
     with override_settings(ENCRYPTION_KEYS=[new, *settings.ENCRYPTION_KEYS]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
 import httpx
@@ -78,3 +79,35 @@ def test_it_lists_models_and_embeds(stub: RunningStub) -> None:
         assert "stub-echo" in {row["id"] for row in client.get(f"{stub.base_url}/models").json()["data"]}
         vectors = client.post(f"{stub.base_url}/embeddings", json={"model": "stub", "input": ["a", "b"]}).json()["data"]
     assert len(vectors) == 2 and vectors[0]["embedding"] != vectors[1]["embedding"]
+
+
+def judged(stub: RunningStub, model: str, schema: dict[str, object]) -> object:
+    sent = {
+        "model": model,
+        "messages": [{"role": "user", "content": "Judge."}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": schema}},
+    }
+    with httpx.Client(trust_env=False, timeout=30) as client:
+        answer = client.post(f"{stub.base_url}/chat/completions", json=sent).json()
+    return json.loads(answer["choices"][0]["message"]["content"])
+
+
+@pytest.mark.parametrize(
+    ("model", "score", "met", "label"),
+    [
+        ("stub-judge-pass", 5, True, "good"),
+        ("stub-judge-fail", 1, False, "incorrect"),
+        ("stub-judge-0.5", 3, True, "good"),
+    ],
+)
+def test_a_judge_fills_any_schema(stub: RunningStub, model: str, score: int, met: bool, label: str) -> None:
+    check = {"type": "object", "properties": {"met": {"type": "boolean"}, "quote": {"type": "string"}}}
+    properties = {
+        "checks": {"type": "array", "items": check, "minItems": 2},
+        "score": {"type": "integer", "minimum": 1, "maximum": 5},
+        "label": {"enum": ["incorrect", "good"]},
+    }
+
+    found = judged(stub, model, {"type": "object", "properties": properties})
+
+    assert found == {"checks": [{"met": met, "quote": "Because."}] * 2, "score": score, "label": label}

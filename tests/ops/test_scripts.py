@@ -245,7 +245,7 @@ def test_the_lock_yields_what_this_system_installs(tmp_path: Path, monkeypatch: 
         'second[extra]==2 ; sys_platform == "nowhere" \\\n    --hash=sha256:cc\n'
         'third==3 ; python_version >= "3.11" \\\n    --hash=sha256:dd\n'
     )
-    monkeypatch.setattr(licences, "LOCK", lock)
+    monkeypatch.setattr(licences, "LOCKS", (lock,))
 
     assert list(licences.locked()) == ["first", "third"]
 
@@ -290,7 +290,7 @@ def test_each_offender_is_named_and_the_gate_fails(
     package(tmp_path, "zz-good", "License-Expression: MIT")
     package(tmp_path, "zz-bad", "License-Expression: AGPL-3.0-only")
     (tmp_path / "lock.txt").write_text("zz-good==1\nzz-bad==1\nzz-missing==1\n")
-    monkeypatch.setattr(licences, "LOCK", tmp_path / "lock.txt")
+    monkeypatch.setattr(licences, "LOCKS", (tmp_path / "lock.txt",))
     monkeypatch.syspath_prepend(str(tmp_path))
 
     assert licences.main() == 1

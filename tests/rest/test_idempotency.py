@@ -19,6 +19,7 @@ from tests.rest.shapes import assert_problem
 
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
 CONNECTION = {"name": "llm", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+SCORES = {"evaluations": [{"evaluator_id": "mine", "log_id": "a", "score": 1}]}
 PROFILE = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
 
 
@@ -61,6 +62,7 @@ def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
 ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
+    "/v1/evaluations/batch": lambda caller: ("/v1/evaluations/batch", SCORES),
     "/v1/evaluator-criteria": lambda caller: ("/v1/evaluator-criteria", PROFILE),
     "/v1/evaluator-criteria/{public_id}/revision": lambda caller: (
         f"/v1/evaluator-criteria/{new_profile(caller)}/revision",
@@ -89,8 +91,8 @@ ROUTES: dict[str, Route] = {
 }
 CREATED = {"/v1/connections"}
 WITHOUT_BODY = {"/v1/experiments/{id}/start"}
-# A trial is of this moment: an earlier one would tell nothing.
-NOT_REPLAYED = {"/v1/connections/{id}/test"}
+# A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text.
+NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate"}
 
 
 def records(caller: Caller) -> Any:

@@ -65,6 +65,7 @@ def filled() -> Caller:
     filled_experiment(alice)
     connection = {"name": "llm", "base_url": "https://llm.example.com/v1", "model": "m"}
     assert alice.post("/v1/connections", connection).status_code == 201
+    assert alice.post("/v1/webhook-secret/rotate").status_code == 201
     with account_scope(alice.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=alice.account, evaluator_id="own-pii", **own)

@@ -1,0 +1,404 @@
+"""Checks of one's own: what passes, what is refused when a profile is saved, and what is shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score
+from evaluators.families.custom import Custom
+
+FAMILY = Custom()
+Config = dict[str, JSONValue]
+
+
+def check(config: Config, output: str, **fields: object) -> Score:
+    assert FAMILY.check_settings(config) == []
+    return FAMILY.score(Sample(output=output, **fields), config)  # type: ignore[arg-type]
+
+
+def string(operation: str, output: str, **more: JSONValue) -> Score:
+    return check({"type": "string", "operation": operation, **more}, output)
+
+
+def pointers(config: Config) -> list[str]:
+    return [problem.pointer for problem in FAMILY.check_settings(config)]
+
+
+# Strings
+
+
+@pytest.mark.parametrize(
+    ("operation", "output", "more", "passed"),
+    [
+        ("eq", "Paris", {"value": "Paris"}, True),
+        ("eq", "paris", {"value": "Paris"}, False),
+        ("eq", "STRASSE", {"value": "straße", "ignore_case": True}, True),
+        ("eq", "", {"value": ""}, True),
+        ("ne", "paris", {"value": "Paris"}, True),
+        ("ne", "Paris", {"value": "Paris"}, False),
+        ("contains", "in Paris now", {"value": "Paris"}, True),
+        ("contains", "in paris now", {"value": "Paris"}, False),
+        ("contains", "in paris now", {"value": "Paris", "ignore_case": True}, True),
+        ("not_contains", "in Paris", {"value": "London"}, True),
+        ("not_contains", "in Paris", {"value": "Paris"}, False),
+        ("like", "in Paris", {"value": "Par"}, True),
+        ("ilike", "in PARIS", {"value": "par"}, True),
+        ("starts_with", "Yes, sir", {"value": "Yes"}, True),
+        ("starts_with", "Oh yes", {"value": "Yes"}, False),
+        ("ends_with", "The end", {"value": "end"}, True),
+        ("ends_with", "END.", {"value": "end", "ignore_case": True}, False),
+        ("any_of", "b", {"values": ["a", "b"]}, True),
+        ("any_of", "c", {"values": ["a", "b"]}, False),
+        ("all_of", "b a", {"values": ["a", "b"]}, True),
+        ("all_of", "b", {"values": ["a", "b"]}, False),
+        ("none_of", "c", {"values": ["a", "b"]}, True),
+        ("none_of", "b", {"values": ["a", "b"]}, False),
+        ("length", "😀😀", {"max_chars": 2}, True),
+        ("length", "abc", {"max_chars": 2}, False),
+        ("length", "", {"min_chars": 1}, False),
+        ("length", "ab", {"min_chars": 1, "max_chars": 2}, True),
+    ],
+)
+def test_strings(operation: str, output: str, more: dict[str, JSONValue], passed: bool) -> None:
+    found = string(operation, output, **more)
+    assert (found.value, found.passed) == (float(passed), passed)
+
+
+def test_places_are_shown_in_the_output_even_where_case_changes_lengths() -> None:
+    output = "ßß STRASSE und Straße"
+    found = string("contains", output, value="strasse", ignore_case=True)
+    assert found.spans is not None
+    assert [output[start:end] for start, end in found.spans] == ["STRASSE", "Straße"]
+
+
+def test_places_in_other_fields_are_not_places_in_the_output() -> None:
+    config: Config = {"type": "string", "operation": "contains", "value": "x", "field": "input"}
+    assert check(config, "x", input="x").spans is None
+
+
+def test_values_are_filled_from_the_sample() -> None:
+    config: Config = {"type": "string", "operation": "eq", "value": "{{ gold }}-{{input}}"}
+    assert check(config, "a-b", gold="a", input="b").passed
+
+
+def test_contexts_are_one_text() -> None:
+    config: Config = {"type": "string", "operation": "contains", "value": "two", "field": "context"}
+    assert check(config, "", contexts=("one", "two")).passed
+
+
+def test_an_empty_value_is_not_looked_for() -> None:
+    config: Config = {"type": "string", "operation": "contains", "value": "{{gold}}"}
+    with pytest.raises(CannotScore) as refusal:
+        check(config, "anything", gold="")
+    assert refusal.value.code == "missing_input"
+
+
+@given(st.text(max_size=30), st.text(min_size=1, max_size=5), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_what_is_put_in_is_found_where_it_says(text: str, words: str, ignore_case: bool) -> None:
+    output = f"{text}{words}{text}"
+    config: Config = {"type": "string", "operation": "contains", "value": "{{gold}}", "ignore_case": ignore_case}
+    found = check(config, output, gold=words)
+    assert found.passed
+    for start, end in found.spans or ():
+        assert ignore_case or output[start:end] == words
+
+
+# Patterns
+
+
+@pytest.mark.parametrize(
+    ("pattern", "mode", "output", "passed"),
+    [
+        (r"\d{3}", "search", "call 555", True),
+        (r"\d{3}", "fullmatch", "call 555", False),
+        (r"call \d{3}", "fullmatch", "call 555", True),
+        (r"(?i)sorry", "not", "I am SORRY", False),
+        (r"(?i)sorry", "not", "Here it is", True),
+        (r"^\p{Cyrillic}+$", "search", "привет", True),
+        (r".", "fullmatch", "\ud800", True),
+    ],
+)
+def test_patterns(pattern: str, mode: str, output: str, passed: bool) -> None:
+    assert check({"type": "regex", "pattern": pattern, "mode": mode}, output).passed is passed
+
+
+def test_matches_are_shown_by_character() -> None:
+    assert check({"type": "regex", "pattern": "é|x*"}, "😀é xx").spans == ((1, 2), (3, 5))
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", r"(a)\1", r"(?P<n>a)(?P=n)", "(?>a)"])
+def test_what_re2_lacks_is_named_when_the_profile_is_saved(pattern: str) -> None:
+    [problem] = FAMILY.check_settings({"type": "regex", "pattern": pattern})
+    assert problem.pointer == "/pattern"
+    assert "lookaround or a backreference" in problem.detail
+
+
+@pytest.mark.parametrize("pattern", ["[", "a{2001}", "((a{1000}){1000})", r"\C", "\ud800", "", "x" * 5_001])
+def test_patterns_that_cannot_be_run_are_refused(pattern: str) -> None:
+    assert pointers({"type": "regex", "pattern": pattern}) == ["/pattern"]
+
+
+def test_a_refused_pattern_writes_nothing_to_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    pointers({"type": "regex", "pattern": "(((never seen"})
+    assert capfd.readouterr().err == ""
+
+
+# JSON
+
+
+@pytest.mark.parametrize(
+    ("output", "passed"),
+    [
+        ('{"a": [1, null, "x"]}', True),
+        (" 1 ", True),
+        ("", False),
+        ("{a: 1}", False),
+        ("```json\n{}\n```", False),
+        ("{} {}", False),
+        ("NaN", False),
+        ("[Infinity]", False),
+        ("1e999", False),
+        ('{"a": 1, "a": 2}', False),
+        ("9" * 301, False),
+        ("[" * 100 + "]" * 100, True),
+        ("[" * 101 + "]" * 101, False),
+    ],
+)
+def test_json(output: str, passed: bool) -> None:
+    assert check({"type": "json"}, output).passed is passed
+
+
+PERSON: JSONValue = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": "^[A-Z]"}, "tags": {"uniqueItems": True}},
+    "patternProperties": {"^x-": {"type": "integer"}},
+    "additionalProperties": False,
+    "required": ["name"],
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "violations"),
+    [
+        ('{"name": "Jo", "tags": [1, 2], "x-n": 1}', []),
+        ('{"name": "jo"}', [("/name", "pattern")]),
+        ("{}", [("", "required")]),
+        ('{"name": "Jo", "age": 3}', [("", "additionalProperties")]),
+        ('{"name": "Jo", "x-n": "1"}', [("/*", "type")]),
+        ('{"name": "Jo", "tags": [1, 1.0]}', [("/tags", "uniqueItems")]),
+        ('{"name": "Jo", "tags": [1, true, "1", {"a": [1, {}]}, {"a": [1.5, {}]}]}', []),
+        ("[]", [("", "type")]),
+    ],
+)
+def test_json_schema(output: str, violations: list[tuple[str, str]]) -> None:
+    found = check({"type": "json", "schema": PERSON}, output)
+    assert found.passed is not bool(violations)
+    assert found.extra["violations"] == [{"path": path, "keyword": keyword} for path, keyword in violations]
+
+
+def test_what_is_reported_repeats_no_value_and_no_key_of_the_output() -> None:
+    schema: JSONValue = {"additionalProperties": {"type": "integer"}}
+    assert "secret" not in repr(check({"type": "json", "schema": schema}, '{"secret key": "secret value"}'))
+
+
+def test_draft_7_is_read_as_draft_7() -> None:
+    items: JSONValue = {"items": [{"type": "integer"}], "additionalItems": False}
+    schema: JSONValue = {"$schema": "http://json-schema.org/draft-07/schema#", **items}  # type: ignore[dict-item]
+    assert not check({"type": "json", "schema": schema}, "[1, 2]").passed
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "objekt"}, "/schema/type"),
+        ({"properties": {"a": {"minimum": "1"}}}, "/schema/properties/a/minimum"),
+        ({"pattern": "(?=a)"}, "/schema/pattern"),
+        ({"patternProperties": {"[": {}}}, "/schema/patternProperties/["),
+        ({"$ref": "other.json"}, "/schema/$ref"),
+        ({"$ref": "#/$defs/none"}, "/schema/$ref"),
+        ({"$id": "http://example.org/"}, "/schema/$id"),
+        ({"unevaluatedProperties": False}, "/schema/unevaluatedProperties"),
+        ({"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}}, "/schema/properties/a/$schema"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "/schema/$schema"),
+        ("object", "/schema"),
+    ],
+)
+def test_schemas_are_checked_when_the_profile_is_saved(schema: JSONValue, pointer: str) -> None:
+    assert pointer in pointers({"type": "json", "schema": schema})
+
+
+def test_patterns_for_many_names_are_bounded() -> None:
+    patterns: JSONValue = {f"^{number}z.*q": {} for number in range(100)}
+    names = json.dumps({f"{number:x}": 0 for number in range(40_000)})
+    with pytest.raises(CannotScore) as caught:
+        check({"type": "json", "schema": {"patternProperties": patterns}}, names)
+
+    assert caught.value.code == "input_too_long"
+    too_many: JSONValue = {f"^{number}": {} for number in range(101)}
+    assert pointers({"type": "json", "schema": {"patternProperties": too_many}}) == ["/schema"]
+
+
+def test_properties_may_be_called_as_keywords_are() -> None:
+    schema: JSONValue = {"properties": {"$id": {"type": "string"}, "pattern": {"type": "string"}, "$schema": {}}}
+    assert check({"type": "json", "schema": schema}, '{"pattern": "("}').passed
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("operation", "output", "more", "passed"),
+    [
+        ("eq", "It is $1,200.", {"value": 1200}, True),
+        ("eq", "1200.5", {"value": 1200}, False),
+        ("eq", "1200.5", {"value": 1200, "tolerance": 1}, True),
+        ("ne", "3", {"value": 4}, True),
+        ("lt", "3", {"value": 3}, False),
+        ("le", "3", {"value": 3}, True),
+        ("gt", "4", {"value": 3}, True),
+        ("ge", "2", {"value": 3}, False),
+        ("between", "about 5", {"min": 1, "max": 5}, True),
+        ("between", "-5", {"min": 1, "max": 5}, False),
+        ("eq", "1 or 2", {"value": 1, "pick": "first"}, True),
+        ("eq", "1 or 2", {"value": 2, "pick": "only"}, False),
+        ("eq", " $2.", {"value": 2, "pick": "only"}, True),
+        ("eq", "none", {"value": 0}, False),
+    ],
+)
+def test_numbers(operation: str, output: str, more: dict[str, JSONValue], passed: bool) -> None:
+    assert check({"type": "numeric", "operation": operation, **more}, output).passed is passed
+
+
+def test_numbers_of_other_fields_are_compared_with() -> None:
+    config: Config = {"type": "numeric", "operation": "eq", "value": "{{gold}}"}
+    assert check(config, "The sum is 12.", gold="#### 12").spans == ((11, 13),)
+    with pytest.raises(CannotScore):
+        check(config, "12", gold="a dozen")
+
+
+# Likeness and composition
+
+
+@pytest.mark.parametrize("metric", ["levenshtein", "fuzzy", "bleu", "gleu", "chrf", "rouge3", "rougeL", "squad_f1"])
+def test_likeness_to_the_gold_answer(metric: str) -> None:
+    config: Config = {"type": "similarity", "metric": metric, "pass_threshold": 0.9}
+    assert check(config, "one two three four", gold="one two three four").value == pytest.approx(1.0)
+    assert check(config, "nothing alike at all", gold="zzz").passed is False
+
+
+def has(value: str) -> Config:
+    return {"type": "string", "operation": "contains", "value": value}
+
+
+@pytest.mark.parametrize(
+    ("config", "value", "passed"),
+    [
+        ({"type": "all", "checks": [has("a"), has("b")]}, 1.0, True),
+        ({"type": "all", "checks": [has("a"), has("z")]}, 0.0, False),
+        ({"type": "any", "checks": [has("z"), has("b")]}, 1.0, True),
+        ({"type": "any", "checks": [has("y"), has("z")]}, 0.0, False),
+        ({"type": "weighted", "checks": [has("a"), has("z")], "pass_threshold": 0.5}, 0.5, True),
+        ({"type": "weighted", "checks": [has("a"), has("z")], "weights": [1, 3], "pass_threshold": 0.5}, 0.25, False),
+        ({"type": "all", "checks": [{"type": "any", "checks": [has("a"), has("z")]}, has("b")]}, 1.0, True),
+    ],
+)
+def test_composition(config: Config, value: float, passed: bool) -> None:
+    found = check(config, "a b")
+    assert (found.value, found.passed) == (value, passed)
+
+
+def test_composition_shows_which_check_failed() -> None:
+    config: Config = {"type": "all", "checks": [has("a"), {"type": "any", "checks": [{**has("z"), "name": "zed"}]}]}
+    found = check(config, "a b")
+    assert found.extra["failed"] == ["/checks/1/checks/0"]
+    assert found.extra["checks"] == [
+        {
+            "check": "/checks/0",
+            "type": "string",
+            "passed": True,
+            "value": 1.0,
+            "because": "the text contains what is looked for",
+            "found": [0],
+        },
+        {
+            "check": "/checks/1/checks/0",
+            "type": "string",
+            "name": "zed",
+            "passed": False,
+            "value": 0.0,
+            "because": "the text does not contain what is looked for",
+            "found": [],
+        },
+    ]
+    assert found.spans == ((0, 1),)
+    assert found.explanation == "1 of 2 checks pass."
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, ["/type"]),
+        ({"type": "nope"}, ["/type"]),
+        ({"type": ["string"]}, ["/type"]),
+        ({"type": "string"}, ["/operation"]),
+        ({"type": "string", "operation": "eq"}, ["/value"]),
+        ({"type": "string", "operation": "contains", "value": ""}, ["/value"]),
+        ({"type": "string", "operation": "any_of", "values": []}, ["/values"]),
+        ({"type": "string", "operation": "length"}, ["/max_chars"]),
+        ({"type": "string", "operation": "length", "min_chars": 3, "max_chars": 2}, ["/min_chars"]),
+        ({"type": "string", "operation": "eq", "value": "{{golden}}"}, ["/value"]),
+        ({"type": "string", "operation": "eq", "value": "{{gold}}" * 51}, ["/value"]),
+        ({"type": "string", "operation": "eq", "value": "x", "field": "secret"}, ["/field"]),
+        ({"type": "numeric", "operation": "eq"}, ["/value"]),
+        ({"type": "numeric", "operation": "eq", "value": True}, ["/value"]),
+        ({"type": "numeric", "operation": "between", "min": 3, "max": 1}, ["/min"]),
+        ({"type": "similarity", "metric": "meteor", "pass_threshold": 0.5}, ["/metric"]),
+        ({"type": "similarity", "metric": "bleu"}, ["/pass_threshold"]),
+        ({"type": "all", "checks": []}, ["/checks"]),
+        ({"type": "all", "checks": ["x"]}, ["/checks/0"]),
+        ({"type": "all", "checks": [has("a"), {"type": "regex", "pattern": "["}]}, ["/checks/1/pattern"]),
+        ({"type": "weighted", "checks": [has("a")]}, ["/pass_threshold"]),
+        ({"type": "weighted", "checks": [has("a")], "weights": [1, 2], "pass_threshold": 1}, ["/weights"]),
+        ({"type": "weighted", "checks": [has("a")], "weights": [0], "pass_threshold": 1}, ["/weights"]),
+        ({"type": "all", "checks": [{"type": "all", "checks": [has("a")] * 30}] * 2}, ["/checks"]),
+    ],
+)
+def test_problems_are_named_when_the_profile_is_saved(config: Config, expected: list[str]) -> None:
+    assert pointers(config) == expected
+
+
+def test_nesting_is_bounded() -> None:
+    config = has("a")
+    for _ in range(6):
+        config = {"type": "all", "checks": [config]}
+    assert pointers(config) == ["/checks/0" * 6]
+    for _ in range(5_000):
+        config = {"type": "all", "checks": [config]}
+    assert pointers(config) == ["/checks/0" * 6]
+
+
+@pytest.mark.parametrize(
+    ("config", "fields"),
+    [
+        (has("a"), (Field.OUTPUT,)),
+        (has("{{gold}} {{input}}"), (Field.OUTPUT, Field.INPUT, Field.GOLD)),
+        ({**has("a"), "field": "context"}, (Field.CONTEXT,)),
+        ({"type": "similarity", "metric": "bleu", "pass_threshold": 1}, (Field.OUTPUT, Field.GOLD)),
+        ({"type": "similarity", "metric": "bleu", "value": "x", "pass_threshold": 1}, (Field.OUTPUT,)),
+        ({"type": "any", "checks": [has("{{system_prompt}}"), {"type": "json"}]}, (Field.OUTPUT, Field.SYSTEM_PROMPT)),
+        ({}, ()),
+    ],
+)
+def test_it_needs_what_the_check_reads(config: Config, fields: tuple[Field, ...]) -> None:
+    assert FAMILY.fields_for(config) == fields
+
+
+def test_only_embeddings_leave_the_request() -> None:
+    embedding: Config = {"type": "similarity", "metric": "embedding", "pass_threshold": 0.5}
+    assert FAMILY.lane_of({"type": "all", "checks": [has("a"), embedding]}) is Lane.CPU
+    assert FAMILY.lane_of(has("a")) is Lane.INLINE

@@ -1,0 +1,165 @@
+"""Answers are remembered for their own account, asked for once at a time, and never when they are none."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.test import override_settings
+from redis.exceptions import ConnectionError as RedisDown
+
+from benchmarks.stub_llm import RunningStub
+from evalsvc.judges import cache
+from evalsvc.judges.book import book
+from evalsvc.judges.cache import Kept, digest_of, find, keep, turn
+from evalsvc.judges.failures import CallFailed
+from evaluators.base import CannotScore
+from tests.judges.asking import GOOD, SCHEMA, Judge, question
+from tests.judges.conftest import facts
+
+
+def an_account() -> int:
+    return uuid.uuid4().int % 2**40
+
+
+def test_the_same_question_is_paid_for_once(judge: Judge) -> None:
+    asked = question()
+    first, second = judge.ask(asked=asked), judge.ask(asked=asked)
+
+    assert second.data == first.data == GOOD
+    assert judge.n_calls() == 1
+    shown = dict(second.provenance)
+    assert shown == shown | {"cached": True, "calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0.0}
+    original = shown["original_usage"]
+    assert isinstance(original, dict)
+    assert {name: first.provenance[name] for name in original} == original
+    assert original["cost"] > 0  # type: ignore[operator]
+
+
+def test_what_decides_the_answer_is_in_the_key(judge: Judge) -> None:
+    asked = question("the same")
+    judge.ask(asked=asked)
+    others = [
+        question("the same", prompt_id="test/2"),
+        question("the same", system="Judge kindly."),
+        question("the same", max_output_tokens=99),
+        question("the same", schema={**SCHEMA, "title": "other"}),
+    ]
+    for other in others:
+        judge.ask(asked=other)
+    judge.ask("stub-judge-fail", asked)
+    judge.ask(asked=asked, temperature=0)
+    judge.outside().ask(asked, {"model": "stub-judge-pass"}, sample_number=1)
+
+    assert judge.n_calls() == len(others) + 4
+
+
+def test_the_order_of_a_schema_is_in_the_key() -> None:
+    connection = facts()
+    one = {"properties": {"reasoning": {}, "score": {}}}
+    other = {"properties": {"score": {}, "reasoning": {}}}
+
+    assert digest_of(connection, {"schema": one}) != digest_of(connection, {"schema": other})
+
+
+def test_another_address_is_another_judge(judge: Judge) -> None:
+    connection = facts()
+    moved = facts(account_id=connection.account_id, id=connection.id, base_url="http://127.0.0.1:10/v1")
+
+    assert digest_of(connection, {}) != digest_of(moved, {})
+
+
+def test_no_cache_asks_again_and_keeps_nothing(judge: Judge) -> None:
+    asked = question()
+    for _ in range(2):
+        assert judge.ask(asked=asked, no_cache=True).provenance["cached"] is False
+    assert judge.ask(asked=asked).provenance["cached"] is False
+    assert judge.n_calls() == 3
+
+
+def test_failures_are_not_kept(judge: Judge) -> None:
+    asked = question()
+    for _ in range(2):
+        with pytest.raises(CannotScore):
+            judge.ask("stub-judge-pass:types", asked)
+
+    assert judge.n_calls() == 4
+
+
+def test_eight_that_ask_at_once_make_one_call(judge: Judge) -> None:
+    asked, barrier = question(), threading.Barrier(8)
+
+    def ask(_: int) -> bool:
+        barrier.wait()
+        return bool(judge.ask("stub-judge-pass@300", asked).provenance["cached"])
+
+    with ThreadPoolExecutor(8) as pool:
+        cached = sorted(pool.map(ask, range(8)))
+
+    assert cached == [False] + [True] * 7
+    assert judge.n_calls() == 1
+
+
+def test_two_accounts_share_no_answer(stub: RunningStub) -> None:
+    asked = question()
+    judges = [Judge(stub), Judge(stub)]
+
+    assert [each.ask(asked=asked).provenance["cached"] for each in judges] == [False, False]
+    assert [each.n_calls() for each in judges] == [1, 1]
+
+
+def test_a_dead_holder_s_turn_ends_by_itself() -> None:
+    account, digest = an_account(), uuid.uuid4().hex
+    book().set(f"judge:{{{account}}}:answer:{digest}:turn", "dead", px=200)
+
+    with turn(account, digest, until=time.monotonic() + 20) as found:
+        assert found is None
+
+
+def test_a_turn_that_does_not_come_in_time() -> None:
+    account, digest = an_account(), uuid.uuid4().hex
+    with (
+        turn(account, digest, until=time.monotonic() + 20),
+        pytest.raises(CallFailed, match="timeout"),
+        turn(account, digest, until=time.monotonic() + 0.1),
+    ):
+        pass
+
+
+def test_a_turn_is_given_back() -> None:
+    account, digest = an_account(), uuid.uuid4().hex
+    for _ in range(2):
+        with turn(account, digest, until=time.monotonic() + 1) as found:
+            assert found is None
+
+
+def test_the_oldest_answers_make_room() -> None:
+    account = an_account()
+    with override_settings(JUDGE_CACHE_ANSWERS=3):
+        for i in range(5):
+            keep(account, f"{i}", Kept({"i": i}, {}))
+
+    assert sum(find(account, f"{i}") is not None for i in range(5)) == 3
+
+
+def test_a_huge_answer_is_not_kept() -> None:
+    account = an_account()
+    keep(account, "d", Kept({"text": "x" * cache.MAX_BYTES}, {}))
+
+    assert find(account, "d") is None
+
+
+def test_without_redis_every_question_is_asked(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Down:
+        def __getattr__(self, name: str) -> object:
+            raise RedisDown
+
+    asked = question()
+    monkeypatch.setattr(cache, "book", Down)
+    monkeypatch.setattr(cache, "script", lambda text: Down().get)
+
+    assert [judge.ask(asked=asked).data for _ in range(2)] == [GOOD, GOOD]
+    assert judge.n_calls() == 2

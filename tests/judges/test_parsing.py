@@ -1,0 +1,98 @@
+"""From a model's text to an answer: forgiving about what stands around it, strict about what it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evalsvc.judges.parsing import Misfit, parse
+from tests.judges.asking import GOOD, SCHEMA
+
+TEXT = json.dumps(GOOD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        f" {TEXT}\n",
+        f"```json\n{TEXT}\n```",
+        f"```\n{TEXT}\n```",
+        f"Sure!\n```json\n{TEXT}\n```\nAnything else?",
+        f"My verdict is {TEXT}",
+        f'<think>{{"score": 1}}</think>{TEXT}',
+    ],
+)
+def test_the_json_is_found(text: str) -> None:
+    parsed = parse(text, SCHEMA)
+
+    assert parsed.data == GOOD and not parsed.was_repaired
+
+
+@pytest.mark.parametrize("text", [TEXT.replace('"', "'"), TEXT[:-1] + ",}", TEXT[:-1]])
+def test_almost_json_is_repaired(text: str) -> None:
+    parsed = parse(text, SCHEMA)
+
+    assert parsed.data == GOOD and parsed.was_repaired
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Good.",
+        "[]",
+        "null",
+        "{}",
+        TEXT.replace("1.0", "2"),
+        TEXT.replace("1.0", "NaN"),
+        TEXT.replace("1.0", "1e999"),
+        TEXT.replace("1.0", '"1.0"'),
+        TEXT.replace("1.0", "true"),
+        TEXT.replace('"correct"', '"perfect"'),
+        TEXT[:-1] + ', "more": 1}',
+        TEXT + TEXT,
+        f"{TEXT} and {TEXT}",
+        f"{TEXT.replace(chr(34), chr(39))} and {TEXT}",
+        "{" * 5000,
+        '{"a":' * 5000,
+        "{" + "x" * 300_000,
+        TEXT[:-1] + ', "score": 0}',
+        TEXT[:-1] + ', "score": 0',
+        TEXT[:-1] + " or rather " + TEXT,
+        # A mark within an answer that has begun comes from what was shown to the model.
+        json.dumps({**GOOD, "score": 0.0, "reasoning": "They say </think> "})[:-2] + TEXT + '"}',
+    ],
+)
+def test_the_rest_is_no_answer(text: str) -> None:
+    with pytest.raises(Misfit):
+        parse(text, SCHEMA)
+
+
+def test_a_misfit_repeats_nothing_of_the_text() -> None:
+    with pytest.raises(Misfit) as caught:
+        parse(json.dumps(GOOD | {"verdict": "my secret"}), SCHEMA)
+
+    assert "secret" not in str(caught.value) and "/verdict" in str(caught.value)
+
+
+def test_prose_is_told_from_json_that_does_not_fit() -> None:
+    with pytest.raises(Misfit) as prose:
+        parse("Good.", SCHEMA)
+    with pytest.raises(Misfit) as wrong:
+        parse("{}", SCHEMA)
+
+    assert (prose.value.has_json, wrong.value.has_json) == (False, True)
+
+
+def test_no_schema_is_fetched() -> None:
+    with pytest.raises(Misfit):
+        parse("{}", {"$ref": "http://127.0.0.1:9/schema.json"})
+
+
+@pytest.mark.parametrize("bad", ["\\u0000", "\\ud800"])
+def test_what_cannot_be_stored_is_replaced(bad: str) -> None:
+    parsed = parse(TEXT.replace("Because.", f"Be{bad}cause."), SCHEMA)
+
+    assert parsed.data["reasoning"] == "Be\ufffdcause."

@@ -1,0 +1,245 @@
+"""Judged evaluations through the API and the worker's own code: states, capture, postponement, several at once."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import override_settings
+
+from benchmarks.stub_llm import RunningStub
+from evalsvc.evaluations import upkeep
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.scoring import Postponable, Verdict
+from evalsvc.evaluations.work import in_turn, lease, work_off, write
+from tests.conftest import Caller, findings, scores_of
+from tests.judges.asking import Judge
+
+CRITERIA = "The MODEL OUTPUT is polite."
+
+
+def profile(caller: Caller, **config: Any) -> str:
+    """Make a profile of the judge's family; return its name."""
+    name = f"polite-{uuid.uuid4().hex[:8]}"
+    body = {"evaluator_family": "judge", "name": name, "config": {"pass_criteria": CRITERIA, **config}}
+    answer = caller.post("/v1/evaluator-criteria", body)
+    assert answer.status_code in (200, 201), answer.content
+    return name
+
+
+def accept(caller: Caller, *names: str, **fields: Any) -> int:
+    """Accept an evaluation that no worker is told about; return the request's id."""
+    body = {
+        "evaluators": [{"evaluator": "judge", "criteria": name} for name in names],
+        "evaluated_model_input": "Hello?",
+        "evaluated_model_output": f"Good morning, {uuid.uuid4().hex}.",
+        "app": "judged",
+        **fields,
+    }
+    answer = caller.post("/v1/evaluate", body, prefer="respond-async")
+    assert answer.status_code == 202, answer.content
+    return int(answer.json()["id"])
+
+
+def work(caller: Caller, request_id: int, **how: Any) -> list[dict[str, Any]]:
+    return work_off(
+        account_id=caller.account.pk, request_id=request_id, lane="judge", **({"expected_attempts": 9} | how)
+    )
+
+
+def results(caller: Caller, request_id: int) -> list[dict[str, Any]]:
+    return caller.get(f"/v1/evaluate/{request_id}").json()["results"]  # type: ignore[no-any-return]
+
+
+def row_of(request_id: int) -> Evaluation:
+    return Evaluation.objects.using("system").get(request_id=request_id)
+
+
+def system(sql: str, *values: Any) -> None:
+    with connections["system"].cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+def is_swept(request_id: int) -> bool:
+    return request_id in {ref.request_id for ref in upkeep.sweep()}
+
+
+def expire(request_id: int) -> None:
+    past = "UPDATE evaluations_evaluation SET lease_expires_at = now() - interval '1 s' WHERE request_id = %s"
+    system(past, request_id)
+
+
+@pytest.mark.parametrize(("model", "passed"), [("stub-judge-pass", True), ("stub-judge-fail", False)])
+def test_a_judge_s_verdict(judge: Judge, model: str, passed: bool) -> None:
+    request_id = accept(judge.caller, profile(judge.caller, model=model))
+    work(judge.caller, request_id)
+
+    (found,) = results(judge.caller, request_id)
+    assert found["status"] == "success"
+    verdict = found["evaluation_result"]
+    assert verdict["pass"] is passed
+    assert verdict["usage_tokens"] > 0
+    assert verdict["evaluation_metadata"]["judge"]["connection"] == judge.connection["name"]
+    assert verdict["additional_info"]["extra"]["judge"]["calls"] == 1
+    assert len(scores_of(judge.caller, "judge")) == 1
+
+
+def test_without_a_connection_there_is_no_verdict(charlie: Caller) -> None:
+    request_id = accept(charlie, profile(charlie))
+    work(charlie, request_id)
+
+    (found,) = results(charlie, request_id)
+    assert (found["status"], found["error_code"]) == ("validation_error", "not_configured")
+    assert found["evaluation_result"] is None and scores_of(charlie, "judge") == []
+
+
+HOSTILE = [
+    ("stub-judge-pass:500", "error", "connection"),
+    ("stub-judge-pass:types", "error", "bad_output"),
+    ("stub-judge-pass:cut", "error", "bad_output"),
+    ("stub-judge-pass:429-86400", "error", "rate_limited"),
+    ("stub-judge-pass:429-300", "error", "rate_limited"),
+    ("stub-judge-pass:refusal", "validation_error", "refused"),
+    ("stub-judge-pass:quota", "validation_error", "budget_exhausted"),
+    ("stub-judge-pass:401", "validation_error", "not_configured"),
+    ("stub-judge-pass:context", "validation_error", "input_too_long"),
+]
+
+
+@pytest.mark.parametrize(("model", "status", "code"), HOSTILE)
+def test_what_goes_wrong_has_a_status_and_a_code(judge: Judge, model: str, status: str, code: str) -> None:
+    request_id = accept(judge.caller, profile(judge.caller, model=model))
+    work(judge.caller, request_id)
+
+    (found,) = results(judge.caller, request_id)
+    assert (found["status"], found["error_code"]) == (status, code)
+    assert found["error_info"]["judge"]["calls"] == judge.n_calls() <= 3
+    assert scores_of(judge.caller, "judge") == []
+
+
+def test_a_hang_ends_at_the_profile_s_timeout(judge: Judge) -> None:
+    request_id = accept(judge.caller, profile(judge.caller, model="stub-judge-pass:hang", timeout_seconds=1))
+    work(judge.caller, request_id)
+
+    assert results(judge.caller, request_id)[0]["error_code"] == "timeout"
+    assert judge.n_calls() == 1
+
+
+def test_several_are_asked_at_once_and_delivered_as_they_end(judge: Judge) -> None:
+    names = [profile(judge.caller, model=f"stub-judge-pass@{ms}") for ms in (900, 1, 901)]
+    request_id = accept(judge.caller, *names)
+    judge.stub.reset()
+    delivered: list[list[int]] = []
+
+    written = work(
+        judge.caller, request_id, deliver=lambda rows: delivered.append(sorted(row["position"] for row in rows))
+    )
+
+    assert sorted(row["position"] for row in written) == [0, 1, 2]
+    assert delivered[0] == [1] and sum(map(len, delivered)) == 3
+    assert judge.stub.calls()["most_at_once"] >= 2
+
+
+def test_one_bad_judge_does_not_fail_the_others(judge: Judge) -> None:
+    bad, good = profile(judge.caller, model="stub-judge-pass:types"), profile(judge.caller)
+    request_id = accept(judge.caller, bad, good)
+    work(judge.caller, request_id)
+
+    assert [found["status"] for found in results(judge.caller, request_id)] == ["error", "success"]
+
+
+def test_a_turn_that_comes_later_is_waited_for_in_the_database(stub: RunningStub) -> None:
+    judge = Judge(stub, rpm=1)
+    name = profile(judge.caller)
+    first, second = accept(judge.caller, name), accept(judge.caller, name)
+    work(judge.caller, first)
+
+    assert work(judge.caller, second) == []
+    row = row_of(second)
+    assert (row.status, row.n_attempts) == ("pending", 0)
+    assert row.lease_expires_at is not None and row.lease_expires_at > row.created_at
+    assert not is_swept(second)
+    assert judge.n_calls() == 1
+
+    judge.caller.patch(f"/v1/connections/{judge.connection['id']}", {"rpm": None})
+    expire(second)
+    assert is_swept(second)
+    work(judge.caller, second)
+    assert [found["status"] for found in results(judge.caller, second)] == ["success"]
+    assert len(scores_of(judge.caller, "judge")) == 2
+
+
+def test_patience_has_an_end(stub: RunningStub) -> None:
+    judge = Judge(stub, rpm=1)
+    name = profile(judge.caller)
+    first, second = accept(judge.caller, name), accept(judge.caller, name)
+    work(judge.caller, first)
+    system("UPDATE evaluations_evaluation SET created_at = now() - interval '110 s' WHERE request_id = %s", second)
+    work(judge.caller, second)
+
+    (found,) = results(judge.caller, second)
+    assert (found["status"], found["error_code"]) == ("error", "rate_limited")
+
+
+def test_a_missed_turn_is_no_answer_to_what_another_worker_has_taken(stub: RunningStub) -> None:
+    judge = Judge(stub, rpm=1)
+    name = profile(judge.caller)
+    first, second = accept(judge.caller, name), accept(judge.caller, name)
+    work(judge.caller, first)
+    _, (leased,) = lease(judge.caller.account.pk, second, "judge", 9)
+    lease(judge.caller.account.pk, second, "judge", 9)
+    missed = Postponable("error", error_code="rate_limited", retry_after_seconds=1)
+
+    assert write(judge.caller.account.pk, second, [(leased, missed)]) == []
+    row = row_of(second)
+    assert (row.status, row.n_attempts) == ("pending", 2)
+
+
+def test_a_deadline_that_has_passed_asks_nobody(judge: Judge) -> None:
+    request_id = accept(judge.caller, profile(judge.caller))
+    with override_settings(JUDGE_DEADLINE_SECONDS=0):
+        work(judge.caller, request_id)
+
+    assert results(judge.caller, request_id)[0]["error_code"] == "timeout"
+    assert judge.n_calls() == 0
+
+
+def test_a_busy_worker_keeps_its_lease(judge: Judge) -> None:
+    request_id = accept(judge.caller, profile(judge.caller, model="stub-judge-pass@2500"))
+    with override_settings(WORK_LEASE_SECONDS=1):
+        work(judge.caller, request_id)
+
+    assert row_of(request_id).status == "success"
+    assert judge.n_calls() == 1
+
+
+def test_a_second_try_costs_nothing_and_counts_once(judge: Judge) -> None:
+    before = findings()
+    name = profile(judge.caller)
+    request_id = accept(judge.caller, name, evaluated_model_output="The same.")
+    work(judge.caller, request_id)
+    again = accept(judge.caller, name, evaluated_model_output="The same.", tags={"n": "2"})
+    work(judge.caller, again)
+
+    (found,) = results(judge.caller, again)
+    judged = found["evaluation_result"]["additional_info"]["extra"]["judge"]
+    assert (judged["cached"], judged["cost"], judge.n_calls()) == (True, 0.0, 1)
+    assert len(scores_of(judge.caller, "judge")) == 2
+    assert findings() == before
+
+
+@pytest.mark.parametrize(("pause", "written"), [(0.0, [3]), (5.0, [1, 1, 1])])
+def test_slow_verdicts_are_written_while_others_are_made(
+    monkeypatch: pytest.MonkeyPatch, pause: float, written: list[int]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("evalsvc.evaluations.work.time.monotonic", lambda: now[0])
+
+    def score(row: Evaluation) -> Verdict:
+        now[0] += pause
+        return Verdict("success")
+
+    rows = [Evaluation(position=position) for position in range(3)]
+    assert [len(done) for done in in_turn(rows, score)] == written
