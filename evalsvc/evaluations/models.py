@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -10,6 +11,14 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
+
+CAPTURED = Q(captured=True)
+
+
+def newest_first(name: str, *fields: str, where: Q | None = None) -> models.Index:
+    """Return an index over captured evaluations that gives an account's rows in the order of every search."""
+    condition = CAPTURED & where if where else CAPTURED
+    return models.Index(fields=["account", *fields, "-created_at", "-id"], name=name, condition=condition)
 
 
 class EvaluationRequest(models.Model):
@@ -50,6 +59,8 @@ class EvaluationRequest(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=["fingerprint"], name="ix_request_fingerprint"),
+            models.Index(fields=["account", "-id"], name="ix_request_tagged", condition=Q(tags__isnull=False)),
+            GinIndex(fields=["tags"], opclasses=["jsonb_path_ops"], name="ix_request_tags"),
             models.Index(
                 fields=["completed_at"], name="ix_request_to_purge", condition=~Q(capture="all") & Q(purged=False)
             ),
@@ -71,6 +82,11 @@ class Evaluation(models.Model):
     class Type(models.TextChoices):
         MANAGED = "patronus_evaluation", "Made here"
         CLIENT = "client_evaluation", "Made by the account's own code"
+        ANNOTATION = "annotation", "Made by a person"
+
+    class Feedback(models.TextChoices):
+        POSITIVE = "positive", "Right"
+        NEGATIVE = "negative", "Wrong"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -105,6 +121,15 @@ class Evaluation(models.Model):
         max_length=20, choices=Type.choices, default=Type.MANAGED, db_default=Type.MANAGED.value
     )
     details = models.JSONField(null=True, help_text="What only scores made elsewhere have.")
+    favorite = models.BooleanField(default=False, db_default=False)
+    feedback = models.CharField(max_length=10, choices=Feedback.choices, null=True)
+    # Where the request belongs, repeated so that a search needs no other table and each index ends in the order.
+    project_id = models.UUIDField(null=True)
+    app = models.CharField(max_length=50, null=True)
+    experiment_id = models.BigIntegerField(null=True)
+    dataset_id = models.CharField(max_length=255, null=True)
+    log_id = models.CharField(max_length=255, null=True)
+    trace_id = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(db_default=Now())
     completed_at = models.DateTimeField(null=True)
 
@@ -125,8 +150,18 @@ class Evaluation(models.Model):
             ),
         )
         indexes = (
-            models.Index(fields=["account", "-id"], name="ix_evaluation_account", condition=Q(captured=True)),
             models.Index(fields=["lease_expires_at"], name="ix_evaluation_pending", condition=Q(status="pending")),
+            newest_first("ix_evaluation_account"),
+            *(newest_first(f"ix_evaluation_{name}", name) for name in ("evaluator_id", "family", "profile_name")),
+            *(
+                newest_first(f"ix_evaluation_{name}", name, where=Q(**{f"{name}__isnull": False}))
+                for name in (
+                    *("profile_id", "project_id", "app", "experiment_id", "dataset_id", "log_id", "trace_id"),
+                    "feedback",
+                )
+            ),
+            newest_first("ix_evaluation_failed", where=Q(passed=False)),
+            newest_first("ix_evaluation_favorite", where=Q(favorite=True)),
         )
 
     def __str__(self) -> str:

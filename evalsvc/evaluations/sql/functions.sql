@@ -73,12 +73,14 @@ BEGIN
     INSERT INTO evaluations_evaluation AS e (
       account_id, request_id, position, evaluator_id, runs, family, profile_id, profile_name, profile_revision,
       explain_strategy, lane, status, error_code, error_message, score, passed, text_output, explanation, spans, extra,
-      duration_us, captured, in_history, n_attempts, n_sweeps, lease_expires_at, created_at, completed_at)
+      duration_us, captured, in_history, n_attempts, n_sweeps, lease_expires_at, created_at, completed_at,
+      project_id, app, experiment_id, dataset_id, log_id, trace_id)
     SELECT p_account, request.id, r.position, r.evaluator_id, r.runs, r.family, r.profile_id, r.profile_name,
       r.profile_revision, r.explain_strategy, r.lane, r.status, r.error_code, r.error_message, r.score, r.passed,
       r.text_output, r.explanation, r.spans, r.extra, r.duration_us, r.captured, r.in_history, 0, 0,
       CASE WHEN r.status = 'pending' THEN request.created_at + p_lease_seconds * interval '1 second' END,
-      request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END
+      request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END,
+      request.project_id, request.app, request.experiment_id, request.dataset_id, request.log_id, request.trace_id
     FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) r
     RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.score, e.passed
   ), remembered AS (
