@@ -94,7 +94,8 @@ def _database(url: str, name: str, *, pool_size: int) -> dict[str, Any]:
 DATABASES = {
     "default": _database(DATABASE_URL, "DATABASE_URL", pool_size=DATABASE_POOL_SIZE),
     "owner": _database(DATABASE_MIGRATION_URL, "DATABASE_MIGRATION_URL", pool_size=0),
-    "system": _database(DATABASE_SYSTEM_URL, "DATABASE_SYSTEM_URL", pool_size=4),
+    # Opened as needed: a pump alone takes three (claims, the watcher, the planner).
+    "system": _database(DATABASE_SYSTEM_URL, "DATABASE_SYSTEM_URL", pool_size=8),
 }
 DATABASE_ROUTERS = ["evalsvc.tenancy.scope.RoleRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -50,9 +50,10 @@ def room() -> Iterator[None]:
     connections["system"].ensure_connection()
     pool = connections["system"].pool
     connections["system"].close()
-    pool.resize(0, 16)
+    usual = pool.max_size
+    pool.resize(0, 2 * usual)
     yield
-    pool.resize(0, 4)
+    pool.resize(0, usual)
 
 
 def answers(unit: store.Unit, n: int | None = None) -> dict[str, list[dict[str, Any]]]:

@@ -14,7 +14,7 @@ from tests.experiments.conftest import chat, make_connection, make_dataset, make
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
 
 SLOTS = 4
-TIMEOUT_SECONDS = 6
+TIMEOUT_SECONDS = 12
 
 
 @pytest.fixture(scope="module")
