@@ -48,10 +48,9 @@ class GoldContext(msgspec.Struct):
 GoldContexts = list[str | GoldContext] | str | None
 
 
-class Body(msgspec.Struct):
-    """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
+class Inputs(msgspec.Struct):
+    """What was judged and by whom it was said, in every spelling."""
 
-    evaluators: list[EvaluatorRef]
     task_input: str | None = None
     evaluated_model_input: str | None = None
     input: str | None = None
@@ -75,6 +74,12 @@ class Body(msgspec.Struct):
     evaluated_model_provider: str | None = None
     evaluated_model_params: dict[str, Any] | None = None
     evaluated_model_selected_model: str | None = None
+
+
+class Body(Inputs, kw_only=True):
+    """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
+
+    evaluators: list[EvaluatorRef]
     explain: bool | Explain | None = None
     capture: Capture | None = None
     confidence_interval_strategy: str | None = None
@@ -125,6 +130,14 @@ class EvaluateCall:
     trace_id: str | None
     span_id: str | None
 
+    @property
+    def names_itself(self) -> bool:
+        """Say whether the caller named the one text, or the one operation, that this call is about.
+
+        The same call with the same name is then the same evaluation. An id of zeros is how tracing says that it is off.
+        """
+        return any(name is not None and name.strip("0-") for name in (self.log_id, self.span_id))
+
 
 def read_call(body: bytes) -> EvaluateCall:
     """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
@@ -152,7 +165,7 @@ def read_call(body: bytes) -> EvaluateCall:
     )
 
 
-def sample_in(raw: Body) -> Sample:
+def sample_in(raw: Inputs) -> Sample:
     """Return what is to be judged, whatever dialect named it."""
     gold_contexts, gold_relevance = graded(first(raw.gold_context, raw.evaluated_model_gold_context))
     return Sample(
@@ -201,7 +214,7 @@ def capture_of(raw: Body) -> str:
     return "all" if raw.app is not None or raw.experiment_id is not None else "none"
 
 
-def extras_of(raw: Body, sample: Sample) -> dict[str, Any] | None:
+def extras_of(raw: Inputs, sample: Sample) -> dict[str, Any] | None:
     """Collect what few requests have: what is only echoed, and the inputs of retrieval metrics."""
     extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
     extras |= {name: getattr(sample, name) for name in RARE_INPUTS}
@@ -242,9 +255,15 @@ def evaluator_errors(raw: Body) -> list[FieldError]:
 
 def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
     """Check what is to be judged."""
-    errors = []
+    errors = size_errors(raw, sample)
     if sample.input is None and sample.output is None:
-        errors.append(FieldError("/evaluated_model_output", "Send an input, an output or both."))
+        errors.insert(0, FieldError("/evaluated_model_output", "Send an input, an output or both."))
+    return errors
+
+
+def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
+    """Check how much there is to read."""
+    errors = []
     lists = (
         (sample.contexts, "task_context", "evaluated_model_retrieved_context"),
         (sample.gold_contexts, "gold_context", "evaluated_model_gold_context"),

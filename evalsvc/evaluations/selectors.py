@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import family_of
@@ -137,19 +138,38 @@ def entry_of(row: Evaluation) -> EntryFacts:
     )
 
 
-def find_retried(*, account_id: int, fingerprint: int, is_retry: bool, now: datetime) -> int | None:
+class Sign(StrEnum):
+    """What tells that a call repeats one before it."""
+
+    HEADER = "header"
+    """The client counts its retries."""
+    NAME = "name"
+    """The call names the log or the span that it is about."""
+
+
+def find_retried(*, account_id: int, fingerprint: int, n_results: int, sign: Sign | None, now: datetime) -> int | None:
     """Return the earlier request that this one repeats, if any of the last ten minutes does.
 
-    A call repeats an earlier one with the same body when the client says that it retries, or when the earlier caller
-    was told `pending` and has not come back. Two equal calls without either are two evaluations.
+    A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
+    or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
+    What ended in an error is not repeated for a name's sake: whoever saw the error asks anew. Nor does an answer count
+    of which capture has kept only some results.
     """
+    told = Q(told_pending_at__isnull=False, delivered_at=None)
+    evaluations = Evaluation.objects.filter(account_id=account_id, request_id=OuterRef("id"))
+    repeats = {
+        Sign.HEADER: Q(),
+        Sign.NAME: told | ~Exists(evaluations.filter(status=Evaluation.Status.ERROR)),
+        None: told,
+    }[sign]
     rows = EvaluationRequest.objects.filter(
-        account_id=account_id, fingerprint=fingerprint, id__gte=id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
-    )
-    if not is_retry:
-        rows = rows.filter(told_pending_at__isnull=False, delivered_at=None)
+        repeats,
+        account_id=account_id,
+        fingerprint=fingerprint,
+        id__gte=id_at(now, back_seconds=RETRY_WINDOW_SECONDS),
+    ).annotate(n_results=Count("evaluations"))
     with account_scope(account_id):
-        return rows.order_by("-id").values_list("id", flat=True).first()
+        return rows.filter(n_results=n_results).order_by("-id").values_list("id", flat=True).first()
 
 
 def id_at(moment: datetime, *, back_seconds: int = 0) -> int:

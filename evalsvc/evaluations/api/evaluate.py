@@ -22,7 +22,7 @@ from evalsvc.evaluations.answers import evaluate_answer
 from evalsvc.evaluations.call import EvaluateCall, fingerprint, read_call
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.replies import reply_box
-from evalsvc.evaluations.selectors import Stored, facts_of_stored, find_retried, get_stored
+from evalsvc.evaluations.selectors import Sign, Stored, facts_of_stored, find_retried, get_stored
 from evalsvc.evaluations.services import Accepted, Entry
 from evalsvc.evaluations.upkeep import LaneRef
 from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted
@@ -70,22 +70,22 @@ class EvaluateView(AccountView):
         digest = fingerprint(self.account.pk, body)
         entries = services.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
         # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
-        is_retry = self.claim is None and says_it_retries(request)
-        with one_at_a_time(self.account.pk, digest) if is_retry else nullcontext():
-            earlier = self._earlier(is_retry, digest, entries)
+        sign = None if self.claim else sign_of(request, call, entries, prefer)
+        with one_at_a_time(self.account.pk, digest) if sign else nullcontext():
+            earlier = self._earlier(sign, digest, entries)
             if earlier is None:
                 response, accepted = self._accept(call, entries, digest, prefer)
         if earlier is not None:
             return self._stored_answer(earlier, prefer)
         return response or self._work(accepted, prefer)
 
-    def _earlier(self, is_retry: bool, digest: int, entries: list[Entry]) -> int | None:
-        """Find the request that this one repeats; inline calls are looked up only when the client says it retries."""
-        if self.claim is not None:
+    def _earlier(self, sign: Sign | None, digest: int, entries: list[Entry]) -> int | None:
+        """Find the request that this one repeats; inline calls are looked up only where something says that they do."""
+        if self.claim is not None or (sign is None and not any(map(is_queued, entries))):
             return None
-        if not is_retry and all(entry.verdict.status != "pending" or entry.lane == Lane.INLINE for entry in entries):
-            return None
-        return find_retried(account_id=self.account.pk, fingerprint=digest, is_retry=is_retry, now=timezone.now())
+        return find_retried(
+            account_id=self.account.pk, fingerprint=digest, n_results=len(entries), sign=sign, now=timezone.now()
+        )
 
     def _accept(
         self, call: EvaluateCall, entries: list[Entry], digest: int, prefer: Prefer
@@ -165,9 +165,22 @@ def says_it_retries(request: Request) -> bool:
     return count.isascii() and count.isdigit() and count.strip("0") != ""
 
 
+def sign_of(request: Request, call: EvaluateCall, entries: list[Entry], prefer: Prefer) -> Sign | None:
+    """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
+    if says_it_retries(request):
+        return Sign.HEADER
+    leaves_rows = call.capture != "none" or prefer.respond_async or any(map(is_queued, entries))
+    return Sign.NAME if call.names_itself and leaves_rows else None
+
+
+def is_queued(entry: Entry) -> bool:
+    """Say whether an evaluator is left to a worker."""
+    return entry.verdict.status == "pending" and entry.lane != Lane.INLINE
+
+
 @contextmanager
 def one_at_a_time(account_id: int, digest: int) -> Iterator[None]:
-    """Let only one retry of the same call look for the first one and, if there is none, become it."""
+    """Let only one of equal calls look for an earlier one and, if there is none, become it."""
     with account_scope(account_id):
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [digest])
