@@ -54,6 +54,13 @@ PROBLEMS = {
             "unsupported_media_type", 415, "The body's type is not accepted", "Send `Content-Type: application/json`."
         ),
         Code("validation_failed", 422, "Some fields cannot be accepted", "Correct each field that `errors` points to."),
+        Code(
+            "search_too_slow",
+            422,
+            "No index serves this search, and there is too much to look through",
+            "Add a filter on an indexed field (`evaluator_id`, `criteria`, `app`, `project_id`, `experiment_id`, "
+            "`dataset_id`, `log_id`, `trace_id`), or a window of `created_at`.",
+        ),
         Code("already_exists", 422, "This name is taken", "Choose another name, or revise the existing object."),
         Code(
             "in_use",
