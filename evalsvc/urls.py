@@ -19,6 +19,8 @@ from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_docume
 
 handler400 = "evalsvc.rest.problems.bad_request"
 handler403 = "evalsvc.rest.problems.forbidden"
+from evalsvc.projects.api import AppsView, ProjectsView, ProjectView
+from evalsvc.telemetry import urls as telemetry
 handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
@@ -50,6 +52,12 @@ urlpatterns = [
     path("v1/datasets/<uuid:id>/jsonl", JsonlView.as_view()),
     path("v1/datasets/<uuid:id>/csv", CsvView.as_view()),
     path("v1/datasets/<uuid:id>/parquet", ParquetView.as_view()),
+    path("v1/annotate", AnnotateView.as_view()),
+    path("v1/annotation-criteria", AllAnnotationCriteriaView.as_view()),
+    path("v1/annotation-criteria/<uuid:id>", AnnotationCriteriaView.as_view()),
+    path("v1/apps", AppsView.as_view()),
+    path("v1/projects", ProjectsView.as_view()),
+    path("v1/projects/<uuid:id>", ProjectView.as_view()),
     path("v1/connections", ConnectionsView.as_view()),
     path("v1/connections/<uuid:id>", ConnectionView.as_view()),
     path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),

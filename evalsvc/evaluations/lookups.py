@@ -1,4 +1,4 @@
-"""SQL's LIKE and ILIKE with the caller's own wildcards, as database lookups."""
+"""What searches compare by: LIKE and ILIKE with the caller's own wildcards, and long lists as one parameter."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ class ILike(Like):
 
     lookup_name = "ilike"
     operator = "ILIKE"
+
+
+class AnyOf(Lookup):
+    """One of a list, which is one parameter however long: a statement holds 65 535."""
+
+    lookup_name = "any"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """Write the comparison; the column is of texts or of ids."""
+        left, left_params = self.process_lhs(compiler, connection)
+        kind = "text" if isinstance(self.lhs.output_field, CharField) else "bigint"
+        return f"{left} = ANY(%s::{kind}[])", (*left_params, list(self.rhs))
 
 
 for field in (CharField, TextField):

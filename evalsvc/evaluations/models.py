@@ -13,6 +13,7 @@ from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
 CAPTURED = Q(captured=True)
+TAG_DIGESTS = models.Func(models.F("account_id"), models.F("tags"), function="tag_digests")
 
 
 def newest_first(name: str, *fields: str, where: Q | None = None) -> models.Index:
@@ -60,7 +61,7 @@ class EvaluationRequest(models.Model):
         indexes = (
             models.Index(fields=["fingerprint"], name="ix_request_fingerprint"),
             models.Index(fields=["account", "-id"], name="ix_request_tagged", condition=Q(tags__isnull=False)),
-            GinIndex(fields=["tags"], opclasses=["jsonb_path_ops"], name="ix_request_tags"),
+            GinIndex(TAG_DIGESTS, name="ix_request_tags", condition=Q(tags__isnull=False)),
             models.Index(
                 fields=["completed_at"], name="ix_request_to_purge", condition=~Q(capture="all") & Q(purged=False)
             ),

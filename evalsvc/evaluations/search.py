@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Func, Q, TextField, Value
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
 from evalsvc.evaluations.call import is_bigint
+from evalsvc.evaluations.searching import tagged
 from evalsvc.rest.problems import FieldError, Invalid
 
 # A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
@@ -20,14 +21,29 @@ MAX_FILTERS = 100
 MAX_DEPTH = 8
 MAX_VALUES = 500
 MAX_LOG_IDS = 10_000
+MAX_TAGS = 100
+ANNOTATION = "annotation:"
+TAG = "tags."
+NESTED = {"and_": "and_", "and": "and_", "or_": "or_", "or": "or_"}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchField:
-    """A searchable field: where it is, and of what kind its values are."""
+    """A searchable field: where it is (a column, or `column.key` of a JSON column), and of what kind its values are."""
 
     lookup: str
     kind: str
+
+    def where(self, operator: str, value: Any) -> Q:
+        """Return the condition that compares the field by one of Django's lookups."""
+        column, _, key = self.lookup.partition(".")
+        if not key:
+            return Q(**{f"{column}__{operator}": value})
+        # Not a key transform, which takes a key of digits for the place in a list.
+        text = Func(F(column), Value(key), function="jsonb_extract_path_text", output_field=TextField())
+        lookup = TextField().get_lookup(operator)
+        assert lookup is not None  # noqa: S101  every operator is one of a text column
+        return Q(lookup(text, value))
 
 
 FIELDS = {
@@ -39,6 +55,7 @@ FIELDS = {
     "profile_name": SearchField("profile_name", "text"),
     "criteria_id": SearchField("profile_id", "uuid"),
     "criteria_revision": SearchField("profile_revision", "id"),
+    "annotation_criteria_id": SearchField("evaluator_id", "annotation"),
     "evaluation_type": SearchField("evaluation_type", "text"),
     "status": SearchField("status", "text"),
     "pass": SearchField("passed", "bool"),
@@ -46,18 +63,24 @@ FIELDS = {
     "score_raw": SearchField("score", "number"),
     "text_output": SearchField("text_output", "text"),
     "explanation": SearchField("explanation", "text"),
-    "app": SearchField("request__app", "text"),
-    "project_id": SearchField("request__project_id", "uuid"),
-    "experiment_id": SearchField("request__experiment_id", "id"),
-    "dataset_id": SearchField("request__dataset_id", "text"),
+    "metric_name": SearchField("details.metric_name", "text"),
+    "favorite": SearchField("favorite", "bool"),
+    "feedback": SearchField("feedback", "text"),
+    "app": SearchField("app", "text"),
+    "project_id": SearchField("project_id", "uuid"),
+    "experiment_id": SearchField("experiment_id", "id"),
+    "dataset_id": SearchField("dataset_id", "text"),
     "dataset_sample_id": SearchField("request__dataset_sample_id", "text"),
-    "log_id": SearchField("request__log_id", "text"),
-    "trace_id": SearchField("request__trace_id", "text"),
+    "log_id": SearchField("log_id", "text"),
+    "trace_id": SearchField("trace_id", "text"),
     "span_id": SearchField("request__span_id", "text"),
+    "tags": SearchField("request__tags", "tags"),
 }
 TEXT_OPERATIONS = {"starts_with": "startswith", "ends_with": "endswith", "like": "like", "ilike": "ilike"}
 ORDER_OPERATIONS = {"lt": "lt", "le": "lte", "gt": "gt", "ge": "gte"}
 OPERATIONS = (*TEXT_OPERATIONS, "eq", "ne", *ORDER_OPERATIONS, "in")
+# Of these there is no smaller and no larger.
+UNORDERED = ("tags", "annotation")
 
 
 def condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> Q:
@@ -88,47 +111,75 @@ class _Builder:
             raise Invalid(FieldError(pointer, f"At most {MAX_FILTERS} filters, {MAX_DEPTH} levels deep."))
         if not isinstance(part, Mapping):
             raise Invalid(FieldError(pointer, "A filter is an object."))
-        if part.get("field") is None and not part.get("and_") and not part.get("or_"):
+        if part.get("field") is None and not any(part.get(name) for name in NESTED):
             # As "no condition" it would let every row through, and in an `or_` none of the others would matter.
             raise Invalid(FieldError(pointer, "Name a `field`, or nest filters in `and_` or `or_`."))
         combined = Q()
         if part.get("field") is not None:
             combined &= leaf(part, pointer)
-        for name, combine in (("and_", self.all_of), ("or_", self.any_of)):
+        for name, meaning in NESTED.items():
             if nested := part.get(name):
                 if not isinstance(nested, list):
                     raise Invalid(FieldError(f"{pointer}/{name}", "Must be a list of filters."))
+                combine = self.all_of if meaning == "and_" else self.any_of
                 combined &= combine(nested, f"{pointer}/{name}", depth + 1)
         return combined
 
 
 def leaf(part: Mapping[str, Any], pointer: str) -> Q:
     """Return the condition of one field."""
-    field = FIELDS.get(str(part["field"]))
+    field = field_of(str(part["field"]))
     if field is None:
-        raise Invalid(FieldError(f"{pointer}/field", f"Not searchable; known are: {', '.join(FIELDS)}."))
+        raise Invalid(
+            FieldError(
+                f"{pointer}/field", f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
+            )
+        )
     operation = part.get("operation") or "eq"
     if operation not in OPERATIONS:
         raise Invalid(FieldError(f"{pointer}/operation", f"Unknown; known are: {', '.join(OPERATIONS)}."))
     value = part.get("value")
     if operation == "in":
-        if not isinstance(value, list):
-            raise Invalid(FieldError(f"{pointer}/value", "`in` takes a list."))
-        if len(value) > MAX_VALUES:
-            raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_VALUES} values."))
-        return Q(
-            **{f"{field.lookup}__in": [converted(field, item, f"{pointer}/value/{i}") for i, item in enumerate(value)]}
-        )
+        return one_of(field, value, f"{pointer}/value")
     if value is None:
         return null_condition(field, str(operation), pointer)
     return comparison(field, str(operation), value, f"{pointer}/value")
+
+
+def field_of(name: str) -> SearchField | None:
+    """Return the searchable field of a name; `tags.NAME` is the text of one tag."""
+    if name.startswith(TAG) and len(name) > len(TAG):
+        return SearchField(f"request__{name}", "text")
+    return FIELDS.get(name)
+
+
+def one_of(field: SearchField, values: Any, pointer: str) -> Q:
+    """Compare with several values."""
+    if not isinstance(values, list):
+        raise Invalid(FieldError(pointer, "`in` takes a list."))
+    if len(values) > (MAX_TAGS if is_of_tags(field) else MAX_VALUES):
+        raise Invalid(FieldError(pointer, f"At most {MAX_TAGS if is_of_tags(field) else MAX_VALUES} values."))
+    wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(values)]
+    if not is_of_tags(field):
+        return field.where("in", wanted)
+    found = Q(pk__in=[])
+    for value in wanted:
+        found |= equals(field, value)
+    return found
 
 
 def null_condition(field: SearchField, operation: str, pointer: str) -> Q:
     """Compare with null, which only equality can."""
     if operation not in ("eq", "ne"):
         raise Invalid(FieldError(f"{pointer}/value", f"`{operation}` needs a value."))
-    return Q(**{f"{field.lookup}__isnull": operation == "eq"})
+    if field.kind == "annotation":
+        by_people = Q(evaluation_type="annotation")
+        return ~by_people if operation == "eq" else by_people
+    if field.lookup == "profile_name":
+        # A score made elsewhere may have no criteria; its history goes by the empty name.
+        named = Q(profile_name__gt="")
+        return named if operation == "ne" else Q(profile_name="") | Q(profile_name__isnull=True)
+    return field.where("isnull", operation == "eq")
 
 
 def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> Q:
@@ -138,12 +189,34 @@ def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> 
             raise Invalid(FieldError(pointer, f"`{operation}` compares text fields with text."))
         if operation.endswith("like") and (len(value) - len(value.rstrip("\\"))) % 2:
             raise Invalid(FieldError(pointer, "A pattern cannot end in the escape character; write it twice."))
-        return Q(**{f"{field.lookup}__{TEXT_OPERATIONS[operation]}": value})
+        return field.where(TEXT_OPERATIONS[operation], value)
     wanted = converted(field, value, pointer)
     if operation == "ne":
         # As people mean it: a row without the field differs from every value.
-        return ~Q(**{field.lookup: wanted}) | Q(**{f"{field.lookup}__isnull": True})
-    return Q(**{field.lookup if operation == "eq" else f"{field.lookup}__{ORDER_OPERATIONS[operation]}": wanted})
+        return ~same_as(field, wanted) | field.where("isnull", True)
+    if operation == "eq":
+        return equals(field, wanted)
+    if field.kind in UNORDERED:
+        raise Invalid(FieldError(pointer, f"`{operation}` needs a field that has an order."))
+    return field.where(ORDER_OPERATIONS[operation], wanted)
+
+
+def equals(field: SearchField, wanted: Any) -> Q:
+    """Return the condition that the field has this value; for tags, that each of these is among them."""
+    if field.kind == "tags":
+        return tagged(wanted)
+    column, _, key = field.lookup.partition(".")
+    return tagged({key: wanted}) if column == "request__tags" else field.where("exact", wanted)
+
+
+def same_as(field: SearchField, wanted: Any) -> Q:
+    """Return what a row that differs does not meet; never looked up by an index, as most rows differ."""
+    return field.where("contains" if field.kind == "tags" else "exact", wanted)
+
+
+def is_of_tags(field: SearchField) -> bool:
+    """Say whether each value of the field is looked up by itself."""
+    return field.lookup.startswith("request__tags")
 
 
 def converted(field: SearchField, value: Any, pointer: str) -> Any:
@@ -163,6 +236,10 @@ def converted(field: SearchField, value: Any, pointer: str) -> Any:
             return found
         case "time", str() if (moment := as_time(value)) is not None:
             return moment
+        case "annotation", str() if (found := as_uuid(value)) is not None:
+            return f"{ANNOTATION}{found}"
+        case "tags", dict() if 0 < len(value) <= MAX_TAGS and all(isinstance(text, str) for text in value.values()):
+            return value
     raise Invalid(FieldError(pointer, f"Not a value of this field, which is of kind {field.kind}."))
 
 

@@ -6,15 +6,19 @@ another shape. It reads one table; `requests_of` adds what is in the requests of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import OperationalError, connections
-from django.db.models import Q
+from django.db.models import F, Q
 from psycopg.errors import QueryCanceled
 
 from evalsvc.accounts.models import Account
+from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.rest.pagination import by_time, read_place, write_place
 from evalsvc.rest.problems import Problem
@@ -28,6 +32,8 @@ COLUMNS = (
     "text_output", "explanation", "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback",
     "dataset_id", "log_id", "trace_id",
 )  # fmt: skip
+# So many requests with a tag are fetched by the tag; more are met soon enough on the way from the newest.
+MAX_TAGGED = 5000
 REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
 
 
@@ -88,5 +94,23 @@ def requests_of(
     *, account: Account, request_ids: Collection[int], columns: Sequence[str] = REQUEST_COLUMNS
 ) -> dict[int, Any]:
     """Return the given columns of requests, as named tuples by the requests' ids, in one query."""
-    rows = EvaluationRequest.objects.filter(account=account, id__in=set(request_ids))
+    rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(set(request_ids))), account=account)
     return {row.id: row for row in rows.values_list("id", *columns, named=True)}
+
+
+def tagged(tags: Mapping[str, str]) -> Q:
+    """Return the condition that a request has all these tags. Looks them up: within the account's scope.
+
+    Row-level security keeps the planner from the index of tags, as an operator on JSON might tell what it has seen; so
+    a function of the owner's reads it, for the account in force.
+    """
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute("SELECT tagged_requests(%s::jsonb, %s)", [json.dumps(tags), MAX_TAGGED + 1])
+        ids = [id for (id,) in cursor.fetchall()]
+    return Q(AnyOf(F("request_id"), ids)) if len(ids) <= MAX_TAGGED else Q(request__tags__contains=tags)
+
+
+def settings_of(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, Any] | None:
+    """Return the settings of a revision that a result points to (`criteria_config`); None where there is none."""
+    rows = ProfileRevision.objects.filter(Q(account=account) | Q(account=None), profile_id=profile_id, number=number)
+    return rows.values_list("settings", flat=True).first()

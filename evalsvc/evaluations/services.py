@@ -110,7 +110,7 @@ def accept(
     `keep_always` gives every evaluation a row and an id, for callers that will come back for it.
     """
     score_inline(call, entries)
-    accepted = Accepted(account_id, call, place_of(account_id, call), entries)
+    accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
     kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch)
     for entry, history in zip(entries, histories, strict=True):
@@ -143,7 +143,7 @@ def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:
     return accepted.entries if everything else kept
 
 
-def place_of(account_id: int, call: EvaluateCall) -> Place:
+def place_of(account_id: int, call: EvaluateCall, epoch: str | None) -> Place:
     """Find where a captured call belongs; a call that captures nothing leaves no app or project behind."""
     if call.capture == "none":
         return Place()
@@ -160,6 +160,7 @@ def is_kept(call: EvaluateCall, entry: Entry) -> bool:
     """Say whether capture keeps this finished evaluation."""
     if call.capture == "fails-only":
         return entry.verdict.passed is False
+        epoch=epoch,
     return call.capture == "all" and entry.resolved is not None
 
 

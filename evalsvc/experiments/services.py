@@ -19,7 +19,7 @@ from evalsvc.experiments.configs import Candidate, hash_of
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.projects.models import Experiment
-from evalsvc.projects.services import remember_project
+from evalsvc.projects.services import hold_project
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -58,9 +58,12 @@ def create_experiment(
 ) -> Experiment:
     """Make an experiment; with a plan, fix the order in which every config will see the examples."""
     with account_scope(account.pk):
+        held = hold_project(account.pk, id=project_id, name=project_name or DEFAULT_PROJECT)
+        if held is None:
+            raise Invalid(FieldError("/project_id", "No such project."))
         experiment = Experiment.objects.create(
             account=account,
-            project_id=project_id or remember_project(account.pk, project_name or DEFAULT_PROJECT),
+            project_id=held,
             name=name,
             tags=dict(tags or {}),
             metadata=metadata,

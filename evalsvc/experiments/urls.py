@@ -12,7 +12,7 @@ from evalsvc.experiments.api.configs import (
     StopManyView,
     StopView,
 )
-from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, PreviewView, StartView
+from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, OldUpdateView, PreviewView, StartView
 from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
 from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
@@ -21,6 +21,7 @@ urlpatterns = [
     path("v1/experiments", ExperimentsView.as_view()),
     path("v1/experiments/preview", PreviewView.as_view()),
     path("v1/experiments/<id:id>", ExperimentView.as_view()),
+    path("v1/experiments<id:id>", OldUpdateView.as_view()),
     path("v1/experiments/<id:id>/start", StartView.as_view()),
     path("v1/experiments/<id:id>/live", LiveView.as_view()),
     path("v1/experiments/<id:id>/looks", LooksView.as_view()),

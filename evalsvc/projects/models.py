@@ -10,14 +10,19 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.tenancy.scope import NextId
 
+MAX_NAME = 50
+
 
 class Project(models.Model):
     """A group of apps and experiments."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     account = models.ForeignKey(Account, on_delete=models.CASCADE)
-    name = models.CharField(max_length=50)
+    name = models.CharField(max_length=MAX_NAME)
     created_at = models.DateTimeField(db_default=Now())
+    created_by = models.CharField(
+        max_length=120, null=True, help_text="`key:<id>`; null where an evaluation or experiment brought the name."
+    )
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["account", "name"], name="uq_project_name"),)
@@ -46,7 +51,8 @@ class Experiment(models.Model):
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    # Not CASCADE: a project goes when it is empty; not PROTECT: an account goes with all it has.
+    project = models.ForeignKey(Project, on_delete=models.RESTRICT)
     name = models.CharField(max_length=100)
     tags = models.JSONField(default=dict)
     metadata = models.JSONField(null=True)

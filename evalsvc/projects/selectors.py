@@ -1,10 +1,18 @@
-"""Reads of projects and experiments."""
+"""Reads of projects, apps and experiments."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
-from evalsvc.projects.models import Experiment, Project
+from django.db.models import ForeignObjectRel, QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.projects.models import App, Experiment, Project
+from evalsvc.rest.problems import NotFound
+
+# Apps above this one that name a project without a foreign key say here whether they do.
+uses: list[Callable[[Project], str | None]] = []
 
 
 def find_experiment(*, account_id: int, id: int) -> Experiment | None:
@@ -15,3 +23,33 @@ def find_experiment(*, account_id: int, id: int) -> Experiment | None:
 def find_project(*, account_id: int, id: uuid.UUID) -> Project | None:
     """Return a project of the account, or None for missing and foreign alike."""
     return Project.objects.filter(account_id=account_id, id=id).first()
+
+
+def get_project(*, account: Account, id: uuid.UUID, lock: bool = False) -> Project:
+    """Return a project of the account; NotFound for missing and foreign alike."""
+    rows = Project.objects.filter(account=account, id=id)
+    project = (rows.select_for_update() if lock else rows).first()
+    if project is None:
+        raise NotFound
+    return project
+
+
+def list_projects(*, account: Account) -> QuerySet[Project]:
+    """Return the account's projects, newest first."""
+    return Project.objects.filter(account=account).order_by("-created_at", "-id")
+
+
+def list_apps(*, account: Account) -> QuerySet[App]:
+    """Return the account's apps by name."""
+    return App.objects.filter(account=account).order_by("name")
+
+
+def list_uses(*, project: Project) -> list[str]:
+    """Say what belongs to a project, as `2 experiments`."""
+    found = []
+    for field in Project._meta.get_fields(include_hidden=True):
+        if isinstance(field, ForeignObjectRel):
+            names = field.related_model._meta
+            if n := field.related_model._default_manager.filter(**{field.field.name: project}).count():
+                found.append(f"{n} {names.verbose_name if n == 1 else names.verbose_name_plural}")
+    return found + [said for use in uses if (said := use(project))]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.conf import settings
+from django.db import IntegrityError, connections, transaction
+from django.db.models import ProtectedError, RestrictedError
 
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.projects.models import App, Project
-from evalsvc.projects.selectors import find_experiment, find_project
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.projects.selectors import find_experiment, find_project, get_project, list_uses
+from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
 DEFAULT_APP = "default"
@@ -26,8 +31,17 @@ class Place:
     experiment_id: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A project as read under an epoch: projects can be deleted, and then the account's epoch moves."""
+
+    id: uuid.UUID
+    epoch: str
+    until: float
+
+
 _known_apps: set[tuple[int, str]] = set()
-_known_projects: dict[tuple[int, str], uuid.UUID] = {}
+_known_projects: dict[tuple[int, str], Known] = {}
 
 
 def place_request(
@@ -37,16 +51,18 @@ def place_request(
     experiment_id: int | None = None,
     project_id: uuid.UUID | None = None,
     project_name: str | None = None,
+    epoch: str | None = None,
 ) -> Place:
     """Find where a captured request belongs, making the app and the named project if they are new.
 
     An experiment decides the project. A project's name outranks its id. With neither app nor experiment the app is
-    `default`. Raises Invalid for an experiment or project that the account does not have.
+    `default`. Raises Invalid for an experiment or project that the account does not have. With the account's `epoch`
+    a project that was looked up under it is not looked up again.
     """
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)
     if project_name:
-        project_id = remember_project(account_id, project_name)
+        project_id = remember_project(account_id, project_name, epoch=epoch)
     elif project_id is not None:
         with account_scope(account_id):
             if find_project(account_id=account_id, id=project_id) is None:
@@ -73,15 +89,71 @@ def remember_app(account_id: int, name: str) -> None:
         _once_committed(lambda: _know_app(account_id, name))
 
 
-def remember_project(account_id: int, name: str) -> uuid.UUID:
+def remember_project(account_id: int, name: str, *, epoch: str | None = None) -> uuid.UUID:
     """Return the id of the named project, making it if it is new."""
     known = _known_projects.get((account_id, name))
-    if known is not None:
-        return known
+    if known is not None and known.epoch == epoch and time.monotonic() < known.until:
+        return known.id
     with account_scope(account_id):
         project, _ = Project.objects.get_or_create(account_id=account_id, name=name)
-        _once_committed(lambda: _know_project(account_id, name, project.id))
+        if epoch is not None:
+            seen = Known(project.id, epoch, time.monotonic() + settings.API_KEY_CACHE_SECONDS)
+            _once_committed(lambda: _know_project(account_id, name, seen))
     return project.id
+
+
+def create_project(*, account: Account, name: str, actor: str) -> Project:
+    """Return the project of that name, making it if it is new: clients ask for theirs at every start."""
+    with account_scope(account.pk):
+        made = {"created_by": actor[:120]}
+        project, created = Project.objects.get_or_create(account=account, name=name, defaults=made)
+        if created:
+            project.refresh_from_db(fields=["created_at"])
+            record_audit(account=account, actor=actor, action="project.created", target=name)
+    return project
+
+
+def delete_project(*, account: Account, id: uuid.UUID, actor: str) -> None:
+    """Delete an empty project; `in_use` while experiments, evaluations or anything else belong to it.
+
+    Apps and evaluations of requests under way do not wait for this: such a late one keeps the id of the deleted
+    project, and the next request of that name makes a new project.
+    """
+    try:
+        with account_scope(account.pk), transaction.atomic(using=current_role()):
+            project = get_project(account=account, id=id, lock=True)
+            if uses := list_uses(project=project):
+                raise in_use(project, ", ".join(uses))
+            Project.objects.filter(account=account, id=id).delete()
+            with connections[current_role()].cursor() as cursor:
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            record_audit(account=account, actor=actor, action="project.deleted", target=project.name)
+            forget_caches(account.pk)
+    except (IntegrityError, ProtectedError, RestrictedError):
+        raise in_use(project, "another object") from None
+
+
+def in_use(project: Project, by: str) -> Problem:
+    """Make the refusal to delete."""
+    return Problem(f"The project {project.name!r} holds {by}.", code="in_use")
+
+
+def hold_project(account_id: int, *, id: uuid.UUID | None, name: str) -> uuid.UUID | None:
+    """Return a project that nobody deletes until the transaction ends: by id, else by name, made if it is new.
+
+    None when the account has no project of that id.
+    """
+    while True:
+        wanted = id or remember_project(account_id, name)
+        with connections[current_role()].cursor() as cursor:
+            # KEY SHARE: a deletion waits, others who hold it do not. The ORM has no word for it.
+            cursor.execute(
+                "SELECT 1 FROM projects_project WHERE account_id = %s AND id = %s FOR KEY SHARE", [account_id, wanted]
+            )
+            if cursor.fetchone():
+                return wanted
+        if id is not None:
+            return None
 
 
 def _once_committed(note: Callable[[], None]) -> None:
@@ -95,7 +167,7 @@ def _know_app(account_id: int, name: str) -> None:
     _known_apps.add((account_id, name))
 
 
-def _know_project(account_id: int, name: str, id: uuid.UUID) -> None:
+def _know_project(account_id: int, name: str, known: Known) -> None:
     if len(_known_projects) >= MAX_REMEMBERED:
         _known_projects.clear()
-    _known_projects[account_id, name] = id
+    _known_projects[account_id, name] = known

@@ -47,6 +47,10 @@ def of_experiment(path: str, body: dict[str, Any], **plan: Any) -> Route:
     return lambda caller: (f"/v1/experiments/{new_push_experiment(caller, **plan)['id']}{path}", body)
 
 
+def of_experiment_without_slash(caller: Caller) -> tuple[str, dict[str, Any]]:
+    return f"/v1/experiments{new_push_experiment(caller)['id']}", {"name": "renamed"}
+
+
 def outputs_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     made = new_push_experiment(caller)
     unit = lease(caller, made["id"], made["configs"][0]["id"])
@@ -68,6 +72,7 @@ ROUTES: dict[str, Route] = {
         f"/v1/evaluator-criteria/{new_profile(caller)}/revision",
         {"config": {"metric": "rougeL"}},
     ),
+    "/v1/projects": lambda caller: ("/v1/projects", {"name": "new"}),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
     "/v1/datasets/{id}/versions": lambda caller: (
@@ -77,6 +82,7 @@ ROUTES: dict[str, Route] = {
     "/v1/experiments": lambda caller: ("/v1/experiments", {"name": "x"}),
     "/v1/experiments/preview": preview_route,
     "/v1/experiments/{id}": of_experiment("", {"name": "renamed"}),
+    "/v1/experiments{id}": of_experiment_without_slash,
     "/v1/experiments/{id}/start": of_experiment("/start", {}, start=False),
     "/v1/experiments/{id}/configs": of_experiment("/configs", {"configs": [{"kind": "push"}]}),
     **{

@@ -73,6 +73,7 @@ RAISED: dict[str, list[BaseException]] = {
     "unsupported_media_type": [drf.UnsupportedMediaType("x/y")],
     "in_progress": [Problem(code="in_progress")],
     "in_use": [Problem(code="in_use")],
+    "search_too_slow": [Problem(code="search_too_slow")],
     "stale_epoch": [Problem(code="stale_epoch")],
     "malformed_json": [drf.ParseError()],
     "not_found": [drf.NotFound()],

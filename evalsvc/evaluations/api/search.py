@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import F, Q
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,17 +13,22 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import digits, iso_duration
+from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search import MAX_LOG_IDS, condition
-from evalsvc.evaluations.selectors import as_sent, get_evaluation, list_evaluations
-from evalsvc.rest.pagination import page
+from evalsvc.evaluations.searching import requests_of, search_evaluations, settings_of
+from evalsvc.evaluations.selectors import as_sent, get_evaluation
+from evalsvc.rest.problems import FieldError, Invalid
+
+# Each row before it is read and left out.
+MAX_OFFSET = 100_000
 
 
 class EvaluationOut(serializers.Serializer[Evaluation]):
     """A captured evaluation. Its inputs are those of its request."""
 
     id = serializers.CharField()
-    log_id = serializers.CharField(allow_null=True)
+    log_id = serializers.CharField(help_text="Empty where none was named; never null, which clients refuse.")
     created_at = serializers.DateTimeField()
     project_id = serializers.UUIDField(allow_null=True)
     app = serializers.CharField(allow_null=True)
@@ -31,8 +38,10 @@ class EvaluationOut(serializers.Serializer[Evaluation]):
     criteria = serializers.CharField(allow_null=True)
     criteria_id = serializers.UUIDField(allow_null=True)
     criteria_revision = serializers.IntegerField(allow_null=True)
+    criteria_config = serializers.DictField(allow_null=True, help_text="Null in lists: see the evaluation itself.")
     status = serializers.CharField()
     error_code = serializers.CharField(allow_null=True)
+    error_message = serializers.CharField(allow_null=True)
     score = serializers.FloatField(allow_null=True)
     text_output = serializers.CharField(allow_null=True)
     explanation = serializers.CharField(allow_null=True)
@@ -41,7 +50,11 @@ class EvaluationOut(serializers.Serializer[Evaluation]):
     explanation_duration = serializers.CharField(allow_null=True)
     metric_name = serializers.CharField(allow_null=True)
     metric_description = serializers.CharField(allow_null=True)
+    annotation_criteria_id = serializers.CharField(allow_null=True)
+    usage = serializers.DictField(child=serializers.IntegerField(), allow_null=True)
     evaluation_type = serializers.CharField()
+    favorite = serializers.BooleanField()
+    feedback = serializers.ChoiceField(Evaluation.Feedback.choices, allow_null=True)
     tags = serializers.DictField(child=serializers.CharField())
     dataset_id = serializers.CharField(allow_null=True)
     dataset_sample_id = serializers.CharField(allow_null=True)
@@ -56,31 +69,41 @@ EvaluationOut._declared_fields["metadata"] = serializers.DictField(allow_null=Tr
 class SearchIn(serializers.Serializer[Any]):
     """A search; `and_` and `or_` nest."""
 
-    filters = serializers.ListField(child=serializers.DictField(), default=list)
+    filters = serializers.ListField(child=serializers.DictField(), default=list, allow_null=True)
     limit = serializers.IntegerField(min_value=1, max_value=10_000, default=1000)
     cursor = serializers.CharField(required=False, allow_null=True, max_length=500)
+    offset = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=MAX_OFFSET)
     trace_id = serializers.CharField(required=False, allow_null=True, max_length=255)
     log_id_in = serializers.ListField(
         child=serializers.CharField(max_length=255), required=False, allow_null=True, max_length=MAX_LOG_IDS
     )
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a page that begins at two places."""
+        if attrs.get("cursor") and attrs.get("offset") is not None:
+            raise Invalid(FieldError("/offset", "Send `cursor` or `offset`, not both."))
+        return attrs
 
-def evaluation_out(row: Evaluation) -> dict[str, Any]:
-    """Return an evaluation in the shape of /v1/evaluations."""
-    request, details = row.request, as_sent(row.details or {})
+
+def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return an evaluation in the shape of /v1/evaluations.
+
+    `row` is an Evaluation or a row of `search_evaluations`, which comes with its request's row of `requests_of`.
+    """
+    request, details = request or row.request, as_sent(row.details or {})
     return {
         "id": digits(row.id),
-        "log_id": request.log_id,
+        "log_id": row.log_id or "",
         "created_at": row.created_at,
-        "project_id": request.project_id,
-        "app": request.app,
-        "experiment_id": request.experiment_id,
+        "project_id": row.project_id,
+        "app": row.app,
+        "experiment_id": row.experiment_id,
         "evaluator_family": row.family,
         "evaluator_id": row.evaluator_id,
         "criteria": row.profile_name or None,
         "criteria_id": row.profile_id,
         "criteria_revision": row.profile_revision,
-        "criteria_config": None,
+        "criteria_config": config,
         "status": row.status,
         "error_code": row.error_code,
         "error_message": row.error_message,
@@ -92,21 +115,31 @@ def evaluation_out(row: Evaluation) -> dict[str, Any]:
         "explanation": row.explanation,
         "evaluation_duration": iso_duration(row.duration_us),
         "explanation_duration": iso_duration(details.get("explanation_us")),
-        "usage": None,
+        "usage": usage_of(row.extra),
         "metric_name": details.get("metric_name"),
         "metric_description": details.get("metric_description"),
-        "annotation_criteria_id": None,
+        "annotation_criteria_id": details.get("annotation_criteria_id"),
         "evaluation_type": row.evaluation_type,
-        "feedback": None,
+        "favorite": row.favorite,
+        "feedback": row.feedback,
         "tags": request.tags or {},
-        "dataset_id": request.dataset_id,
+        "dataset_id": row.dataset_id,
         "dataset_sample_id": request.dataset_sample_id,
-        "trace_id": request.trace_id,
+        "trace_id": row.trace_id,
         "span_id": request.span_id,
     }
 
 
-def _metadata(row: Evaluation, details: dict[str, Any]) -> dict[str, Any] | None:
+def usage_of(extra: Any) -> dict[str, int] | None:
+    """Return the tokens that a judge has read and written for a verdict; None where none was asked."""
+    judge = extra.get("judge") if isinstance(extra, dict) else None
+    if not isinstance(judge, dict):
+        return None
+    counts = {name: judge.get(name) for name in ("input_tokens", "output_tokens")}
+    return {name: int(count) for name, count in counts.items() if isinstance(count, int | float)} or None
+
+
+def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
     if row.evaluation_type != Evaluation.Type.MANAGED:
         return details.get("metadata")
     return {"positions": row.spans, "extra": row.extra} if row.status == Evaluation.Status.SUCCESS else None
@@ -122,7 +155,9 @@ class EvaluationView(AccountView):
     )
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id."""
-        return Response({"evaluation": evaluation_out(get_evaluation(account=self.account, id=id))})
+        row = get_evaluation(account=self.account, id=id)
+        config = settings_of(account=self.account, profile_id=row.profile_id, number=row.profile_revision)
+        return Response({"evaluation": evaluation_out(row, config=config)})
 
 
 class SearchView(AccountView):
@@ -147,12 +182,22 @@ class SearchView(AccountView):
         serializer = SearchIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         wanted = serializer.validated_data
-        rows = list_evaluations(account=self.account).filter(condition(serializer.initial_data.get("filters") or []))
-        if trace_id := wanted.get("trace_id"):
-            rows = rows.filter(request__trace_id=trace_id)
-        if (log_ids := wanted.get("log_id_in")) is not None:
-            rows = rows.filter(request__log_id__in=log_ids)
-        found, cursor = page(
-            rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=f"evaluations:{self.account.pk}"
+        found = search_evaluations(
+            account=self.account,
+            condition=condition(serializer.initial_data.get("filters") or []) & _older_filters(wanted),
+            limit=wanted["limit"],
+            cursor=wanted.get("cursor"),
+            offset=wanted.get("offset") or 0,
         )
-        return Response({"evaluations": [evaluation_out(row) for row in found], "next_cursor": cursor})
+        requests = requests_of(account=self.account, request_ids=[row.request_id for row in found.rows])
+        rows = [evaluation_out(row, requests[row.request_id]) for row in found.rows]
+        return Response({"evaluations": rows, "next_cursor": found.next_cursor})
+
+
+def _older_filters(wanted: Mapping[str, Any]) -> Q:
+    combined = Q()
+    if trace_id := wanted.get("trace_id"):
+        combined &= Q(trace_id=trace_id)
+    if (log_ids := wanted.get("log_id_in")) is not None:
+        combined &= Q(AnyOf(F("log_id"), log_ids))
+    return combined

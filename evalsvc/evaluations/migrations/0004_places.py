@@ -6,6 +6,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import migrations, models
 
 SQL = Path(__file__).parent.parent / "sql"
+SEARCH = (SQL / "search.sql").read_text(encoding="utf-8")
 FUNCTIONS = [(SQL / name).read_text(encoding="utf-8") for name in ("functions.sql", "client.sql")]
 COPY = """
 UPDATE evaluations_evaluation e SET project_id = q.project_id, app = q.app, experiment_id = q.experiment_id,
@@ -200,9 +201,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("tags__isnull", False)), fields=["account", "-id"], name="ix_request_tagged"
             ),
         ),
+        migrations.RunSQL(SEARCH, migrations.RunSQL.noop),
         migrations.AddIndex(
             model_name="evaluationrequest",
-            index=GinIndex(fields=["tags"], name="ix_request_tags", opclasses=["jsonb_path_ops"]),
+            index=GinIndex(
+                models.Func(models.F("account_id"), models.F("tags"), function="tag_digests"),
+                name="ix_request_tags",
+                condition=models.Q(("tags__isnull", False)),
+            ),
         ),
         *(migrations.RunSQL(function, migrations.RunSQL.noop) for function in FUNCTIONS),
     ]

@@ -42,6 +42,11 @@ def at_most(n: int) -> MaxLengthValidator:
     return MaxLengthValidator(n, f"At most {n} items.")
 
 
+def tag() -> serializers.CharField:
+    """Return the field of a tag's value: any text, as it is."""
+    return serializers.CharField(max_length=500, allow_blank=True, trim_whitespace=False)
+
+
 class MetricIn(Strict):
     """A metric: an evaluator's score, a number out of the output, or one that the caller sends."""
 
@@ -131,7 +136,7 @@ class ExperimentIn(Strict):
     name = serializers.CharField(max_length=100)
     project_id = serializers.UUIDField(required=False, allow_null=True)
     project_name = serializers.CharField(max_length=50, required=False, allow_null=True)
-    tags = serializers.DictField(child=serializers.CharField(max_length=500), required=False, allow_null=True)
+    tags = serializers.DictField(child=tag(), required=False, allow_null=True)
     metadata = serializers.DictField(required=False, allow_null=True)
     plan = PlanIn(required=False, allow_null=True)
     configs = ConfigIn(many=True, required=False, validators=[at_most(MAX_CONFIGS)])
@@ -141,7 +146,7 @@ class ExperimentPatch(Strict):
     """What of an experiment can change."""
 
     name = serializers.CharField(max_length=100, required=False)
-    tags = serializers.DictField(child=serializers.CharField(max_length=500), required=False)
+    tags = serializers.DictField(child=tag(), required=False)
     metadata = serializers.DictField(required=False, allow_null=True)
 
 

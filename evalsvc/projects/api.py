@@ -1,0 +1,124 @@
+"""/v1/projects: list, make, read, delete; GET /v1/apps."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, sent
+from evalsvc.projects import services
+from evalsvc.projects.models import MAX_NAME, App, Project
+from evalsvc.projects.selectors import get_project, list_apps, list_projects
+
+LARGEST = 2**31 - 1
+
+
+class ProjectOut(serializers.Serializer[Project]):
+    """A group of apps and experiments."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField(
+        allow_null=True, help_text="`key:<id>`; null where an evaluation or experiment brought the name."
+    )
+
+
+class AppOut(serializers.Serializer[App]):
+    """An application whose answers are evaluated."""
+
+    name = serializers.CharField()
+
+
+class ProjectIn(serializers.Serializer[Any]):
+    """The name of a project; what else a client sends is ignored."""
+
+    name = serializers.CharField(max_length=MAX_NAME, trim_whitespace=False)
+
+
+class PageQuery(serializers.Serializer[Any]):
+    """A page of a list."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
+
+
+def project_out(project: Project) -> dict[str, Any]:
+    """Return a project in the wire's shape."""
+    return {
+        "id": project.id,
+        "name": project.name,
+        "created_at": project.created_at,
+        "created_by": project.created_by,
+    }
+
+
+def page_of(request: Request) -> slice:
+    """Return which rows the query asks for; parameters that are not known are ignored."""
+    query = PageQuery(data=sent(request))
+    query.is_valid(raise_exception=True)
+    start: int = query.validated_data["offset"]
+    return slice(start, start + query.validated_data["limit"])
+
+
+class AppsView(AccountView):
+    """Apps."""
+
+    @extend_schema(
+        operation_id="list_apps",
+        tags=["projects"],
+        parameters=[PageQuery],
+        responses=inline_serializer("Apps", {"apps": AppOut(many=True)}),
+    )
+    def get(self, request: Request) -> Response:
+        """List apps by name. An app is made by the first evaluation that names it."""
+        rows = list_apps(account=self.account)[page_of(request)]
+        return Response({"apps": [{"name": row.name} for row in rows]})
+
+
+class ProjectsView(AccountView):
+    """Projects."""
+
+    @extend_schema(
+        operation_id="list_projects",
+        tags=["projects"],
+        parameters=[PageQuery],
+        responses=inline_serializer("Projects", {"projects": ProjectOut(many=True)}),
+    )
+    def get(self, request: Request) -> Response:
+        """List projects, newest first."""
+        rows = list_projects(account=self.account)[page_of(request)]
+        return Response({"projects": [project_out(row) for row in rows]})
+
+    @extend_schema(operation_id="create_project", tags=["projects"], request=ProjectIn, responses=ProjectOut)
+    def post(self, request: Request) -> Response:
+        """Return the project of that name, making it if it is new. The answer is the bare project."""
+        body = ProjectIn(data=request.data)
+        body.is_valid(raise_exception=True)
+        name = body.validated_data["name"]
+        project = services.create_project(account=self.account, name=name, actor=self.caller.actor)
+        return Response(project_out(project))
+
+
+class ProjectView(AccountView):
+    """One project."""
+
+    @extend_schema(
+        operation_id="project",
+        tags=["projects"],
+        responses=inline_serializer("ProjectEnvelope", {"project": ProjectOut()}),
+    )
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """Return a project."""
+        return Response({"project": project_out(get_project(account=self.account, id=id))})
+
+    @extend_schema(operation_id="delete_project", tags=["projects"], responses={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:
+        """Delete an empty project; refused (`in_use`) while experiments, evaluations or anything else is in it."""
+        services.delete_project(account=self.account, id=id, actor=self.caller.actor)
+        return Response(status=204)
