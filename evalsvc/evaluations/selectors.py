@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import family_of
@@ -153,23 +153,10 @@ def find_retried(*, account_id: int, fingerprint: int, n_results: int, sign: Sig
     A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
     or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
     What ended in an error is not repeated for a name's sake: whoever saw the error asks anew. Nor does an answer count
-    of which capture has kept only some results.
+    of which capture has kept only some results. Runs within the caller's account scope.
     """
-    told = Q(told_pending_at__isnull=False, delivered_at=None)
-    evaluations = Evaluation.objects.filter(account_id=account_id, request_id=OuterRef("id"))
-    repeats = {
-        Sign.HEADER: Q(),
-        Sign.NAME: told | ~Exists(evaluations.filter(status=Evaluation.Status.ERROR)),
-        None: told,
-    }[sign]
-    rows = EvaluationRequest.objects.filter(
-        repeats,
-        account_id=account_id,
-        fingerprint=fingerprint,
-        id__gte=id_at(now, back_seconds=RETRY_WINDOW_SECONDS),
-    ).annotate(n_results=Count("evaluations"))
-    with account_scope(account_id):
-        return rows.filter(n_results=n_results).order_by("-id").values_list("id", flat=True).first()
+    oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
+    return store.find_repeated(account_id, fingerprint, n_results=n_results, sign=sign, oldest=oldest)
 
 
 def id_at(moment: datetime, *, back_seconds: int = 0) -> int:

@@ -18,7 +18,16 @@ from evalsvc.evaluations.client_rows import ClientScore
 from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs, brought_up_to_date, remembered
 from evalsvc.tenancy.scope import current_role
 
-__all__ = ["HISTORY_LENGTH", "Captured", "capture", "dumps", "finish", "keep_client_scores", "read_histories"]
+__all__ = [
+    "HISTORY_LENGTH",
+    "Captured",
+    "capture",
+    "dumps",
+    "find_repeated",
+    "finish",
+    "keep_client_scores",
+    "read_histories",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,29 @@ def capture(
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
     return _call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
+
+
+REPEATED = """
+    SELECT max(r.id) FROM evaluations_evaluationrequest r, LATERAL (
+        SELECT count(*) AS n, bool_or(e.status = 'error') AS failed FROM evaluations_evaluation e
+        WHERE e.account_id = %(account)s AND e.request_id = r.id
+    ) e
+    WHERE r.account_id = %(account)s AND r.fingerprint = %(digest)s AND r.id >= %(oldest)s AND e.n = %(n)s
+        AND (%(sign)s::text IS NOT DISTINCT FROM 'header' OR (%(sign)s = 'name' AND NOT e.failed)
+            OR (r.told_pending_at IS NOT NULL AND r.delivered_at IS NULL))
+"""
+
+
+def find_repeated(account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int) -> int | None:
+    """Return the newest request that a call with this digest repeats, as `selectors.find_retried` has it, if any.
+
+    Plain SQL: every named call comes here, and to compose the query would take longer than to answer it. Runs in the
+    caller's account scope.
+    """
+    values = {"account": account_id, "digest": fingerprint, "oldest": oldest, "n": n_results, "sign": sign}
+    with connection.wrap_database_errors:
+        row = _raw().execute(REPEATED, values, prepare=True).fetchone()
+    return row[0] if row else None
 
 
 def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[int]:

@@ -83,9 +83,10 @@ class EvaluateView(AccountView):
         """Find the request that this one repeats; inline calls are looked up only where something says that they do."""
         if self.claim is not None or (sign is None and not any(map(is_queued, entries))):
             return None
-        return find_retried(
-            account_id=self.account.pk, fingerprint=digest, n_results=len(entries), sign=sign, now=timezone.now()
-        )
+        with nullcontext() if sign else account_scope(self.account.pk):
+            return find_retried(
+                account_id=self.account.pk, fingerprint=digest, n_results=len(entries), sign=sign, now=timezone.now()
+            )
 
     def _accept(
         self, call: EvaluateCall, entries: list[Entry], digest: int, prefer: Prefer
