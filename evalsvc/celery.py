@@ -53,6 +53,11 @@ app.conf.update(
             "options": {"queue": "system", "expires": 4},
         },
         "prune": {"task": "evalsvc.evaluations.prune", "schedule": 60.0, "options": {"queue": "system", "expires": 60}},
+        "prune_telemetry": {
+            "task": "evalsvc.telemetry.prune",
+            "schedule": 60.0,
+            "options": {"queue": "system", "expires": 60},
+        },
     },
 )
-app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments"])
+app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry"])

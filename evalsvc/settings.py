@@ -29,6 +29,7 @@ MAX_BODY_BYTES = env_int("EVALSVC_MAX_BODY_BYTES", 4 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 MAX_UPLOAD_BYTES = env_int("EVALSVC_MAX_UPLOAD_BYTES", 512 * 1024 * 1024)  # files of data sets
 MAX_EXAMPLES = env_int("EVALSVC_MAX_EXAMPLES", 1_000_000)  # per version of a data set
+TELEMETRY_MAX_BYTES = env_int("EVALSVC_TELEMETRY_MAX_BYTES", 8 * 1024 * 1024)  # of spans or logs, unpacked
 API_KEY_CACHE_SECONDS = env_int("EVALSVC_API_KEY_CACHE_SECONDS", 30)
 
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
@@ -68,6 +69,7 @@ EXPERIMENT_SLOTS = env_int("EVALSVC_EXPERIMENT_SLOTS", 8)  # queries that each o
 EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30)  # kept alive while the worker lives
 EXPERIMENT_PUMP_SECONDS = env_int("EVALSVC_EXPERIMENT_PUMP_SECONDS", 120)  # then a fresh pump takes over
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
+RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # spans and logs; 0 keeps them
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------
 # Three roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps.
@@ -125,6 +127,7 @@ INSTALLED_APPS = [
     "evalsvc.catalog",
     "evalsvc.datasets",
     "evalsvc.projects",
+    "evalsvc.telemetry",
     "evalsvc.evaluations",
     "evalsvc.experiments",
     "evalsvc.ops",

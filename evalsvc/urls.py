@@ -16,6 +16,7 @@ from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
 from evalsvc.judges.webhook_api import RotateWebhookSecretView, WebhookSecretView
 from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
+from evalsvc.telemetry import urls as telemetry
 
 handler400 = "evalsvc.rest.problems.bad_request"
 handler403 = "evalsvc.rest.problems.forbidden"
@@ -64,6 +65,7 @@ urlpatterns = [
     path("v1/webhook-secret", WebhookSecretView.as_view()),
     path("v1/webhook-secret/rotate", RotateWebhookSecretView.as_view()),
     *experiments.urlpatterns,
+    *telemetry.urlpatterns,
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),
     path("docs/errors", error_page, name="errors"),

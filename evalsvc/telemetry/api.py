@@ -1,0 +1,173 @@
+"""POST /v1/traces and /v1/logs take what exporters send; GET with an id returns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.telemetry import services
+from evalsvc.telemetry.answers import log_out, span_out
+from evalsvc.telemetry.records import Batch
+from evalsvc.telemetry.selectors import get_log, get_trace
+from evalsvc.telemetry.wire import JSON, LOGS, PROTOBUF, TRACES, Signal, answer, read_request
+
+
+class SharedOut(serializers.Serializer[Any]):
+    """What spans and logs share."""
+
+    trace_id = serializers.CharField(allow_null=True)
+    span_id = serializers.CharField(allow_null=True)
+    service_name = serializers.CharField(allow_null=True)
+    project_name = serializers.CharField(allow_null=True)
+    app = serializers.CharField(allow_null=True)
+    experiment_id = serializers.IntegerField(allow_null=True)
+    resource_attributes = serializers.DictField()
+    scope_name = serializers.CharField(allow_null=True)
+    scope_version = serializers.CharField(allow_null=True)
+    scope_attributes = serializers.DictField()
+    timestamp = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
+
+
+class SpanOut(SharedOut):
+    """One operation of a trace."""
+
+    parent_span_id = serializers.CharField(allow_null=True)
+    trace_state = serializers.CharField(allow_null=True)
+    span_name = serializers.CharField()
+    span_kind = serializers.CharField()
+    duration = serializers.CharField()
+    status_code = serializers.CharField()
+    status_message = serializers.CharField(allow_null=True)
+    span_attributes = serializers.DictField()
+    events = serializers.ListField(child=serializers.DictField())
+    links = serializers.ListField(child=serializers.DictField())
+
+
+class LogOut(SharedOut):
+    """One line of a log."""
+
+    log_id = serializers.CharField(allow_null=True)
+    trace_flags = serializers.IntegerField()
+    observed_timestamp = serializers.DateTimeField(allow_null=True)
+    severity_number = serializers.IntegerField(allow_null=True)
+    severity_text = serializers.CharField(allow_null=True)
+    body = serializers.JSONField(allow_null=True)
+    log_attributes = serializers.DictField()
+
+
+class TraceQuery(serializers.Serializer[Any]):
+    """Which part of a trace."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    offset = serializers.IntegerField(min_value=0, max_value=10_000_000, default=0)
+
+
+def request_schema(name: str) -> dict[str, Any]:
+    """Describe the body of an export; OpenTelemetry's protocol describes what is in it."""
+    group = {"type": "array", "items": {"type": "object"}}
+    return {JSON: {"type": "object", "properties": {name: group}}, PROTOBUF: OpenApiTypes.BINARY}
+
+
+def answer_schema(name: str) -> dict[Any, Any]:
+    """Describe the answer to an export."""
+    part = {"type": "object", "properties": {name: {"type": "string"}, "errorMessage": {"type": "string"}}}
+    body = {"type": "object", "properties": {"partialSuccess": part}}
+    return {(200, JSON): body, (200, PROTOBUF): OpenApiTypes.BINARY}
+
+
+class ExportView(AccountView):
+    """What the two exporters' addresses share."""
+
+    signal: Signal
+    batch: Batch
+
+    def receive(self, request: Request) -> None:
+        """Read the body before the transaction begins."""
+        if request.method == "POST":
+            self.batch = read_request(request, self.signal)
+
+
+class TracesView(ExportView):
+    """Spans in."""
+
+    signal = TRACES
+
+    @extend_schema(
+        operation_id="export_traces",
+        tags=["telemetry"],
+        request=request_schema("resourceSpans"),
+        responses=answer_schema("rejectedSpans"),
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Store spans (OTLP/HTTP); sent again they are stored once. Those without ids are rejected and counted."""
+        services.store_spans(account=self.account, batch=self.batch)
+        return answer(request, self.signal, self.batch)
+
+
+class LogsView(ExportView):
+    """Logs in."""
+
+    signal = LOGS
+
+    @extend_schema(
+        operation_id="export_logs",
+        tags=["telemetry"],
+        request=request_schema("resourceLogs"),
+        responses=answer_schema("rejectedLogRecords"),
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Store logs (OTLP/HTTP); sent again they are stored once."""
+        services.store_logs(account=self.account, batch=self.batch)
+        return answer(request, self.signal, self.batch)
+
+
+class TraceView(AccountView):
+    """One trace."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="trace",
+        tags=["telemetry"],
+        parameters=[TraceQuery],
+        responses=inline_serializer(
+            "Trace",
+            {
+                "trace_id": serializers.CharField(),
+                "spans": SpanOut(many=True),
+                "logs": LogOut(many=True),
+                "next_offset": serializers.IntegerField(allow_null=True),
+            },
+        ),
+    )
+    def get(self, request: Request, trace_id: str) -> Response:
+        """Return a trace's spans by their start, and its logs by their time; `next_offset` is null on the last page."""
+        query = checked(TraceQuery(data=request.query_params.dict()))
+        trace = get_trace(account=self.account, trace_id=trace_id, **query)
+        return Response(
+            {
+                "trace_id": trace.trace_id,
+                "spans": [span_out(row) for row in trace.spans],
+                "logs": [log_out(row) for row in trace.logs],
+                "next_offset": trace.next_offset,
+            }
+        )
+
+
+class LogView(AccountView):
+    """One log."""
+
+    @extend_schema(
+        operation_id="log", tags=["telemetry"], responses=inline_serializer("LogEnvelope", {"log": LogOut()})
+    )
+    def get(self, request: Request, log_id: str) -> Response:
+        """Return the log that its sender gave this id (`pat.log.id`)."""
+        return Response({"log": log_out(get_log(account=self.account, log_id=log_id))})

@@ -1,0 +1,192 @@
+"""Requests of exporters as rows: one bad item is rejected and counted, the others are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from evalsvc.telemetry.values import Reader, hex_id, moment, short, whole
+
+MAX_ITEMS = 10_000  # spans or logs of one request
+MAX_PARTS = 128  # events or links of one span
+# A resource is kept with each of its items, so a small request could be stored as a large one.
+STORED_FACTOR = 2
+NO_IDS = "a span needs a trace_id of 16 bytes and a span_id of 8, neither of them zero"
+TOO_MANY = f"a request holds at most {MAX_ITEMS} items"
+TOO_LARGE = "the items of a request are stored with their resources, and are too large together"
+BIGINT = 2**63
+
+
+@dataclass
+class Batch:
+    """The rows of one request, each as JSON, and how many items were rejected for which reason."""
+
+    rows: list[bytes] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    n_bytes: int = 0
+
+    def add(self, row: dict[str, Any] | str) -> None:
+        """Keep a row; a text says why there is none."""
+        if isinstance(row, dict):
+            data = orjson.dumps(row)
+            if self.n_bytes + len(data) <= STORED_FACTOR * settings.TELEMETRY_MAX_BYTES:
+                self.n_bytes += len(data)
+                self.rows.append(data[:-1] + b',"n_bytes":%d}' % len(data))
+                return
+            row = TOO_LARGE
+        self.rejected[row] += 1
+
+    @property
+    def n_rejected(self) -> int:
+        """Return how many items were not kept."""
+        return self.rejected.total()
+
+    @property
+    def message(self) -> str:
+        """Say why items were rejected, in one sentence for each reason."""
+        return "; ".join(f"{n} rejected: {reason}" for reason, n in self.rejected.items())
+
+
+def read_batch(items: Iterator[tuple[dict[str, Any], Any]], row_of: Callable[..., dict[str, Any] | str]) -> Batch:
+    """Read items, each with the columns of its resource and scope."""
+    batch = Batch()
+    for n, (shared, item) in enumerate(items):
+        batch.add(row_of(shared, item) if n < MAX_ITEMS else TOO_MANY)
+    return batch
+
+
+def read_spans(request: Any) -> Batch:
+    """Read the body of POST /v1/traces."""
+    items = (
+        (shared, span)
+        for group in request.resource_spans or ()
+        for part in group.scope_spans or ()
+        for shared in (columns_of(group.resource, part.scope),)
+        for span in part.spans or ()
+    )
+    return read_batch(items, span_row)
+
+
+def read_logs(request: Any) -> Batch:
+    """Read the body of POST /v1/logs."""
+    seen: Counter[bytes] = Counter()
+    items = (
+        (shared, log)
+        for group in request.resource_logs or ()
+        for part in group.scope_logs or ()
+        for shared in (columns_of(group.resource, part.scope),)
+        for log in part.log_records or ()
+    )
+    return read_batch(items, lambda shared, log: log_row(shared, log, seen))
+
+
+def columns_of(resource: Any, scope: Any) -> dict[str, Any]:
+    """Return the columns that the items of one sender's library share."""
+    attributes = Reader().attributes(resource.attributes)
+    return {
+        "resource": attributes,
+        "service_name": text_of(attributes, "service.name"),
+        "scope_name": short(scope.name),
+        "scope_version": short(scope.version),
+        "scope_attributes": Reader().attributes(scope.attributes),
+    }
+
+
+def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
+    """Return a span's columns, or why it is rejected."""
+    trace_id, span_id = hex_id(span.trace_id, 16), hex_id(span.span_id, 8)
+    if trace_id is None or span_id is None:
+        return NO_IDS
+    reader = Reader()
+    attributes = reader.attributes(span.attributes)
+    started, ended = whole(span.start_time_unix_nano), whole(span.end_time_unix_nano)
+    return {
+        **shared,
+        **place_of(attributes, shared),
+        "trace_id": trace_id,
+        "span_id": span_id,
+        "parent_span_id": hex_id(span.parent_span_id, 8),
+        "trace_state": short(span.trace_state, 512),
+        "name": short(span.name) or "",
+        "kind": span.kind if 0 <= span.kind <= 5 else 0,
+        "started_at": moment(started),
+        "ended_at": moment(max(started, ended)),
+        "duration_ns": min(max(0, ended - started), BIGINT - 1),
+        "status_code": span.status.code if 0 <= span.status.code <= 2 else 0,
+        "status_message": reader.text(span.status.message) if span.status.message else None,
+        "attributes": attributes,
+        "events": [event_of(reader, event) for event in (span.events or ())[:MAX_PARTS]],
+        "links": [link_of(reader, link) for link in (span.links or ())[:MAX_PARTS]],
+    }
+
+
+def event_of(reader: Reader, event: Any) -> dict[str, Any]:
+    """Return an event of a span."""
+    return {
+        "timestamp": moment(whole(event.time_unix_nano)),
+        "name": short(event.name),
+        "attributes": reader.attributes(event.attributes),
+    }
+
+
+def link_of(reader: Reader, link: Any) -> dict[str, Any]:
+    """Return a link of a span to another."""
+    return {
+        "trace_id": hex_id(link.trace_id, 16),
+        "span_id": hex_id(link.span_id, 8),
+        "attributes": reader.attributes(link.attributes),
+    }
+
+
+def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str, Any]:
+    """Return a log's columns; `seen` counts the digests of those without an id."""
+    reader = Reader()
+    attributes = reader.attributes(log.attributes)
+    occurred, observed = whole(log.time_unix_nano), whole(log.observed_time_unix_nano)
+    log_id = attributes.get("pat.log.id")
+    row = {
+        **shared,
+        **place_of(attributes, shared),
+        "log_id": log_id if isinstance(log_id, str) and 1 <= len(log_id) <= 255 else None,
+        "trace_id": hex_id(log.trace_id, 16),
+        "span_id": hex_id(log.span_id, 8),
+        "trace_flags": log.flags & 0xFF,
+        "occurred_at": moment(occurred or observed) if occurred or observed else None,
+        "observed_at": moment(observed) if observed else None,
+        "severity_number": log.severity_number if 1 <= log.severity_number <= 24 else None,
+        "severity_text": short(log.severity_text),
+        "body": reader.value(log.body),
+        "attributes": attributes,
+    }
+    return row | {"digest": None if row["log_id"] else digest_of(row, (occurred, observed), seen)}
+
+
+def digest_of(row: dict[str, Any], times: tuple[int, int], seen: Counter[bytes]) -> str:
+    """Tell a record without an id apart: the same in a retried export, and not that of its twin in the same one."""
+    digest = hashlib.sha256(orjson.dumps([row, times])).digest()
+    seen[digest] += 1
+    return hashlib.sha256(digest + str(seen[digest]).encode()).hexdigest()
+
+
+def place_of(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """Return where an item belongs, as Patronus' SDK says it in attributes of the item or its scope."""
+    scope = shared["scope_attributes"]
+    experiment = text_of(attributes, "pat.experiment.id") or text_of(scope, "pat.experiment.id") or ""
+    is_id = experiment.isascii() and experiment.isdigit() and len(experiment) < 20
+    return {
+        "project_name": text_of(attributes, "pat.project.name") or text_of(scope, "pat.project.name"),
+        "app": text_of(attributes, "pat.app") or text_of(scope, "pat.app"),
+        "experiment_id": int(experiment) if is_id and int(experiment) < BIGINT else None,
+    }
+
+
+def text_of(attributes: dict[str, Any], name: str) -> str | None:
+    """Return an attribute as a text for a column."""
+    value = attributes.get(name)
+    return short(str(value)) if isinstance(value, str | int) else None

@@ -1,0 +1,12 @@
+"""The addresses of telemetry."""
+
+from django.urls import path
+
+from evalsvc.telemetry.api import LogsView, LogView, TracesView, TraceView
+
+urlpatterns = [
+    path("v1/traces", TracesView.as_view()),
+    path("v1/traces/<str:trace_id>", TraceView.as_view()),
+    path("v1/logs", LogsView.as_view()),
+    path("v1/logs/<str:log_id>", LogView.as_view()),
+]

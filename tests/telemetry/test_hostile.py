@@ -1,0 +1,206 @@
+"""Bodies that mean harm, and values that JSON or PostgreSQL cannot hold."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from typing import Any
+
+import pytest
+from django.conf import settings
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.conftest import Caller
+from tests.rest.shapes import assert_problem
+from tests.telemetry.otlp import NOON, attribute, log, logs, n_logs, n_spans, new_id, protobuf, send, span, traces
+
+GOOD = protobuf((b"a" * 16, b"b" * 8))
+BOMB = zlib.compress(bytes(200_000_000), 9)
+BROKEN = {
+    "truncated": (GOOD[:-3], None),
+    "not protobuf": (b"hello", None),
+    "bad utf-8": (GOOD.replace(b"work", b"\xff\xfe\xff\xfe"), None),
+    "not gzip": (GOOD, "gzip"),
+    "half of a gzip": (gzip.compress(GOOD)[:-9], "gzip"),
+    "gzip and more": (gzip.compress(GOOD) + b"more", "gzip"),
+    "no bytes of gzip": (b"", "gzip"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_read_is_not_sent_again(alice: Caller, name: str) -> None:
+    raw, encoding = BROKEN[name]
+
+    assert_problem(send(alice, "/v1/traces", raw, encoding=encoding), "bad_request")
+    assert n_spans(alice) == 0
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_bomb_does_not_go_off(alice: Caller, encoding: str) -> None:
+    assert len(BOMB) < 250_000
+
+    assert_problem(send(alice, "/v1/traces", BOMB, encoding=encoding), "body_too_large")
+
+
+@pytest.mark.parametrize(("kind", "encoding"), [("text/plain", None), ("application/x-protobuf", "br"), ("", None)])
+def test_it_refuses_other_encodings(alice: Caller, kind: str, encoding: str | None) -> None:
+    assert_problem(send(alice, "/v1/traces", GOOD, kind=kind, encoding=encoding), "unsupported_media_type")
+
+
+def test_the_limit_of_bodies_holds(alice: Caller) -> None:
+    assert_problem(send(alice, "/v1/traces", bytes(settings.MAX_BODY_BYTES + 1)), "body_too_large")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"resourceSpans": 7}, "/resourceSpans"),
+        ({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": 7}]}]}]}, "/resourceSpans"),
+        ({"resourceSpans": [None]}, "/resourceSpans"),
+    ],
+    ids=["no list", "no text", "null"],
+)
+def test_it_points_to_what_is_wrong(alice: Caller, body: Any, pointer: str) -> None:
+    answer = alice.post("/v1/traces", body)
+
+    assert_problem(answer, "validation_failed")
+    assert answer.json()["errors"][0]["pointer"].startswith(pointer)
+
+
+def nested(depth: int) -> bytes:
+    return b'{"arrayValue":{"values":[' * depth + b'{"intValue":1}' + b"]}}" * depth
+
+
+@pytest.mark.parametrize(("depth", "status"), [(10, 200), (60, 200), (100_000, 400)])
+def test_depth(alice: Caller, depth: int, status: int) -> None:
+    raw = json.dumps(logs(log("deep", body="HERE"))).encode().replace(b'"HERE"', nested(depth))
+    assert send(alice, "/v1/logs", raw, kind="application/json").status_code == status
+
+    if status == 200:
+        body = json.dumps(alice.get("/v1/logs/deep").json()["log"]["body"])
+        assert ("[nested too deeply]" in body) == (depth > 16)
+
+
+def test_protobuf_of_any_depth(alice: Caller) -> None:
+    request = ExportTraceServiceRequest()
+    made = request.resource_spans.add().scope_spans.add().spans.add(trace_id=b"a" * 16, span_id=b"b" * 8)
+    value = made.attributes.add(key="deep").value
+    for _ in range(40):
+        value = value.array_value.values.add()
+    assert send(alice, "/v1/traces", request.SerializeToString()).status_code in (200, 400)
+
+
+VALUES: dict[str, tuple[Any, Any]] = {
+    "nul": ({"stringValue": "a\0b"}, "a\ufffdb"),
+    "nan": ({"doubleValue": "NaN"}, "NaN"),
+    "large": ({"doubleValue": 1e300}, "1e+300"),
+    "small": ({"doubleValue": 5e-324}, "5e-324"),
+    "number": ({"doubleValue": 0.1}, 0.1),
+    "int64 as text": ({"intValue": "9223372036854775807"}, 2**63 - 1),
+    "beyond 64 bits": ({"intValue": 10**30}, str(10**30)),
+    "no integer": ({"intValue": "many"}, "many"),
+    "false": ({"boolValue": False}, False),
+    "empty text": ({"stringValue": ""}, ""),
+    "bytes": ({"bytesValue": "YWI="}, "YWI="),
+    "nothing": ({}, None),
+    "list": ({"arrayValue": {"values": [{"intValue": 1}, {}]}}, [1, None]),
+    "nul in a key": ({"kvlistValue": {"values": [attribute("a\0", 1)]}}, {"a\ufffd": 1}),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values(alice: Caller, name: str) -> None:
+    sent, kept = VALUES[name]
+    assert alice.post("/v1/logs", logs(log("one", body=sent))).json() == {}
+
+    assert alice.get("/v1/logs/one").json()["log"]["body"] == kept
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300, 0.5, -0.0])
+def test_numbers_of_protobuf(alice: Caller, number: float) -> None:
+    request = ExportLogsServiceRequest()
+    record = request.resource_logs.add().scope_logs.add().log_records.add(time_unix_nano=NOON)
+    record.body.double_value = number
+    record.attributes.add(key="pat.log.id").value.string_value = "one"
+    record.attributes.add(key="raw").value.bytes_value = b"ab"
+    assert send(alice, "/v1/logs", request.SerializeToString()).status_code == 200
+
+    found = alice.get("/v1/logs/one").json()["log"]
+    assert found["body"] == (number if abs(number) < 1 else str(number))
+    assert found["log_attributes"]["raw"] == "YWI="
+
+
+def test_half_a_pair_is_replaced(alice: Caller) -> None:
+    raw = json.dumps(logs(log("one", body={"stringValue": "a HERE b \U0001f600"}))).replace("HERE", "\\ud83d").encode()
+    assert send(alice, "/v1/logs", raw, kind="application/json").status_code == 200
+
+    assert alice.get("/v1/logs/one").json()["log"]["body"] == "a ? b \U0001f600"
+
+
+def test_what_is_too_long_is_cut_and_says_so(alice: Caller) -> None:
+    values = [attribute(f"k{n}", "x") for n in range(300)] + [attribute("y" * 1000, 1)]
+    sent = log("one", body={"stringValue": "x" * 100_000}, attributes=[attribute("pat.log.id", "one"), *values])
+    alice.post("/v1/logs", logs(sent | {"severityText": "s" * 999}))
+
+    found = alice.get("/v1/logs/one").json()["log"]
+    assert len(found["body"]) == 65_536
+    assert found["body"].endswith("x… [100000 characters]")
+    assert len(found["log_attributes"]) == 257
+    assert found["log_attributes"]["…"] == "[more attributes were left out]"
+    assert len(found["severity_text"]) == 255
+
+
+def test_one_item_has_an_allowance(alice: Caller) -> None:
+    texts = {"arrayValue": {"values": [{"stringValue": "x" * 60_000} for _ in range(20)]}}
+    many = {"arrayValue": {"values": [{"intValue": 1}] * 20_000}}
+    alice.post("/v1/logs", logs(log("texts", body=texts), log("many", body=many)))
+
+    assert len(json.dumps(alice.get("/v1/logs/texts").json())) < 300_000
+    kept = alice.get("/v1/logs/many").json()["log"]["body"]
+    assert len(kept) < 10_001
+    assert kept[-1] == "[more values were left out]"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "timestamp", "duration"),
+    [
+        (0, 0, "1970-01-01T00:00:00+00:00", "PT0S"),
+        (2**64 - 1, 5, "2554-07-21T23:34:33.709551+00:00", "PT0S"),
+        (NOON, NOON + 1, "2026-02-02T02:40:00+00:00", "PT0.000000001S"),
+        (0, 2**64 - 1, "1970-01-01T00:00:00+00:00", "PT9223372036.854775807S"),
+        (-5, "x", "1970-01-01T00:00:00+00:00", "PT0S"),
+        (2**70, "1" * 5000, "1970-01-01T00:00:00+00:00", "PT0S"),
+    ],
+    ids=["zero", "backwards", "nanosecond", "longest", "no number", "beyond"],
+)
+def test_times(alice: Caller, start: Any, end: Any, timestamp: str, duration: str) -> None:
+    trace_id = new_id()
+    times = {"startTimeUnixNano": str(start), "endTimeUnixNano": str(end)}
+    assert alice.post("/v1/traces", traces(span(trace_id, **times))).status_code == 200
+
+    (found,) = alice.get(f"/v1/traces/{trace_id}").json()["spans"]
+    assert (found["timestamp"], found["duration"]) == (timestamp, duration)
+
+
+def test_a_log_without_a_time_has_that_of_its_arrival(alice: Caller) -> None:
+    alice.post("/v1/logs", logs(log("one", timeUnixNano="0")))
+
+    found = alice.get("/v1/logs/one").json()["log"]
+    assert found["timestamp"] == found["created_at"]
+
+
+@pytest.mark.parametrize("log_id", ["x" * 256, 7, ""])
+def test_a_log_id_that_is_none_is_left_out(alice: Caller, log_id: Any) -> None:
+    alice.post("/v1/logs", logs(log(attributes=[attribute("pat.log.id", log_id)])))
+
+    assert n_logs(alice) == 1
+
+
+@pytest.mark.parametrize("experiment", ["x", "9" * 30, "-1", "²", ""])
+def test_an_experiment_that_is_none_is_left_out(alice: Caller, experiment: str) -> None:
+    alice.post("/v1/logs", logs(log("one", attributes=[
+        attribute("pat.log.id", "one"), attribute("pat.experiment.id", experiment)])))  # fmt: skip
+
+    assert alice.get("/v1/logs/one").json()["log"]["experiment_id"] is None
