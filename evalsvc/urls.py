@@ -16,12 +16,10 @@ from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
 from evalsvc.judges.webhook_api import RotateWebhookSecretView, WebhookSecretView
 from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
-from evalsvc.telemetry import urls as telemetry
 
 handler400 = "evalsvc.rest.problems.bad_request"
 handler403 = "evalsvc.rest.problems.forbidden"
 from evalsvc.projects.api import AppsView, ProjectsView, ProjectView
-from evalsvc.telemetry import urls as telemetry
 handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
@@ -53,9 +51,6 @@ urlpatterns = [
     path("v1/datasets/<uuid:id>/jsonl", JsonlView.as_view()),
     path("v1/datasets/<uuid:id>/csv", CsvView.as_view()),
     path("v1/datasets/<uuid:id>/parquet", ParquetView.as_view()),
-    path("v1/annotate", AnnotateView.as_view()),
-    path("v1/annotation-criteria", AllAnnotationCriteriaView.as_view()),
-    path("v1/annotation-criteria/<uuid:id>", AnnotationCriteriaView.as_view()),
     path("v1/apps", AppsView.as_view()),
     path("v1/projects", ProjectsView.as_view()),
     path("v1/projects/<uuid:id>", ProjectView.as_view()),
@@ -65,7 +60,6 @@ urlpatterns = [
     path("v1/webhook-secret", WebhookSecretView.as_view()),
     path("v1/webhook-secret/rotate", RotateWebhookSecretView.as_view()),
     *experiments.urlpatterns,
-    *telemetry.urlpatterns,
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),
     path("docs/errors", error_page, name="errors"),
