@@ -16,10 +16,11 @@ from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
 from evalsvc.judges.webhook_api import RotateWebhookSecretView, WebhookSecretView
 from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
+from evalsvc.projects.api import AppsView, ProjectsView, ProjectView
+from evalsvc.telemetry import urls as telemetry
 
 handler400 = "evalsvc.rest.problems.bad_request"
 handler403 = "evalsvc.rest.problems.forbidden"
-from evalsvc.projects.api import AppsView, ProjectsView, ProjectView
 handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
@@ -43,6 +44,9 @@ urlpatterns = [
     path("v1/evaluations/search", SearchView.as_view()),
     path("v1/evaluations/<id:id>", EvaluationView.as_view()),
     path("v1/history", HistoryView.as_view()),
+    path("v1/apps", AppsView.as_view()),
+    path("v1/projects", ProjectsView.as_view()),
+    path("v1/projects/<uuid:id>", ProjectView.as_view()),
     path("v1/datasets", DatasetsView.as_view()),
     path("v1/datasets/<uuid:id>", DatasetView.as_view()),
     path("v1/datasets/<uuid:id>/versions", VersionsView.as_view()),
@@ -51,15 +55,13 @@ urlpatterns = [
     path("v1/datasets/<uuid:id>/jsonl", JsonlView.as_view()),
     path("v1/datasets/<uuid:id>/csv", CsvView.as_view()),
     path("v1/datasets/<uuid:id>/parquet", ParquetView.as_view()),
-    path("v1/apps", AppsView.as_view()),
-    path("v1/projects", ProjectsView.as_view()),
-    path("v1/projects/<uuid:id>", ProjectView.as_view()),
     path("v1/connections", ConnectionsView.as_view()),
     path("v1/connections/<uuid:id>", ConnectionView.as_view()),
     path("v1/connections/<uuid:id>/test", ConnectionTestView.as_view()),
     path("v1/webhook-secret", WebhookSecretView.as_view()),
     path("v1/webhook-secret/rotate", RotateWebhookSecretView.as_view()),
     *experiments.urlpatterns,
+    *telemetry.urlpatterns,
     path("v1/openapi.json", openapi_document, name="schema"),
     path("docs/", docs_view, name="docs"),
     path("docs/errors", error_page, name="errors"),
