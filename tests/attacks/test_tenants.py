@@ -18,6 +18,7 @@ from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
 from tests.projects.test_place import new_experiment
 from tests.rest.shapes import assert_problem
+from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 MARK = "alices-secret-"
 BLEU = {"metric": "bleu"}
@@ -37,6 +38,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
     ("post", "/v1/connections/{id}/test"): None,
+    ("post", "/v1/traces"): {},
+    ("post", "/v1/logs"): {},
     ("post", "/v1/webhook-secret/rotate"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},
@@ -89,6 +92,9 @@ def belongings() -> Belongings:
     connection_id = alice.post("/v1/connections", connection).json()["connection"]["id"]
     dataset_id = upload(alice, b'{"input": "%s"}' % MARK.encode(), dataset_name=MARK + "data").json()["dataset_id"]
     run = filled_experiment(alice, MARK)
+    trace_id = new_id()
+    alice.post("/v1/traces", traces(span(trace_id, name=MARK)))
+    alice.post("/v1/logs", logs(log(MARK + "telemetry", traceId=trace_id)))
     ids = {
         **{path: dataset_id for _, path in operations() if path.startswith("/v1/datasets/{")},
         **{path: run.id for _, path in operations() if path.startswith("/v1/experiments/{")},
@@ -98,6 +104,8 @@ def belongings() -> Belongings:
         "/v1/projects/{id}": str(experiment.project_id),
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,
+        "/v1/traces/{trace_id}": trace_id,
+        "/v1/logs/{log_id}": MARK + "telemetry",
         "/v1/evaluate/{id}": answer["id"],
         "/v1/evaluations/{id}": answer["results"][0]["evaluation_result"]["id"],
         "/v1/evaluator-criteria/{public_id}/revision": public_id,
@@ -152,7 +160,9 @@ def test_every_address_of_the_api_is_in_the_document() -> None:
     from evalsvc.urls import urlpatterns
 
     routes = {f"/{pattern.pattern}" for pattern in urlpatterns if str(pattern.pattern).startswith("v1/")}
-    written = {route.replace("<id:", "{").replace("<uuid:", "{").replace(">", "}") for route in routes}
+    written = {
+        route.replace("<id:", "{").replace("<uuid:", "{").replace("<str:", "{").replace(">", "}") for route in routes
+    }
     assert written - {"/v1/openapi.json"} == {path for _, path in operations()}
 
 

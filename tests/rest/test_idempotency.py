@@ -16,6 +16,7 @@ from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import ACCURACY, lease, new_push_experiment
 from tests.rest.shapes import assert_problem
+from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
 CONNECTION = {"name": "llm", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
@@ -67,6 +68,8 @@ ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
     "/v1/evaluations/batch": lambda caller: ("/v1/evaluations/batch", SCORES),
+    "/v1/traces": lambda caller: ("/v1/traces", traces(span(new_id()))),
+    "/v1/logs": lambda caller: ("/v1/logs", logs(log())),
     "/v1/evaluator-criteria": lambda caller: ("/v1/evaluator-criteria", PROFILE),
     "/v1/evaluator-criteria/{public_id}/revision": lambda caller: (
         f"/v1/evaluator-criteria/{new_profile(caller)}/revision",

@@ -18,6 +18,7 @@ from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import filled_experiment
 from tests.projects.test_place import new_experiment
+from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 TABLES = """
 SELECT c.relname, a.attname, a.attnotnull
@@ -63,6 +64,8 @@ def filled() -> Caller:
     new_experiment(alice)
     new_version(alice)
     filled_experiment(alice)
+    assert alice.post("/v1/traces", traces(span(new_id()))).status_code == 200
+    assert alice.post("/v1/logs", logs(log())).status_code == 200
     connection = {"name": "llm", "base_url": "https://llm.example.com/v1", "model": "m"}
     assert alice.post("/v1/connections", connection).status_code == 201
     assert alice.post("/v1/webhook-secret/rotate").status_code == 201
