@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,8 @@ from typing import Any
 
 from evalsvc.evaluations.scoring import Verdict
 from evaluators.base import Sample
+
+_sample_number = re.compile(r"-?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +161,13 @@ def digits(value: int | uuid.UUID | None) -> str | None:
 
 
 def as_number(text: str | None) -> int | str | None:
-    """Write a sample id as a number where it is one, as this shape has it."""
-    is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 16 and str(int(text)) == text
-    return int(text) if text is not None and is_number else text
+    """Write a sample id in the shape that has it as a number, or as its digits where a double cannot hold it.
+
+    An id that is no number is null: typed clients refuse the whole answer for it. /v1/evaluations has it as it is.
+    """
+    if text is None or not _sample_number.fullmatch(text):
+        return None
+    return int(text) if len(text) < 16 and str(int(text)) == text else text
 
 
 def iso_duration(microseconds: int | None) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -109,6 +110,7 @@ def accept(
 
     `keep_always` gives every evaluation a row and an id, for callers that will come back for it.
     """
+    call = named(call)
     score_inline(call, entries)
     accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
     kept = entries_to_store(accepted, keep_always=keep_always)
@@ -117,6 +119,11 @@ def accept(
         if entry.resolved is not None:
             entry.interval = interval_of(call.strategy, entry.resolved.family, history)
     return accepted
+
+
+def named(call: EvaluateCall) -> EvaluateCall:
+    """Give a captured call a log id where it has none: clients of /v1/evaluations require one of every evaluation."""
+    return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(uuid.uuid4()))
 
 
 def score_inline(call: EvaluateCall, entries: list[Entry]) -> None:
