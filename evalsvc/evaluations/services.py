@@ -160,6 +160,7 @@ def place_of(account_id: int, call: EvaluateCall, epoch: str | None) -> Place:
         experiment_id=call.experiment_id,
         project_id=call.project_id,
         project_name=call.project_name,
+        epoch=epoch,
     )
 
 
@@ -167,7 +168,6 @@ def is_kept(call: EvaluateCall, entry: Entry) -> bool:
     """Say whether capture keeps this finished evaluation."""
     if call.capture == "fails-only":
         return entry.verdict.passed is False
-        epoch=epoch,
     return call.capture == "all" and entry.resolved is not None
 
 
