@@ -45,6 +45,14 @@ class GoldContext(msgspec.Struct):
     relevance: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] = 1.0
 
 
+class Attachment(msgspec.Struct):
+    """A picture or a recording that belongs to the sample; it is echoed, and read by no evaluator."""
+
+    url: str
+    media_type: str
+    usage_type: str | None = None
+
+
 GoldContexts = list[str | GoldContext] | str | None
 
 
@@ -68,7 +76,7 @@ class Inputs(msgspec.Struct):
     label: str | None = None
     system_prompt: str | None = None
     evaluated_model_system_prompt: str | None = None
-    evaluated_model_attachments: list[dict[str, Any]] | None = None
+    evaluated_model_attachments: list[Attachment] | None = None
     evaluated_model_id: Identifier = None
     evaluated_model_name: str | None = None
     evaluated_model_provider: str | None = None
@@ -97,7 +105,7 @@ class Body(Inputs, kw_only=True):
 
 _decoder = msgspec.json.Decoder(Body)
 RARE_INPUTS = ("gold_contexts", "gold_relevance", "top_k_contexts")
-ECHOED = ("attachments", "id", "name", "provider", "params", "selected_model")
+ECHOED = ("id", "name", "provider", "params", "selected_model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +225,20 @@ def capture_of(raw: Body) -> str:
 def extras_of(raw: Inputs, sample: Sample) -> dict[str, Any] | None:
     """Collect what few requests have: what is only echoed, and the inputs of retrieval metrics."""
     extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
+    extras["attachments"] = attachments_of(raw)
     extras |= {name: getattr(sample, name) for name in RARE_INPUTS}
     kept = {name: value for name, value in extras.items() if value is not None}
     return kept or None
+
+
+def attachments_of(raw: Inputs) -> list[dict[str, str]] | None:
+    """Return the attachments with what each is used as: the input, where nothing else is said."""
+    if raw.evaluated_model_attachments is None:
+        return None
+    return [
+        {"url": one.url, "media_type": one.media_type, "usage_type": one.usage_type or "evaluated_model_input"}
+        for one in raw.evaluated_model_attachments
+    ]
 
 
 def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:

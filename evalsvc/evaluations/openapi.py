@@ -19,27 +19,35 @@ DESCRIPTIONS = {
     "app": "The application; not together with `experiment_id`.",
 }
 
-GOLD_LISTS = ("gold_context", "evaluated_model_gold_context")
 LISTS = (
     *("task_context", "evaluated_model_retrieved_context"),
     *("top_k_context", "evaluated_model_top_k_context"),
-    *GOLD_LISTS,
+    *("gold_context", "evaluated_model_gold_context"),
 )
+
+
+def inlined(part: Any, components: dict[str, Any]) -> Any:
+    """Return a part of a schema with what it refers to written out: structs of requests are no schemas of their own."""
+    if isinstance(part, list):
+        return [inlined(one, components) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return inlined(components[part["$ref"].rpartition("/")[2]], components)
+    return {name: inlined(one, components) for name, one in part.items()}
 
 
 def request_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes it."""
     _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
-    body = components["Body"]
+    body = inlined(components["Body"], components)
     properties = {name: dict(part) for name, part in body["properties"].items()}
-    properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS, "items": components["EvaluatorRef"]}
+    properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
     properties["confidence_interval_strategy"] = {"enum": [*STRATEGIES, None], "default": None}
     for name in LISTS:
         for part in properties[name]["anyOf"]:
             if part.get("type") == "array":
                 part["maxItems"] = MAX_CONTEXTS
-                if name in GOLD_LISTS:
-                    part["items"] = {"anyOf": [{"type": "string"}, components["GoldContext"]]}
     for name in ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id"):
         for part in properties[name].get("anyOf", ()):
             if part.get("type") == "string":

@@ -107,7 +107,7 @@ def test_it_refuses_a_nul_character(alice: Caller, name: str) -> None:
         ({"evaluators": [{"evaluator": "a\0"}]}, "/evaluators/0/evaluator"),
         ({"evaluators": [{"evaluator": "pii", "criteria": "\0"}]}, "/evaluators/0/criteria"),
         ({"evaluated_model_params": {"deep": [{"a/b": "\0"}]}}, "/evaluated_model_params/deep/0/a~1b"),
-        ({"evaluated_model_attachments": [{"url": "\0"}]}, "/evaluated_model_attachments/0/url"),
+        ({"evaluated_model_attachments": [{"url": "\0", "media_type": "a"}]}, "/evaluated_model_attachments/0/url"),
         ({"dataset_id": "\0"}, "/dataset_id"),
         ({"never heard of it": "\0"}, "/never heard of it"),
     ],
