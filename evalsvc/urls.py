@@ -11,6 +11,8 @@ from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, Parquet
 from evalsvc.evaluations.api.batch import BatchView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
+from evalsvc.evaluations.api.marks import FavoriteView, FeedbackView, TagsView
+from evalsvc.evaluations.api.results import ResultBatchView, ResultView
 from evalsvc.evaluations.api.search import EvaluationView, SearchView
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
@@ -43,6 +45,11 @@ urlpatterns = [
     path("v1/evaluations/batch", BatchView.as_view()),
     path("v1/evaluations/search", SearchView.as_view()),
     path("v1/evaluations/<id:id>", EvaluationView.as_view()),
+    path("v1/evaluation-results/batch", ResultBatchView.as_view()),
+    path("v1/evaluation-results/tags", TagsView.as_view()),
+    path("v1/evaluation-results/<id:id>", ResultView.as_view()),
+    path("v1/evaluation-results/<id:id>/favorite", FavoriteView.as_view()),
+    path("v1/evaluation-results/<id:id>/evaluation-feedback", FeedbackView.as_view()),
     path("v1/history", HistoryView.as_view()),
     path("v1/apps", AppsView.as_view()),
     path("v1/projects", ProjectsView.as_view()),

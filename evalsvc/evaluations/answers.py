@@ -47,6 +47,8 @@ class EntryFacts:
     captured: bool = False
     evaluation_type: str = "patronus_evaluation"
     details: dict[str, Any] | None = None
+    favorite: bool = False
+    feedback: str | None = None
     interval: dict[str, Any] | None = field(default=None)
 
 
@@ -122,13 +124,13 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
         "tags": request.tags or {},
         "log_id": request.log_id,
         "external": entry.evaluation_type != "patronus_evaluation",
-        "favorite": None,
-        "evaluation_feedback": None,
+        "favorite": entry.favorite,
+        "evaluation_feedback": entry.feedback,
         "evaluation_run_id": None,
         "evaluation_type": entry.evaluation_type,
         "metric_name": details.get("metric_name"),
         "metric_description": details.get("metric_description"),
-        "annotation_criteria_id": None,
+        "annotation_criteria_id": details.get("annotation_criteria_id"),
         "usage_tokens": usage_tokens(verdict),
     }
 

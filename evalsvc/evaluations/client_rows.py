@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -36,20 +36,17 @@ class Batch(msgspec.Struct):
     evaluations: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_ROWS)]
 
 
-class Row(msgspec.Struct):
-    """One score that was made elsewhere; unknown fields are ignored, as clients of this wire expect."""
+class Scored(msgspec.Struct, kw_only=True):
+    """What rows of either batch have; unknown fields are ignored, as clients of this wire expect."""
 
     evaluator_id: Annotated[str, Meta(min_length=1, max_length=100)]
-    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
     project_id: str | None = None
     project_name: Annotated[str, Meta(min_length=1, max_length=50)] | None = None
     app: Annotated[str, Meta(min_length=2, max_length=50)] | None = None
     experiment_id: str | int | None = None
     criteria: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
     passed: bool | None = msgspec.field(name="pass", default=None)
-    score: float | None = None
     text_output: str | None = None
-    metadata: dict[str, Any] | None = None
     explanation: str | None = None
     evaluation_duration: timedelta | None = None
     explanation_duration: timedelta | None = None
@@ -61,6 +58,14 @@ class Row(msgspec.Struct):
     tags: Annotated[dict[str, str], Meta(max_length=100)] | None = None
     trace_id: Text | None = None
     span_id: Text | None = None
+
+
+class Row(Scored, kw_only=True):
+    """One score of something that is logged elsewhere."""
+
+    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+    score: float | None = None
+    metadata: dict[str, Any] | None = None
 
 
 _batch_decoder = msgspec.json.Decoder(Batch)
@@ -81,12 +86,14 @@ class Wish:
 class ClientScore:
     """A checked row. `request` and `evaluation` hold the columns that it decides; the place is added to `request`.
 
-    `fingerprint` is the same for the same row of the same account, whatever the spelling of its JSON.
+    `fingerprint` is the same for the same row of the same account, whatever the spelling of its JSON. A row that was
+    kept before is known by it; `since` is the lowest id of a request that counts as kept before.
     """
 
     index: int
     fingerprint: int
     wish: Wish
+    since: int = 0
     request: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
 
@@ -103,14 +110,24 @@ class RowError:
 def read_batch(account_id: int, body: bytes) -> tuple[list[ClientScore], list[RowError]]:
     """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000."""
     raws = decode(body, _batch_decoder, storable=False).evaluations
+    return read_rows("evaluations", raws, lambda index, raw: _read(account_id, index, raw))
+
+
+def read_rows(
+    name: str, raws: Sequence[msgspec.Raw], read: Callable[[int, bytes], ClientScore | Sequence[FieldError]]
+) -> tuple[list[ClientScore], list[RowError]]:
+    """Read each row of a batch's list, which has this name; collect what is wrong with the others by pointer."""
     good: list[ClientScore] = []
     errors: list[RowError] = []
     for index, raw in enumerate(raws):
-        found = _read(account_id, index, bytes(raw))
+        try:
+            found = read(index, bytes(raw))
+        except Problem as problem:
+            found = problem.errors or (FieldError("", problem.detail),)
         if isinstance(found, ClientScore):
             good.append(found)
         else:
-            errors += found
+            errors += [RowError(index, f"/{name}/{index}{error.pointer}", error.detail) for error in found]
     return good, errors
 
 
@@ -119,27 +136,31 @@ def external_id(name: str) -> str:
     return name if name.startswith(PREFIX) else PREFIX + name
 
 
-def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[RowError]:
-    try:
-        row = decode(raw, _row_decoder)
-    except Problem as problem:
-        errors = problem.errors or (FieldError("", problem.detail),)
-    else:
-        errors = tuple(_errors(row))
-        if not errors:
-            return _checked(account_id, index, row)
-    return [RowError(index, f"/evaluations/{index}{error.pointer}", error.detail) for error in errors]
+def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldError]:
+    row = decode(raw, _row_decoder)
+    errors = list(row_errors(row, row.score))
+    if errors:
+        return errors
+    canonical = orjson.dumps(msgspec.to_builtins(row), option=orjson.OPT_SORT_KEYS)
+    return ClientScore(
+        index=index,
+        fingerprint=fingerprint(account_id, canonical),
+        wish=wish_of(row),
+        request=request_columns(row, row.log_id),
+        evaluation=evaluation_columns(row, score=row.score, name=row.criteria, metadata=row.metadata),
+    )
 
 
-def _errors(row: Row) -> Iterator[FieldError]:
+def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
+    """Check what the types do not."""
     if len(external_id(row.evaluator_id)) > MAX_NAME + len(PREFIX):
         yield FieldError("/evaluator_id", f"At most {MAX_NAME} characters.")
     if external_id(row.evaluator_id) == PREFIX:
         yield FieldError("/evaluator_id", f"A name follows {PREFIX!r}.")
-    if row.score is not None and not (math.isfinite(row.score) and abs(row.score) <= MAX_SCORE):
-        yield FieldError("/score", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
-    if row.score is None and row.passed is None and row.text_output is None:
-        yield FieldError("/score", "Send `score`, `pass` or `text_output`.")
+    if score is not None and not (math.isfinite(score) and abs(score) <= MAX_SCORE):
+        yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
+    if score is None and row.passed is None and row.text_output is None:
+        yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
     if row.experiment_id is not None and not is_bigint(str(row.experiment_id)):
         yield FieldError("/experiment_id", "An experiment's id is a string of digits.")
     if row.project_id and not is_uuid(row.project_id):
@@ -152,20 +173,20 @@ def _errors(row: Row) -> Iterator[FieldError]:
             yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
 
 
-def _checked(account_id: int, index: int, row: Row) -> ClientScore:
-    wish = Wish(
+def wish_of(row: Scored) -> Wish:
+    """Return where a checked row says that it belongs."""
+    return Wish(
         app=None if row.experiment_id is not None else row.app,
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
         project_id=uuid.UUID(row.project_id) if row.project_id else None,
         project_name=row.project_name,
     )
-    canonical = orjson.dumps(msgspec.to_builtins(row), option=orjson.OPT_SORT_KEYS)
-    return ClientScore(index, fingerprint(account_id, canonical), wish, _request(row), _evaluation(row))
 
 
-def _request(row: Row) -> dict[str, Any]:
+def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
+    """Return the columns of the EvaluationRequest that a checked row decides."""
     columns: dict[str, Any] = {
-        "log_id": row.log_id,
+        "log_id": log_id,
         "tags": row.tags,
         "dataset_id": text_of(row.dataset_id),
         "dataset_sample_id": text_of(row.dataset_sample_id),
@@ -177,10 +198,12 @@ def _request(row: Row) -> dict[str, Any]:
     return columns
 
 
-def _evaluation(row: Row) -> dict[str, Any]:
-    score = float(row.passed) if row.score is None and row.passed is not None else row.score
+def evaluation_columns(
+    row: Scored, *, score: float | None, name: str | None, metadata: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the columns of the Evaluation that a checked row decides; without a score `pass` counts as 1 or 0."""
     details = {
-        "metadata": row.metadata,
+        "metadata": metadata,
         "metric_name": row.metric_name,
         "metric_description": row.metric_description,
         "explanation_us": _microseconds(row.explanation_duration),
@@ -188,8 +211,8 @@ def _evaluation(row: Row) -> dict[str, Any]:
     return {
         "evaluator_id": external_id(row.evaluator_id),
         # The history goes by a name, and no name is one as well.
-        "profile_name": row.criteria or "",
-        "score": score,
+        "profile_name": name or "",
+        "score": float(row.passed) if score is None and row.passed is not None else score,
         "passed": row.passed,
         "text_output": row.text_output,
         "explanation": row.explanation,

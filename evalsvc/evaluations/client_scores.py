@@ -15,19 +15,22 @@ from evalsvc.tenancy.scope import account_scope
 MAX_PLACES = 100
 
 
-def keep_scores(*, account: Account, scores: Sequence[ClientScore]) -> tuple[list[Evaluation], list[RowError]]:
+def keep_scores(
+    *, account: Account, scores: Sequence[ClientScore], name: str = "evaluations"
+) -> tuple[list[Evaluation], list[RowError]]:
     """Keep each score once and return its evaluation, in the order of the rows; and what could not be placed.
 
-    A row that was kept before is not kept again: its evaluation of that time is returned.
+    A row that was kept before is not kept again: its evaluation of that time is returned. `name` is what the body
+    calls its list of rows.
     """
     with account_scope(account.pk):
-        placed, errors = _placed(account, scores)
+        placed, errors = _placed(account, scores, name)
         ids = store.keep_client_scores(account.pk, placed) if placed else []
         rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
     return [rows[id] for id in ids], errors
 
 
-def _placed(account: Account, scores: Sequence[ClientScore]) -> tuple[list[ClientScore], list[RowError]]:
+def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple[list[ClientScore], list[RowError]]:
     """Add to each score where it belongs; a batch has a few places, each looked up once."""
     known: dict[Wish, Place | list[tuple[str, str]]] = {}
     good: list[ClientScore] = []
@@ -41,9 +44,7 @@ def _placed(account: Account, scores: Sequence[ClientScore]) -> tuple[list[Clien
             score.request.update(columns)
             good.append(score)
         else:
-            errors += [
-                RowError(score.index, f"/evaluations/{score.index}{pointer}", detail) for pointer, detail in place
-            ]
+            errors += [RowError(score.index, f"/{name}/{score.index}{pointer}", detail) for pointer, detail in place]
     return good, errors
 
 

@@ -135,6 +135,8 @@ def entry_of(row: Evaluation) -> EntryFacts:
         captured=bool(row.captured),
         evaluation_type=row.evaluation_type,
         details=as_sent(row.details),
+        favorite=row.favorite,
+        feedback=row.feedback,
     )
 
 

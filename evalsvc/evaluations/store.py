@@ -131,6 +131,7 @@ def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[i
         {
             "position": place,
             "fingerprint": fingerprint,
+            "since": scores[place].since,
             "request": scores[place].request,
             "evaluation": scores[place].evaluation,
         }

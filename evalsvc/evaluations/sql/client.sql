@@ -1,6 +1,7 @@
 -- Keep scores that were made elsewhere, up to a thousand of them in one round trip, each once: a row is known by its
 -- digest, so a batch that is sent again finds what it left. Answers with the evaluation of each row, by its position.
--- `p_rows`: [{position, fingerprint, request: columns of the request, evaluation: columns of the evaluation}].
+-- `p_rows`: [{position, fingerprint, since: the lowest request id that may be what it left, request: columns of the
+-- request, evaluation: columns of the evaluation}].
 CREATE OR REPLACE FUNCTION keep_client_evaluations(p_account bigint, p_rows jsonb)
 RETURNS TABLE (row_position int, evaluation_id bigint) LANGUAGE plpgsql SECURITY INVOKER AS $$
 BEGIN
@@ -10,11 +11,12 @@ BEGIN
   RETURN QUERY
   WITH sent AS MATERIALIZED (
     SELECT (r.value->>'position')::int AS place, (r.value->>'fingerprint')::bigint AS fingerprint,
+      coalesce((r.value->>'since')::bigint, 0) AS since,
       r.value->'request' AS request, r.value->'evaluation' AS evaluation
     FROM jsonb_array_elements(p_rows) r
   ), known AS MATERIALIZED (
     SELECT s.place, min(e.id) AS id FROM sent s
-    JOIN evaluations_evaluationrequest q ON q.account_id = p_account AND q.fingerprint = s.fingerprint
+    JOIN evaluations_evaluationrequest q ON q.account_id = p_account AND q.fingerprint = s.fingerprint AND q.id >= s.since
     JOIN evaluations_evaluation e ON e.account_id = p_account AND e.request_id = q.id
       AND e.evaluation_type = 'client_evaluation' AND e.evaluator_id = s.evaluation->>'evaluator_id'
     GROUP BY s.place
