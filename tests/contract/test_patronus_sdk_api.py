@@ -270,7 +270,7 @@ def uploaded(api: Api, name: str) -> types.Dataset:
 
 
 @exercises("upload_dataset")
-def upload_dataset(api: Api, folder: Path | None = None) -> None:
+def upload_dataset(api: Api) -> None:
     path = Path(__file__).parent / "capitals.csv"
     made = api.upload_dataset(
         str(path), "capitals", "With columns of our own", {"evaluated_model_input": "question", "gold_answer": "answer"}

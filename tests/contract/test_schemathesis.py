@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
 
 from evalsvc.wsgi import application
 from tests.conftest import Caller, new_caller
+from tests.telemetry.otlp import attribute, log, logs, span, traces
 
 CHECKS = [
     *(not_a_server_error, status_code_conformance, content_type_conformance),
@@ -42,6 +43,12 @@ def modestly(n: int) -> settings:
     )
 
 
+@schemathesis.serializer("application/x-protobuf")
+def as_bytes(context: schemathesis.SerializationContext, value: object) -> bytes:
+    """Send what was drawn for a binary body; hardly any of it is protobuf."""
+    return getattr(value, "data", None) or str(value).encode()
+
+
 schema = schemathesis.openapi.from_wsgi("/v1/openapi.json", application)
 
 
@@ -53,6 +60,7 @@ def test_it_conforms(case: schemathesis.Case) -> None:
 
 
 BLEU = {"metric": "bleu"}
+TRACE_ID = "ab" * 16
 PLACES = ("app", "experiment_id", "project_id", "project_name", "explain", "confidence_interval_strategy")
 
 
@@ -69,6 +77,13 @@ def known(path: str) -> str:
         return caller().post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"]
     if "/datasets/" in path:
         return new_dataset()
+    if "{trace_id}" in path:
+        caller().post("/v1/traces", traces(span(TRACE_ID, attributes=[attribute("n", 5)])))
+        caller().post("/v1/logs", logs(log("known", traceId=TRACE_ID)))
+        return TRACE_ID
+    if "{log_id}" in path:
+        caller().post("/v1/logs", logs(log("known")))
+        return "known"
     if "/connections/" in path:
         return caller().post("/v1/connections", new_connection()).json()["connection"]["id"]
     answer = caller().evaluate("exact-match", "nobody", output="x", label="x", app="shop").json()

@@ -34,6 +34,14 @@ def test_it_stores_an_upload_as_version_1(alice: Caller) -> None:
     assert version["input_schema"] == version["expected_schema"] == {"type": "string"}
 
 
+def test_it_says_what_clients_of_patronus_read(alice: Caller) -> None:
+    body = upload(alice, lines(*ROWS)).json()["dataset"]
+
+    assert (body["type"], body["samples"], body["creation_at"]) == ("custom", 2, body["created_at"])
+    by_type = {name: alice.get(f"/v1/datasets?type={name}").json()["datasets"] for name in ("custom", "other")}
+    assert ([row["id"] for row in by_type["custom"]], by_type["other"]) == ([body["id"]], [])
+
+
 def test_it_takes_examples_in_a_json_body(alice: Caller) -> None:
     answer = alice.post("/v1/datasets", {"dataset_name": "sums", "examples": list(ROWS)})
 

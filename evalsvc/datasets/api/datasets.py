@@ -15,6 +15,7 @@ from evalsvc.accounts.views import AccountView, checked
 from evalsvc.datasets import services
 from evalsvc.datasets.api.receiving import Form, is_form, receive_form
 from evalsvc.datasets.api.shapes import (
+    CUSTOM,
     ChangeOut,
     DatasetOut,
     DiffQuery,
@@ -24,6 +25,7 @@ from evalsvc.datasets.api.shapes import (
     NamedExamplesIn,
     NamedFormIn,
     PatchIn,
+    TypedListQuery,
     VersionOut,
     change_out,
     dataset_out,
@@ -94,12 +96,14 @@ class DatasetsView(UploadView):
     @extend_schema(
         operation_id="list_datasets",
         tags=["datasets"],
-        parameters=[ListQuery],
+        parameters=[TypedListQuery],
         responses=inline_serializer("DatasetList", {"datasets": DatasetOut(many=True)}),
     )
     def get(self, request: Request) -> Response:
         """List datasets, newest first, each with its newest version."""
-        query = checked(ListQuery(data=request.query_params.dict()))
+        query = checked(TypedListQuery(data=request.query_params.dict()))
+        if query.get("type", CUSTOM) != CUSTOM:
+            return Response({"datasets": []})
         rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
         newest = newest_versions(account=self.account, datasets=rows)
         return Response({"datasets": [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]})

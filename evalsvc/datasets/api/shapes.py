@@ -12,6 +12,8 @@ from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.selectors import Change
 
 LARGEST = 2**31 - 1
+CUSTOM = "custom"
+"""The only type of dataset: an account's own."""
 
 
 class VersionOut(serializers.Serializer[DatasetVersion]):
@@ -32,8 +34,11 @@ class DatasetOut(serializers.Serializer[Dataset]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     description = serializers.CharField()
+    type = serializers.ChoiceField([CUSTOM])
+    samples = serializers.IntegerField(help_text="Of the newest version.")
     n_versions = serializers.IntegerField()
     created_at = serializers.DateTimeField()
+    creation_at = serializers.DateTimeField(help_text="The same, as some clients name it.")
     version = VersionOut()
 
 
@@ -102,6 +107,12 @@ class ListQuery(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 
+class TypedListQuery(ListQuery):
+    """A page of the datasets of a type; of any type if absent."""
+
+    type = serializers.CharField(max_length=100, required=False, help_text=f"All are `{CUSTOM}`.")
+
+
 class VersionQuery(serializers.Serializer[Any]):
     """Which version; the newest if absent."""
 
@@ -153,8 +164,11 @@ def dataset_out(dataset: Dataset, version: DatasetVersion, *, with_schemas: bool
         "id": str(dataset.id),
         "name": dataset.name,
         "description": dataset.description,
+        "type": CUSTOM,
+        "samples": version.n_examples,
         "n_versions": dataset.n_versions,
         "created_at": dataset.created_at,
+        "creation_at": dataset.created_at,
         "version": version_out(version, with_schemas=with_schemas),
     }
 
