@@ -129,6 +129,7 @@ INSTALLED_APPS = [
     "evalsvc.projects",
     "evalsvc.telemetry",
     "evalsvc.evaluations",
+    "evalsvc.annotations",
     "evalsvc.experiments",
     "evalsvc.ops",
 ]

@@ -5,6 +5,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularSwaggerView
 
 from evalsvc.accounts.api import WhoamiView
+from evalsvc.annotations.api import AllAnnotationCriteriaView, AnnotateView, AnnotationCriteriaView
 from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, FamiliesView, RevisionView
 from evalsvc.datasets.api.datasets import DatasetsView, DatasetView, DiffView, VersionsView
 from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, ParquetView
@@ -51,6 +52,9 @@ urlpatterns = [
     path("v1/evaluation-results/<id:id>/favorite", FavoriteView.as_view()),
     path("v1/evaluation-results/<id:id>/evaluation-feedback", FeedbackView.as_view()),
     path("v1/history", HistoryView.as_view()),
+    path("v1/annotate", AnnotateView.as_view()),
+    path("v1/annotation-criteria", AllAnnotationCriteriaView.as_view()),
+    path("v1/annotation-criteria/<uuid:id>", AnnotationCriteriaView.as_view()),
     path("v1/apps", AppsView.as_view()),
     path("v1/projects", ProjectsView.as_view()),
     path("v1/projects/<uuid:id>", ProjectView.as_view()),

@@ -86,6 +86,21 @@ class StatusFilter(ChoiceFilter):
         return rows.filter(status=value)
 
 
+class TypeFilter(ChoiceFilter):
+    """By who made the score: the service, the account's own code, or a person."""
+
+    title = "made by"
+    parameter_name = "evaluation_type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+        """Return the types."""
+        return Evaluation.Type.choices
+
+    def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        """Keep one type."""
+        return rows.filter(evaluation_type=value)
+
+
 class PassFilter(ChoiceFilter):
     """By verdict."""
 
@@ -143,7 +158,7 @@ class EvaluationAdmin(ScopedAdmin):
     view_role = READER
     list_display = ("created_at", "evaluator", "profile", "outcome", "score", "passed", "app")
     list_display_links = ("created_at", "evaluator")
-    list_filter = (WhenFilter, FamilyFilter, StatusFilter, PassFilter)
+    list_filter = (WhenFilter, FamilyFilter, TypeFilter, StatusFilter, PassFilter)
     list_select_related = ("request",)
     ordering = ("-id",)
     sortable_by = ()

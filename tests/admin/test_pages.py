@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.admin.conftest import Person, key_of, new_evaluation, new_evaluator, new_profile
+from tests.annotations.shapes import criteria_of
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
 from tests.judges.conftest import made
@@ -20,6 +21,7 @@ LISTS = {
     "catalog/evaluator/": ALL,
     "catalog/profile/": ALL,
     "evaluations/evaluation/": ALL,
+    "annotations/annotationcriteria/": ALL,
     "datasets/dataset/": ALL,
     "datasets/datasetversion/": ALL,
     "judges/connection/": ALL,
@@ -36,6 +38,7 @@ LISTS = {
 ADDS = {
     "catalog/evaluator/": WRITERS,
     "catalog/profile/": WRITERS,
+    "annotations/annotationcriteria/": WRITERS,
     "judges/connection/": ADMINS,
     "accounts/apikey/": ADMINS,
     "accounts/account/": OPERATOR,
@@ -65,6 +68,8 @@ def row_of(model: str, alice: Caller) -> Any:
             return new_profile(alice.account)
         case "evaluations/evaluation/":
             return new_evaluation(alice)
+        case "annotations/annotationcriteria/":
+            return criteria_of(alice)
         case "datasets/dataset/":
             return new_version(alice).dataset
         case "datasets/datasetversion/":

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.admin.conftest import Person, join, key_of, member, new_evaluation, new_evaluator, new_profile
+from tests.annotations.shapes import criteria_of
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
 from tests.judges.conftest import made
@@ -16,6 +17,7 @@ PAGES = (
     "catalog/evaluator",
     "catalog/profile",
     "evaluations/evaluation",
+    "annotations/annotationcriteria",
     "accounts/apikey",
     "projects/app",
     "datasets/dataset",
@@ -41,6 +43,7 @@ MAKERS = {
     "catalog/evaluator": lambda caller: new_evaluator(caller.account),
     "catalog/profile": lambda caller: new_profile(caller.account),
     "evaluations/evaluation": lambda caller: new_evaluation(caller, app="secret-app"),
+    "annotations/annotationcriteria": criteria_of,
     "accounts/apikey": key_of,
     "projects/app": app_of,
     "judges/connection": connection_of,

@@ -13,6 +13,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.evaluations.models import Evaluation
+from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
@@ -34,6 +35,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("patch", "/v1/evaluator-criteria/{public_id}/archive"): None,
     ("post", "/v1/projects"): {"name": "new"},
     ("delete", "/v1/projects/{id}"): None,
+    ("post", "/v1/annotate"): {"annotation_criteria_id": NOWHERE, "log_id": NOWHERE, "value_pass": True},
+    ("post", "/v1/annotation-criteria"): {"project_id": NOWHERE, "name": "new", "annotation_type": "binary"},
+    ("put", "/v1/annotation-criteria/{id}"): {"name": "new", "annotation_type": "binary"},
+    ("delete", "/v1/annotation-criteria/{id}"): None,
     ("post", "/v1/connections"): {"name": "new", "base_url": "https://llm.example.com/v1", "model": "m"},
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
@@ -102,6 +107,7 @@ def belongings() -> Belongings:
         "/v1/experiments/{id}/units/{unit_id}/outputs": f"{run.id}/{run.unit}",
         "/v1/experiments{id}": run.id,
         "/v1/projects/{id}": str(experiment.project_id),
+        "/v1/annotation-criteria/{id}": new_criteria(alice, name=MARK, description=MARK)["id"],
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,
         "/v1/traces/{trace_id}": trace_id,

@@ -12,6 +12,7 @@ from django.db import connections
 
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.rest.models import IdempotencyRecord
+from tests.annotations.shapes import ANNOTATE, CRITERIA, annotate_body, criteria_body, new_criteria
 from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import ACCURACY, lease, new_push_experiment
@@ -76,6 +77,8 @@ ROUTES: dict[str, Route] = {
         {"config": {"metric": "rougeL"}},
     ),
     "/v1/projects": lambda caller: ("/v1/projects", {"name": "new"}),
+    CRITERIA: lambda caller: (CRITERIA, criteria_body(caller)),
+    ANNOTATE: lambda caller: (ANNOTATE, annotate_body(new_criteria(caller))),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
     "/v1/datasets/{id}/versions": lambda caller: (

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import Error, IntegrityError, ProgrammingError, connection, connections, transaction
 
 from evalsvc.tenancy.scope import account_scope
+from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import filled_experiment
@@ -63,6 +64,7 @@ def filled() -> Caller:
     assert alice.post("/v1/evaluator-criteria", profile).status_code == 200
     new_experiment(alice)
     new_version(alice)
+    new_criteria(alice)
     filled_experiment(alice)
     assert alice.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert alice.post("/v1/logs", logs(log())).status_code == 200

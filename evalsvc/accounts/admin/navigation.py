@@ -20,6 +20,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Evaluators", "catalog.evaluator", "rule"),
             ("Profiles", "catalog.profile", "tune"),
             ("Evaluations", "evaluations.evaluation", "fact_check"),
+            ("Annotation criteria", "annotations.annotationcriteria", "rate_review"),
             ("Datasets", "datasets.dataset", "dataset"),
             ("Dataset versions", "datasets.datasetversion", "layers"),
             ("Experiments", "experiments.experimentplan", "science"),

@@ -15,6 +15,7 @@ from evalsvc.evaluations import openapi, store
 from evalsvc.evaluations.answers import digits
 from evalsvc.evaluations.client_rows import PREFIX
 from evalsvc.evaluations.intervals import interval_of
+from evalsvc.evaluations.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.selectors import history_summary, list_history
 from evalsvc.rest.pagination import page
@@ -73,7 +74,12 @@ class HistoryView(AccountView):
         tags=["history"],
         parameters=[
             HistoryIn,
-            OpenApiParameter("evaluator", str, required=True, description="Id or alias; `external:<name>`."),
+            OpenApiParameter(
+                "evaluator",
+                str,
+                required=True,
+                description="Id or alias; `external:<name>`; `annotation:<criteria id>`.",
+            ),
         ],
         responses={(200, "application/json"): OpenApiResponse(ANSWER)},
     )
@@ -97,7 +103,7 @@ class HistoryView(AccountView):
 
     def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Family | None]:
         """Return the names that the history goes by, and the family, which scores made elsewhere do not have."""
-        if evaluator.startswith(PREFIX):
+        if evaluator.startswith((PREFIX, LABELS)):
             return evaluator, profile or "", None
         epoch = self.caller.admission.epoch
         try:

@@ -1,0 +1,145 @@
+"""/v1/annotation-criteria and POST /v1/annotate: what people say about logs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView
+from evalsvc.annotations import services
+from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, read, schema_of
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.selectors import get_criteria, list_criteria
+from evalsvc.annotations.values import Given
+from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
+
+
+class CriteriaQuery(serializers.Serializer[Any]):
+    """The query of GET /v1/annotation-criteria."""
+
+    project_id = serializers.UUIDField(required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=services.MAX_CRITERIA, default=services.MAX_CRITERIA)
+    offset = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+
+
+class CategoryOut(serializers.Serializer[Any]):
+    """One of the answers that a criteria offers."""
+
+    label = serializers.CharField(allow_null=True)
+    score = serializers.FloatField(allow_null=True)
+
+
+class AnnotationCriteriaOut(serializers.Serializer[AnnotationCriteria]):
+    """A question that people answer about logs."""
+
+    id = serializers.UUIDField()
+    project_id = serializers.UUIDField()
+    name = serializers.CharField()
+    description = serializers.CharField(allow_null=True)
+    annotation_type = serializers.ChoiceField(choices=AnnotationCriteria.Type.choices)
+    categories = CategoryOut(many=True, allow_null=True)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+def criteria_out(row: AnnotationCriteria) -> dict[str, Any]:
+    """Return a criteria as the API shows it."""
+    return {name: getattr(row, name) for name in AnnotationCriteriaOut._declared_fields}
+
+
+ENVELOPE = inline_serializer("AnnotationCriteriaEnvelope", {"annotation_criteria": AnnotationCriteriaOut()})
+
+
+class AllAnnotationCriteriaView(AccountView):
+    """The account's questions."""
+
+    @extend_schema(
+        operation_id="list_annotation_criteria",
+        tags=["annotations"],
+        parameters=[CriteriaQuery],
+        responses=inline_serializer(
+            "AnnotationCriteriaList", {"annotation_criteria": AnnotationCriteriaOut(many=True)}
+        ),
+    )
+    def get(self, request: Request) -> Response:
+        """List annotation criteria, newest first, or those of one project. Unknown parameters are ignored."""
+        query = CriteriaQuery(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        wanted = query.validated_data
+        rows = list_criteria(account=self.account, project_id=wanted.get("project_id"))
+        found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
+        return Response({"annotation_criteria": [criteria_out(row) for row in found]})
+
+    @extend_schema(
+        operation_id="create_annotation_criteria",
+        tags=["annotations"],
+        request=schema_of(NewCriteriaBody),
+        responses=ENVELOPE,
+    )
+    def post(self, request: Request) -> Response:
+        """Make annotation criteria. The name is unique within the project."""
+        body = read(request, NewCriteriaBody)
+        row = services.create_criteria(
+            account=self.account, project_id=body.project_id, fields=body.fields(), actor=self.caller.actor
+        )
+        return Response({"annotation_criteria": criteria_out(row)})
+
+
+class AnnotationCriteriaView(AccountView):
+    """One question."""
+
+    @extend_schema(operation_id="get_annotation_criteria", tags=["annotations"], responses=ENVELOPE)
+    def get(self, request: Request, id: uuid.UUID) -> Response:
+        """Return annotation criteria by their id."""
+        return Response({"annotation_criteria": criteria_out(get_criteria(account=self.account, id=id))})
+
+    @extend_schema(
+        operation_id="revise_annotation_criteria",
+        tags=["annotations"],
+        request=schema_of(CriteriaBody),
+        responses=ENVELOPE,
+    )
+    def put(self, request: Request, id: uuid.UUID) -> Response:
+        """Replace all but the project. The type stays once labels have been given, and labels keep their scores."""
+        criteria = get_criteria(account=self.account, id=id)
+        fields = read(request, CriteriaBody).fields()
+        row = services.revise_criteria(account=self.account, criteria=criteria, fields=fields, actor=self.caller.actor)
+        return Response({"annotation_criteria": criteria_out(row)})
+
+    @extend_schema(
+        operation_id="delete_annotation_criteria",
+        tags=["annotations"],
+        responses={204: OpenApiResponse(description="Nobody annotates by it any more; labels stay.")},
+    )
+    def delete(self, request: Request, id: uuid.UUID) -> Response:
+        """Take annotation criteria out of use. Labels that were given by it stay: they are scores."""
+        criteria = get_criteria(account=self.account, id=id)
+        services.archive_criteria(account=self.account, criteria=criteria, now=timezone.now(), actor=self.caller.actor)
+        return Response(status=204)
+
+
+class AnnotateView(AccountView):
+    """Labels."""
+
+    @extend_schema(
+        operation_id="annotate",
+        tags=["annotations"],
+        request=schema_of(AnnotateBody),
+        responses=inline_serializer("AnnotationEnvelope", {"evaluation": EvaluationOut()}),
+    )
+    def post(self, request: Request) -> Response:
+        """Keep what a person says about a log. The same criteria and log again replace it: nothing counts twice."""
+        body = read(request, AnnotateBody)
+        row = services.annotate(
+            account=self.account,
+            criteria_id=body.annotation_criteria_id,
+            log_id=body.log_id,
+            given=Given(body.value_pass, body.value_score, body.value_text, body.explanation),
+        )
+        return Response({"evaluation": evaluation_out(row)})

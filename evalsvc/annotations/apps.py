@@ -1,0 +1,10 @@
+"""The `annotations` app."""
+
+from django.apps import AppConfig
+
+
+class AnnotationsConfig(AppConfig):
+    """The `annotations` app."""
+
+    name = "evalsvc.annotations"
+    label = "annotations"

@@ -1,0 +1,62 @@
+"""The bodies of annotation calls, as they come in; unknown fields are ignored, as clients of this wire expect."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+from rest_framework.request import Request
+
+from evalsvc.annotations.services import MAX_NAME, CriteriaFields
+from evalsvc.annotations.values import Categories, Category
+from evalsvc.evaluations.call import MAX_ID
+from evalsvc.rest.parsing import decode, read_body
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+class CriteriaBody(msgspec.Struct):
+    """What PUT takes: all that can change."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+    annotation_type: Literal["binary", "continuous", "discrete", "categorical", "text_annotation"]
+    description: Annotated[str, Meta(max_length=10_000)] | None = None
+    categories: Categories | None = None
+
+    def fields(self) -> CriteriaFields:
+        """Return what the service takes."""
+        return CriteriaFields(self.name, self.annotation_type, self.description, self.categories or ())
+
+
+class NewCriteriaBody(CriteriaBody, kw_only=True):
+    """What POST takes."""
+
+    project_id: uuid.UUID
+
+
+class AnnotateBody(msgspec.Struct):
+    """What a person says about a log."""
+
+    annotation_criteria_id: uuid.UUID
+    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+    value_pass: bool | None = None
+    value_score: float | None = None
+    value_text: str | None = None
+    explanation: str | None = None
+
+
+def read(request: Request, kind: type[Body]) -> Body:
+    """Return the body; 422 with pointers for what does not fit."""
+    return decode(read_body(request), msgspec.json.Decoder(kind))
+
+
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a body, categories written out, for the OpenAPI document."""
+    _, parts = msgspec.json.schema_components([kind, Category], ref_template="#/components/schemas/{name}")
+    schema: dict[str, Any] = parts[kind.__name__]
+    for option in schema["properties"].get("categories", {}).get("anyOf", ()):
+        if "items" in option:
+            option["items"] = parts["Category"]
+    return {"application/json": schema}

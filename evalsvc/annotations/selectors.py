@@ -1,0 +1,27 @@
+"""Reads of annotation criteria."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.rest.problems import NotFound
+
+
+def list_criteria(*, account: Account, project_id: uuid.UUID | None = None) -> QuerySet[AnnotationCriteria]:
+    """Return the account's criteria, or those of one project, newest first, without the deleted ones."""
+    rows = AnnotationCriteria.objects.filter(account=account)
+    if project_id is not None:
+        rows = rows.filter(project_id=project_id)
+    return rows.order_by("-created_at", "id")
+
+
+def get_criteria(*, account: Account, id: uuid.UUID) -> AnnotationCriteria:
+    """Return one criteria of the account; NotFound for missing, foreign and deleted."""
+    row = AnnotationCriteria.objects.filter(account=account, id=id).first()
+    if row is None:
+        raise NotFound
+    return row

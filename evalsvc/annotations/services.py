@@ -1,0 +1,131 @@
+"""Verbs on annotation criteria, and `annotate`, which keeps what a person says about a log."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.values import Category, Given, categories_of, category_errors, value_of
+from evalsvc.evaluations.labels import Label, has_labels, keep_label
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.projects.services import hold_project
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.tenancy.scope import account_scope, current_role
+
+MAX_CRITERIA = 1000
+MAX_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaFields:
+    """What an account decides about a criteria."""
+
+    name: str
+    annotation_type: str
+    description: str | None = None
+    categories: Sequence[Category] = ()
+
+
+def create_criteria(
+    *, account: Account, project_id: uuid.UUID, fields: CriteriaFields, actor: str
+) -> AnnotationCriteria:
+    """Make a criteria. Raises Invalid for fields that cannot be, `already_exists` for a name taken in the project."""
+    _check(fields)
+    with account_scope(account.pk):
+        if hold_project(account.pk, id=project_id, name="") is None:
+            raise Invalid(FieldError("/project_id", "No such project."))
+        if AnnotationCriteria.objects.filter(account=account).count() >= MAX_CRITERIA:
+            raise Invalid(FieldError("", f"An account has at most {MAX_CRITERIA} annotation criteria."))
+        row = AnnotationCriteria(account=account, project_id=project_id)
+        _save(row, fields)
+        record_audit(account=account, actor=actor, action="annotation_criteria.created", target=row.name)
+    return row
+
+
+def revise_criteria(
+    *, account: Account, criteria: AnnotationCriteria, fields: CriteriaFields, actor: str
+) -> AnnotationCriteria:
+    """Change a criteria; its project stays. Labels that were given keep the scores that they were given with.
+
+    The type cannot change once there are labels: two scales in one history would have no mean.
+    """
+    _check(fields)
+    with account_scope(account.pk):
+        row = _locked(account, criteria.pk)
+        if row is None:
+            raise NotFound
+        if fields.annotation_type != row.annotation_type and has_labels(account=account, criteria_id=row.pk):
+            detail = "Labels of the present type have been given; make another criteria for another type."
+            raise Invalid(FieldError("/annotation_type", detail))
+        row.updated_at = Now()
+        _save(row, fields)
+        record_audit(account=account, actor=actor, action="annotation_criteria.changed", target=row.name)
+    return row
+
+
+def archive_criteria(*, account: Account, criteria: AnnotationCriteria, now: datetime, actor: str) -> None:
+    """Take a criteria out of use; its labels stay, as they are scores. Its name is free."""
+    with account_scope(account.pk):
+        rows = AnnotationCriteria.objects.filter(account=account, pk=criteria.pk)
+        if rows.update(archived_at=now) != 1:
+            raise NotFound
+        record_audit(account=account, actor=actor, action="annotation_criteria.deleted", target=criteria.name)
+
+
+def annotate(*, account: Account, criteria_id: uuid.UUID, log_id: str, given: Given) -> Evaluation:
+    """Keep what a person says about a log, in place of what was said by the same criteria before.
+
+    Raises Invalid for a criteria that the account does not have, and for values that its type does not take.
+    """
+    with account_scope(account.pk):
+        # The lock makes one label of two calls at once, and keeps the type as it is until the label is kept.
+        criteria = _locked(account, criteria_id)
+        if criteria is None:
+            raise Invalid(FieldError("/annotation_criteria_id", "No such annotation criteria."))
+        value = value_of(criteria.annotation_type, categories_of(criteria), given)
+        label = Label(
+            criteria_id=criteria.pk,
+            name=criteria.name,
+            description=criteria.description,
+            project_id=criteria.project_id,
+            log_id=log_id,
+            score=value.score,
+            passed=value.passed,
+            text=value.text,
+            explanation=given.explanation,
+        )
+        return keep_label(account=account, label=label)
+
+
+def _check(fields: CriteriaFields) -> None:
+    errors = list(category_errors(fields.annotation_type, fields.categories))
+    if not fields.name.strip() or len(fields.name) > MAX_NAME:
+        errors.append(FieldError("/name", f"A name has 1 to {MAX_NAME} characters, and not only blanks."))
+    if errors:
+        raise Invalid(*errors)
+
+
+def _locked(account: Account, id: uuid.UUID) -> AnnotationCriteria | None:
+    rows = AnnotationCriteria.objects.select_for_update().filter(account=account, pk=id)
+    return rows.first()
+
+
+def _save(row: AnnotationCriteria, fields: CriteriaFields) -> None:
+    row.name, row.description, row.annotation_type = fields.name, fields.description, fields.annotation_type
+    row.categories = msgspec.to_builtins(list(fields.categories)) or None
+    try:
+        with transaction.atomic(using=current_role()):
+            row.save()
+    except IntegrityError:
+        detail = f"The project has annotation criteria named {row.name!r} already."
+        raise Invalid(FieldError("/name", detail), code="already_exists") from None
+    row.refresh_from_db()

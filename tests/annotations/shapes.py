@@ -1,0 +1,60 @@
+"""Annotation criteria and labels, made through the API."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from evalsvc.annotations.models import AnnotationCriteria
+from tests.conftest import Caller
+from tests.projects.test_place import new_experiment
+
+CRITERIA = "/v1/annotation-criteria"
+ANNOTATE = "/v1/annotate"
+GRADES = [{"label": "bad", "score": 0}, {"label": "fair", "score": 0.5}, {"label": "good", "score": 1}]
+TYPES = ("binary", "continuous", "discrete", "categorical", "text_annotation")
+VALUES: dict[str, dict[str, Any]] = {
+    "binary": {"value_pass": True},
+    "continuous": {"value_score": 0.25},
+    "discrete": {"value_score": 0.5},
+    "categorical": {"value_text": "good"},
+    "text_annotation": {"value_text": "It forgets the date."},
+}
+
+
+def new_project(caller: Caller) -> str:
+    """Make a project and return its id."""
+    return str(new_experiment(caller).project_id)
+
+
+def criteria_body(caller: Caller, kind: str = "binary", **fields: Any) -> dict[str, Any]:
+    body = {"name": f"helpful {uuid.uuid4().hex[:8]}", "description": "Does it help?", "annotation_type": kind}
+    if kind in ("discrete", "categorical"):
+        body["categories"] = GRADES
+    return body | ({} if "project_id" in fields else {"project_id": new_project(caller)}) | fields
+
+
+def new_criteria(caller: Caller, kind: str = "binary", **fields: Any) -> dict[str, Any]:
+    answer = caller.post(CRITERIA, criteria_body(caller, kind, **fields))
+    assert answer.status_code == 200, answer.content
+    made: dict[str, Any] = answer.json()["annotation_criteria"]
+    return made
+
+
+def annotate_body(criteria: dict[str, Any], log_id: str | None = None, **values: Any) -> dict[str, Any]:
+    said = values or VALUES[criteria["annotation_type"]]
+    return {"annotation_criteria_id": criteria["id"], "log_id": log_id or str(uuid.uuid4()), **said}
+
+
+def label(caller: Caller, criteria: dict[str, Any], log_id: str | None = None, **values: Any) -> dict[str, Any]:
+    """Annotate and return the evaluation."""
+    answer = caller.post(ANNOTATE, annotate_body(criteria, log_id, **values))
+    assert answer.status_code == 200, answer.content
+    assert set(answer.json()) == {"evaluation"}
+    found: dict[str, Any] = answer.json()["evaluation"]
+    return found
+
+
+def criteria_of(caller: Caller) -> AnnotationCriteria:
+    """Make criteria and return the row."""
+    return AnnotationCriteria.objects.using("system").get(pk=new_criteria(caller)["id"])
