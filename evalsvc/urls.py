@@ -10,11 +10,12 @@ from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, Famil
 from evalsvc.datasets.api.datasets import DatasetsView, DatasetView, DiffView, VersionsView
 from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, ParquetView
 from evalsvc.evaluations.api.batch import BatchView
+from evalsvc.evaluations.api.deletes import EvaluationsView, OneEvaluationView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.marks import FavoriteView, FeedbackView, TagsView
 from evalsvc.evaluations.api.results import ResultBatchView, ResultView
-from evalsvc.evaluations.api.search import EvaluationView, SearchView
+from evalsvc.evaluations.api.search import SearchView
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
 from evalsvc.judges.webhook_api import RotateWebhookSecretView, WebhookSecretView
@@ -43,9 +44,10 @@ urlpatterns = [
     path("v1/evaluator-criteria/<uuid:public_id>/archive", ArchiveView.as_view()),
     path("v1/evaluate", EvaluateView.as_view()),
     path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
+    path("v1/evaluations", EvaluationsView.as_view()),
     path("v1/evaluations/batch", BatchView.as_view()),
     path("v1/evaluations/search", SearchView.as_view()),
-    path("v1/evaluations/<id:id>", EvaluationView.as_view()),
+    path("v1/evaluations/<id:id>", OneEvaluationView.as_view()),
     path("v1/evaluation-results/batch", ResultBatchView.as_view()),
     path("v1/evaluation-results/tags", TagsView.as_view()),
     path("v1/evaluation-results/<id:id>", ResultView.as_view()),

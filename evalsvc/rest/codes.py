@@ -55,6 +55,12 @@ PROBLEMS = {
         ),
         Code("validation_failed", 422, "Some fields cannot be accepted", "Correct each field that `errors` points to."),
         Code(
+            "filter_required",
+            422,
+            "Nothing says what to delete",
+            "Name at least one filter: a call without any would delete everything.",
+        ),
+        Code(
             "search_too_slow",
             422,
             "No index serves this search, and there is too much to look through",

@@ -115,6 +115,8 @@ def _in_progress(seconds: int) -> Problem:
 def _replayed(status: int, body: bytes, headers: Mapping[str, str] | str) -> HttpResponse:
     REPLAYS.inc()
     response = HttpResponse(body, status=status)
+    # An answer without a body has none, and Django would give it one.
+    del response["Content-Type"]
     for name, value in (json.loads(headers) if isinstance(headers, str) else headers).items():
         response[name] = value
     response[REPLAYED_HEADER] = "true"

@@ -30,6 +30,13 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluate"): {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"},
     ("post", "/v1/evaluations/search"): {"filters": [{"field": "log_id", "operation": "like", "value": "%"}]},
     ("post", "/v1/evaluations/batch"): {"evaluations": [{"evaluator_id": "mine", "log_id": NOWHERE, "score": 1}]},
+    ("delete", "/v1/evaluations"): None,
+    ("delete", "/v1/evaluations/{id}"): None,
+    ("post", "/v1/evaluation-results/batch"): {"evaluation_results": [{"evaluator_id": "mine", "score_raw": 1}]},
+    ("post", "/v1/evaluation-results/{id}/favorite"): None,
+    ("delete", "/v1/evaluation-results/{id}/favorite"): None,
+    ("post", "/v1/evaluation-results/{id}/evaluation-feedback"): {"feedback": "positive"},
+    ("delete", "/v1/evaluation-results/{id}/evaluation-feedback"): None,
     ("post", "/v1/evaluator-criteria"): {"evaluator_family": "metrics", "name": "new", "config": BLEU},
     ("post", "/v1/evaluator-criteria/{public_id}/revision"): {"config": BLEU},
     ("patch", "/v1/evaluator-criteria/{public_id}/archive"): None,
@@ -113,7 +120,11 @@ def belongings() -> Belongings:
         "/v1/traces/{trace_id}": trace_id,
         "/v1/logs/{log_id}": MARK + "telemetry",
         "/v1/evaluate/{id}": answer["id"],
-        "/v1/evaluations/{id}": answer["results"][0]["evaluation_result"]["id"],
+        **{
+            path: answer["results"][0]["evaluation_result"]["id"]
+            for _, path in operations()
+            if path.startswith(("/v1/evaluations/{id}", "/v1/evaluation-results/{id}"))
+        },
         "/v1/evaluator-criteria/{public_id}/revision": public_id,
         "/v1/evaluator-criteria/{public_id}/archive": public_id,
     }

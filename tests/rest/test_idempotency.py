@@ -21,6 +21,7 @@ from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
 CONNECTION = {"name": "llm", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+RESULTS = {"evaluation_results": [{"evaluator_id": "mine", "score_raw": 1}]}
 SCORES = {"evaluations": [{"evaluator_id": "mine", "log_id": "a", "score": 1}]}
 PROFILE = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
 
@@ -31,6 +32,14 @@ Route = Callable[[Caller], tuple[str, dict[str, Any]]]
 def new_profile(caller: Caller) -> str:
     made = caller.post("/v1/evaluator-criteria", PROFILE | {"name": "revised"}).json()
     return made["evaluator_criteria"]["public_id"]
+
+
+def of_result(path: str, body: dict[str, Any]) -> Route:
+    def route(caller: Caller) -> tuple[str, dict[str, Any]]:
+        (made,) = caller.post("/v1/evaluation-results/batch", RESULTS).json()["evaluation_results"]
+        return f"/v1/evaluation-results/{made['id']}/{path}", body
+
+    return route
 
 
 def posts_of_datasets(caller: Caller) -> str:
@@ -71,6 +80,9 @@ ROUTES: dict[str, Route] = {
     "/v1/evaluations/batch": lambda caller: ("/v1/evaluations/batch", SCORES),
     "/v1/traces": lambda caller: ("/v1/traces", traces(span(new_id()))),
     "/v1/logs": lambda caller: ("/v1/logs", logs(log())),
+    "/v1/evaluation-results/batch": lambda caller: ("/v1/evaluation-results/batch", RESULTS),
+    "/v1/evaluation-results/{id}/favorite": of_result("favorite", {}),
+    "/v1/evaluation-results/{id}/evaluation-feedback": of_result("evaluation-feedback", {"feedback": "positive"}),
     "/v1/evaluator-criteria": lambda caller: ("/v1/evaluator-criteria", PROFILE),
     "/v1/evaluator-criteria/{public_id}/revision": lambda caller: (
         f"/v1/evaluator-criteria/{new_profile(caller)}/revision",
@@ -102,9 +114,15 @@ ROUTES: dict[str, Route] = {
     "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
 }
 CREATED = {"/v1/connections"}
-WITHOUT_BODY = {"/v1/experiments/{id}/start"}
+NO_CONTENT = {"/v1/evaluation-results/{id}/favorite", "/v1/evaluation-results/{id}/evaluation-feedback"}
+WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite"}
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text.
 NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate"}
+
+
+def status_of(route: str) -> int:
+    """What a call that is obeyed answers with."""
+    return 201 if route in CREATED else 204 if route in NO_CONTENT else 200
 
 
 def records(caller: Caller) -> Any:
@@ -139,9 +157,9 @@ def test_it_replays_to_the_byte(alice: Caller, route: str) -> None:
     path, body = ROUTES[route](alice)
     first, second = (alice.post(path, body, Idempotency_Key="key 1") for _ in range(2))
 
-    assert first.status_code == second.status_code == (201 if route in CREATED else 200), first.content
+    assert first.status_code == second.status_code == status_of(route), first.content
     assert first.content == second.content
-    assert first["Content-Type"] == second["Content-Type"]
+    assert first.get("Content-Type") == second.get("Content-Type")
     assert "Idempotency-Replayed" not in first
     assert second["Idempotency-Replayed"] == "true"
     assert records(alice).count() == 1
@@ -227,7 +245,7 @@ def test_a_refused_request_gives_the_key_back(alice: Caller, route: str) -> None
 
     assert alice.post(path, bad, Idempotency_Key="k").status_code == 422
     assert alice.post(path, raw=b"{", Idempotency_Key="k").status_code == 400
-    assert alice.post(path, body, Idempotency_Key="k").status_code == (201 if route in CREATED else 200)
+    assert alice.post(path, body, Idempotency_Key="k").status_code == status_of(route)
 
 
 def test_a_rolled_back_request_gives_the_key_back(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,7 @@ WAYS: dict[str, Callable[[Caller], Any]] = {
     "body_too_large": lambda alice: alice.post("/v1/evaluate", raw=b" " * 5_000_000),
     "validation_failed": lambda alice: alice.post("/v1/evaluate", {}),
     "already_exists": twice,
+    "filter_required": lambda alice: alice.call("DELETE", "/v1/evaluations"),
     "idempotency_key_reused": reused,
     "too_many_requests": over_the_limit,
 }

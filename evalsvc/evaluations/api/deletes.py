@@ -1,0 +1,81 @@
+"""DELETE of one evaluation and of many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.evaluations.api.search import EvaluationView
+from evalsvc.evaluations.call import is_bigint
+from evalsvc.evaluations.deleting import COLUMNS, delete_evaluation, delete_evaluations
+from evalsvc.rest.problems import FieldError, Invalid, escape
+
+
+class OneEvaluationView(EvaluationView):
+    """One evaluation, which may be deleted."""
+
+    @extend_schema(
+        operation_id="delete_evaluation",
+        tags=["evaluations"],
+        responses={204: OpenApiResponse(description="It is gone, and no interval counts its score any more.")},
+    )
+    def delete(self, request: Request, id: int) -> Response:
+        """Delete an evaluation with its score in the history; its request goes with the last one of it."""
+        delete_evaluation(account=self.account, id=id, actor=self.caller.actor)
+        return Response(status=204)
+
+
+class DeleteIn(serializers.Serializer[Any]):
+    """The query of DELETE /v1/evaluations."""
+
+    app = serializers.CharField(required=False, max_length=50)
+    project_id = serializers.UUIDField(required=False)
+    experiment_id = serializers.CharField(required=False, max_length=19)
+    evaluator_family = serializers.CharField(required=False, max_length=60)
+    evaluator_criteria_id = serializers.UUIDField(required=False)
+    trace_id = serializers.CharField(required=False, max_length=255)
+    batch_size = serializers.IntegerField(min_value=1, max_value=10_000, default=1000)
+
+    def validate_experiment_id(self, value: str) -> int:
+        """Read the id."""
+        if not is_bigint(value):
+            raise serializers.ValidationError("An experiment's id is a string of digits.")
+        return int(value)
+
+
+class EvaluationsView(AccountView):
+    """All evaluations of an account."""
+
+    scoped = False
+
+    @extend_schema(
+        operation_id="delete_evaluations",
+        tags=["evaluations"],
+        parameters=[DeleteIn],
+        responses=inline_serializer(
+            "DeletedEvaluations", {"n_deleted": serializers.IntegerField(), "done": serializers.BooleanField()}
+        ),
+    )
+    def delete(self, request: Request) -> Response:
+        """Delete the captured evaluations that meet all filters, of which at least one has to be given.
+
+        Goes on for at most 20 seconds: with `done` false, send the same request again.
+        """
+        query = request.query_params
+        repeated = [FieldError(f"/{escape(name)}", "Send it once.") for name in query if len(query.getlist(name)) > 1]
+        if repeated:
+            raise Invalid(*repeated)
+        wanted = dict(checked(DeleteIn(data=query.dict())))
+        batch_size = wanted.pop("batch_size")
+        if not wanted:
+            names = ", ".join(f"`{name}`" for name in COLUMNS)
+            raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")
+        deleted = delete_evaluations(
+            account=self.account, filters=wanted, batch_size=batch_size, actor=self.caller.actor
+        )
+        return Response({"n_deleted": deleted.n, "done": deleted.done})
