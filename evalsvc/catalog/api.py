@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView
+from evalsvc.accounts.views import AccountView, sent
 from evalsvc.catalog import services
 from evalsvc.catalog.models import Evaluator, ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
@@ -175,7 +175,7 @@ class EvaluatorsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
-        query = EvaluatorQuery(data=request.query_params.dict())
+        query = EvaluatorQuery(data=sent(request))
         query.is_valid(raise_exception=True)
         rows = list_evaluators(account=self.account, by_alias_or_id=query.validated_data.get("by_alias_or_id"))
         return Response({"evaluators": [evaluator_out(row) for row in rows]})
@@ -199,6 +199,8 @@ class FamiliesView(AccountView):
 class CriteriaView(AccountView):
     """Profiles."""
 
+    one = many = "evaluator_criteria"
+
     @extend_schema(
         operation_id="list_criteria",
         tags=["catalog"],
@@ -207,12 +209,12 @@ class CriteriaView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List profile revisions: the account's own and the managed ones. Unknown parameters are ignored."""
-        query = CriteriaQuery(data=request.query_params.dict())
+        query = CriteriaQuery(data=sent(request))
         query.is_valid(raise_exception=True)
         wanted = query.validated_data
         rows = self._rows(wanted)
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response({"evaluator_criteria": [criteria_out(row) for row in found]})
+        return Response({self.many: [criteria_out(row) for row in found]})
 
     def _rows(self, wanted: dict[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
@@ -239,11 +241,13 @@ class CriteriaView(AccountView):
             description=body.validated_data.get("description") or "",
             actor=self.caller.actor,
         )
-        return Response({"evaluator_criteria": criteria_out(revision)})
+        return Response({self.one: criteria_out(revision)})
 
 
 class RevisionView(AccountView):
     """The next revision of a profile."""
+
+    one = "evaluator_criteria"
 
     @extend_schema(
         operation_id="revise_criteria",
@@ -263,11 +267,13 @@ class RevisionView(AccountView):
             description=body.validated_data.get("description"),
             actor=self.caller.actor,
         )
-        return Response({"evaluator_criteria": criteria_out(revision)})
+        return Response({self.one: criteria_out(revision)})
 
 
 class ArchiveView(AccountView):
     """The end of a profile."""
+
+    many = "evaluator_criteria"
 
     @extend_schema(
         operation_id="archive_criteria",
@@ -281,4 +287,4 @@ class ArchiveView(AccountView):
         revisions = services.archive_profile(
             account=self.account, profile=profile, now=timezone.now(), actor=self.caller.actor
         )
-        return Response({"evaluator_criteria": [criteria_out(revision) for revision in revisions]})
+        return Response({self.many: [criteria_out(revision) for revision in revisions]})

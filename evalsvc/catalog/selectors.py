@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.managed import OLD_PREFIX, PREFIX
+from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, managed_aliases
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.rest.problems import NotFound
 
@@ -43,7 +43,7 @@ def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[
         else rows.exclude(profile__archived_at=None)
     )
     if name := filters.get("name"):
-        rows = rows.filter(profile__name__in=[spelled(name), PREFIX + name] if ":" not in name else [spelled(name)])
+        rows = rows.filter(profile__name__in=spellings(name))
     if family := filters.get("evaluator_family"):
         rows = rows.filter(profile__family=family)
     if public_id := filters.get("public_id"):
@@ -57,9 +57,11 @@ def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[
     return rows.order_by(F("account").asc(nulls_last=True), "profile__created_at", "profile_id", "-number")
 
 
-def spelled(name: str) -> str:
-    """Return a managed name in the spelling that is stored."""
-    return PREFIX + name.removeprefix(OLD_PREFIX) if name.startswith(OLD_PREFIX) else name
+def spellings(name: str) -> list[str]:
+    """Return the names under which a profile may be stored that a client calls so: prefixes and aliases resolved."""
+    bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
+    managed = PREFIX + managed_aliases().get(bare, bare)
+    return [name, managed] if bare == name else [managed]
 
 
 def get_profile(*, account: Account, id: uuid.UUID) -> Profile:

@@ -20,21 +20,9 @@ from evalsvc.judges.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
 from evalsvc.judges.trial import try_connection
+from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope
-
-
-class StrictText(serializers.CharField):
-    """Text as it is: numbers are none, blanks stay."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(trim_whitespace=False, **kwargs)
-
-    def to_internal_value(self, data: Any) -> str:
-        """Refuse what is no string."""
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return super().to_internal_value(data)
 
 
 def money() -> serializers.DecimalField:

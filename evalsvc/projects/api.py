@@ -14,6 +14,7 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.projects import services
 from evalsvc.projects.models import MAX_NAME, App, Project
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
+from evalsvc.rest.fields import StrictText
 
 LARGEST = 2**31 - 1
 
@@ -38,7 +39,7 @@ class AppOut(serializers.Serializer[App]):
 class ProjectIn(serializers.Serializer[Any]):
     """The name of a project; what else a client sends is ignored."""
 
-    name = serializers.CharField(max_length=MAX_NAME, trim_whitespace=False)
+    name = StrictText(max_length=MAX_NAME)
 
 
 class PageQuery(serializers.Serializer[Any]):

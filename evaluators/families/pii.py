@@ -57,7 +57,13 @@ class Pii(Family):
             **ASKING,
         }
     )
-    managed_profiles = (ManagedProfile("detect-pii", "Looks for every kind of personal data the evaluator knows."),)
+    managed_profiles = (
+        ManagedProfile(
+            "detect-pii",
+            "Looks for every kind of personal data the evaluator knows.",
+            aliases=("detect-personally-identifiable-information",),
+        ),
+    )
     evaluators = (
         EvaluatorSpec(
             id="pii-2026-11-01",

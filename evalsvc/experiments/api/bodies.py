@@ -12,6 +12,7 @@ from evalsvc.experiments.metrics import KINDS
 from evalsvc.experiments.models import Config, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
+from evalsvc.rest.fields import StrictText
 from evalsvc.stats.running import STRATEGIES
 
 MAX_METRICS = 20
@@ -40,11 +41,6 @@ def pointer(text: str) -> None:
 def at_most(n: int) -> MaxLengthValidator:
     """Accept lists of up to n items."""
     return MaxLengthValidator(n, f"At most {n} items.")
-
-
-def tag() -> serializers.CharField:
-    """Return the field of a tag's value: any text, as it is."""
-    return serializers.CharField(max_length=500, allow_blank=True, trim_whitespace=False)
 
 
 class MetricIn(Strict):
@@ -136,7 +132,7 @@ class ExperimentIn(Strict):
     name = serializers.CharField(max_length=100)
     project_id = serializers.UUIDField(required=False, allow_null=True)
     project_name = serializers.CharField(max_length=50, required=False, allow_null=True)
-    tags = serializers.DictField(child=tag(), required=False, allow_null=True)
+    tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False, allow_null=True)
     metadata = serializers.DictField(required=False, allow_null=True)
     plan = PlanIn(required=False, allow_null=True)
     configs = ConfigIn(many=True, required=False, validators=[at_most(MAX_CONFIGS)])
@@ -146,7 +142,7 @@ class ExperimentPatch(Strict):
     """What of an experiment can change."""
 
     name = serializers.CharField(max_length=100, required=False)
-    tags = serializers.DictField(child=tag(), required=False)
+    tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False)
     metadata = serializers.DictField(required=False, allow_null=True)
 
 

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.configs import Candidate, expand
@@ -62,7 +62,7 @@ class ExperimentsView(PlansExperiments):
     )
     def get(self, request: Request) -> Response:
         """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
-        wanted = checked(bodies.ExperimentsQuery(data=request.query_params.dict()))
+        wanted = checked(bodies.ExperimentsQuery(data=sent(request)))
         rows = list_experiments(account=self.account, project_id=wanted.get("project_id"), name=wanted.get("name"))
         if offset := wanted["offset"]:
             found = list(rows.order_by("-id")[offset : offset + wanted["limit"]])
