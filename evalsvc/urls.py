@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularSwaggerView
 from evalsvc.accounts.api import WhoamiView
 from evalsvc.annotations.api import AllAnnotationCriteriaView, AnnotateView, AnnotationCriteriaView
 from evalsvc.catalog.api import ArchiveView, CriteriaView, EvaluatorsView, FamiliesView, RevisionView
+from evalsvc.catalog.profiles_api import ProfileArchiveView, ProfileRevisionView, ProfilesView
 from evalsvc.datasets.api.datasets import DatasetsView, DatasetView, DiffView, VersionsView
 from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, ParquetView
 from evalsvc.evaluations.api.batch import BatchView
@@ -42,6 +43,9 @@ urlpatterns = [
     path("v1/evaluator-criteria", CriteriaView.as_view()),
     path("v1/evaluator-criteria/<uuid:public_id>/revision", RevisionView.as_view()),
     path("v1/evaluator-criteria/<uuid:public_id>/archive", ArchiveView.as_view()),
+    path("v1/evaluator-profiles", ProfilesView.as_view()),
+    path("v1/evaluator-profiles/<uuid:public_id>/revision", ProfileRevisionView.as_view()),
+    path("v1/evaluator-profiles/<uuid:public_id>/archive", ProfileArchiveView.as_view()),
     path("v1/evaluate", EvaluateView.as_view()),
     path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
     path("v1/evaluations", EvaluationsView.as_view()),

@@ -40,6 +40,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluator-criteria"): {"evaluator_family": "metrics", "name": "new", "config": BLEU},
     ("post", "/v1/evaluator-criteria/{public_id}/revision"): {"config": BLEU},
     ("patch", "/v1/evaluator-criteria/{public_id}/archive"): None,
+    ("post", "/v1/evaluator-profiles"): {"evaluator_family": "metrics", "name": "newer", "config": BLEU},
+    ("post", "/v1/evaluator-profiles/{public_id}/revision"): {"config": BLEU},
+    ("patch", "/v1/evaluator-profiles/{public_id}/archive"): None,
     ("post", "/v1/projects"): {"name": "new"},
     ("delete", "/v1/projects/{id}"): None,
     ("post", "/v1/annotate"): {"annotation_criteria_id": NOWHERE, "log_id": NOWHERE, "value_pass": True},
@@ -127,6 +130,8 @@ def belongings() -> Belongings:
         },
         "/v1/evaluator-criteria/{public_id}/revision": public_id,
         "/v1/evaluator-criteria/{public_id}/archive": public_id,
+        "/v1/evaluator-profiles/{public_id}/revision": public_id,
+        "/v1/evaluator-profiles/{public_id}/archive": public_id,
     }
     reader = new_caller(alice.account, scope="read")
     return Belongings(alice, reader, ids, str(experiment.pk), str(experiment.project_id))

@@ -88,6 +88,11 @@ ROUTES: dict[str, Route] = {
         f"/v1/evaluator-criteria/{new_profile(caller)}/revision",
         {"config": {"metric": "rougeL"}},
     ),
+    "/v1/evaluator-profiles": lambda caller: ("/v1/evaluator-profiles", PROFILE),
+    "/v1/evaluator-profiles/{public_id}/revision": lambda caller: (
+        f"/v1/evaluator-profiles/{new_profile(caller)}/revision",
+        {"config": {"metric": "rougeL"}},
+    ),
     "/v1/projects": lambda caller: ("/v1/projects", {"name": "new"}),
     CRITERIA: lambda caller: (CRITERIA, criteria_body(caller)),
     ANNOTATE: lambda caller: (ANNOTATE, annotate_body(new_criteria(caller))),
