@@ -44,6 +44,25 @@ def test_columns_become_fields(alice: Caller, row: dict[str, Any], expected: dic
     assert examples(alice, upload(alice, lines(row))) == [{"id": "1", **expected}]
 
 
+@pytest.mark.parametrize(
+    ("content", "fields"),
+    [
+        (b"input,expected\n1+1,2\n", {}),
+        (b'"input:json"\n1\n', {}),
+        (b"Frage,Antwort\n1+1,2\n", {"custom_field_mapping": json.dumps({"input": "Frage"})}),
+    ],
+    ids=["fields", "json", "mapped"],
+)
+def test_a_table_is_known_by_its_header(alice: Caller, content: bytes, fields: dict[str, str]) -> None:
+    answer = upload(alice, content, "without a suffix", **fields)
+
+    assert answer.json()["dataset"]["version"]["format"] == "csv"
+
+
+def test_other_text_is_of_no_format(alice: Caller) -> None:
+    assert refusals(upload(alice, b"Dear Sir, the input is late.\n", "letter"))["/format"].startswith("Cannot tell")
+
+
 def test_the_callers_mapping_comes_first(alice: Caller) -> None:
     mapping = json.dumps({"input": "Frage", "evaluated_model_gold_answer": "Antwort"})
     answer = upload(alice, lines({"Frage": "q", "Antwort": "a", "input": "i"}), custom_field_mapping=mapping)

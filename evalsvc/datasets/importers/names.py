@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from evalsvc.rest.problems import FieldError, Invalid, escape
 
@@ -24,32 +26,70 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 FIELD_OF = {column: field for field, columns in COLUMNS.items() for column in columns}
 
 
-class Names:
-    """The columns of each field, by the caller's mapping and else by custom."""
+# What else clients of Patronus may map: it is kept in the metadata under these names.
+PATRONUS_NAMES = {
+    *("task_output", "evaluated_model_output", "system_prompt", "evaluated_model_system_prompt"),
+    *("meta_evaluated_model_name", "meta_evaluated_model_provider", "meta_evaluated_model_selected_model"),
+    "meta_evaluated_model_params",
+}
 
-    def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
-        self.columns = COLUMNS | {FIELD_OF[field]: (column,) for field, column in (mapping or {}).items()}
+
+class Names:
+    """The columns of each field, by the caller's mapping and else by custom. Several mapped columns are joined."""
+
+    def __init__(self, mapping: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.mapped = {FIELD_OF.get(name, name): tuple(columns) for name, columns in (mapping or {}).items()}
+        self.columns = COLUMNS | {name: columns for name, columns in self.mapped.items() if name in COLUMNS}
+        self.extra = {name: columns for name, columns in self.mapped.items() if name not in COLUMNS}
 
     def take(self, record: dict[str, Any], field: str) -> tuple[str, Any]:
         """Take a field out of a record; return the column's name, and None for a field that is not there."""
+        if len(self.mapped.get(field, ())) > 1:
+            return self.mapped[field][0], joined(record, self.mapped[field])
         for column in self.columns[field]:
             if column in record:
                 return column, record.pop(column)
         return field, None
 
+    def rename(self, record: dict[str, Any]) -> None:
+        """Give the rest of a record the names that the mapping has for it."""
+        for name, columns in self.extra.items():
+            if (value := joined(record, columns)) is not None:
+                record[name] = value
 
-def check_mapping(mapping: Any) -> dict[str, str]:
-    """Return a custom_field_mapping (field: column), or raise Invalid."""
+    def has_any(self, columns: Iterable[str]) -> bool:
+        """Say whether one of these columns is a field."""
+        known = {column for own in self.columns.values() for column in own}
+        return not known.isdisjoint(columns)
+
+
+def joined(record: dict[str, Any], columns: Sequence[str]) -> Any:
+    """Take columns out of a record as one value: lists one after another, texts as lines; None where none is there."""
+    values = [value for column in columns if (value := record.pop(column, None)) is not None]
+    if len(values) < 2:
+        return values[0] if values else None
+    if any(isinstance(value, list) for value in values):
+        return [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return "\n".join(value if isinstance(value, str) else orjson.dumps(value).decode() for value in values)
+
+
+def check_mapping(mapping: Any) -> dict[str, list[str]]:
+    """Return a custom_field_mapping (field: columns), or raise Invalid."""
     pointer = "/custom_field_mapping"
     if not isinstance(mapping, dict):
         raise Invalid(FieldError(pointer, "Expected a JSON object that maps fields to columns."))
     errors = []
-    for field, column in mapping.items():
-        if field not in FIELD_OF:
+    found = {}
+    for field, wanted in mapping.items():
+        columns = [wanted] if isinstance(wanted, str) else wanted
+        if field not in FIELD_OF and field not in PATRONUS_NAMES:
             known = ", ".join(COLUMNS)
             errors.append(FieldError(f"{pointer}/{escape(field)}", f"{field!r} is no field; fields are {known}."))
-        elif not isinstance(column, str) or not column:
-            errors.append(FieldError(f"{pointer}/{escape(field)}", "Expected the name of a column."))
+        elif not isinstance(columns, list) or not columns or not all(isinstance(c, str) and c for c in columns):
+            errors.append(
+                FieldError(f"{pointer}/{escape(field)}", "Expected the name of a column, or a list of names.")
+            )
+        found[field] = columns
     if errors:
         raise Invalid(*errors[:10])
-    return mapping
+    return found

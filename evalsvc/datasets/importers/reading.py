@@ -17,7 +17,7 @@ from evalsvc.datasets.importers.parquet import read_parquet
 from evalsvc.datasets.importers.places import Place, Refusals
 from evalsvc.datasets.importers.rows import Row, make_rows
 from evalsvc.datasets.importers.squad import read_squad
-from evalsvc.datasets.importers.table import read_csv
+from evalsvc.datasets.importers.table import JSON_SUFFIX, read_csv
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.rest.problems import FieldError, Invalid
 
@@ -33,18 +33,18 @@ class Upload:
     files: Sequence[tuple[str, BinaryIO]]
     format: str | None = None
     split: str = "test"
-    mapping: Mapping[str, str] = field(default_factory=dict)
+    mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def read_upload(upload: Upload) -> tuple[str, Iterator[Row]]:
     """Return the format and the rows. The iterator raises Invalid, at its end at the latest, if any row is bad."""
-    format = upload.format or detect(upload.files)
+    names = Names(upload.mapping)
+    format = upload.format or detect(upload.files, names)
     refusals = Refusals()
     if len(upload.files) > 1 and format != Format.BEIR:
         raise Invalid(FieldError("/file", "Several files are accepted for BEIR only."))
     file = upload.files[0][1]
     file.seek(0)
-    names = Names(upload.mapping)
     match format:
         case Format.CSV:
             return format, make_rows(read_csv(file, refusals), names, refusals, text_cells=True)
@@ -61,7 +61,7 @@ def read_upload(upload: Upload) -> tuple[str, Iterator[Row]]:
     return format, make_rows(records, names, refusals)
 
 
-def read_examples(examples: Iterable[Any], *, mapping: Mapping[str, str] | None = None) -> Iterator[Row]:
+def read_examples(examples: Iterable[Any], *, mapping: Mapping[str, Sequence[str]] | None = None) -> Iterator[Row]:
     """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does."""
     refusals = Refusals()
 
@@ -76,8 +76,11 @@ def read_examples(examples: Iterable[Any], *, mapping: Mapping[str, str] | None 
     return make_rows(records(), Names(mapping), refusals)
 
 
-def detect(files: Sequence[tuple[str, BinaryIO]]) -> str:
-    """Return the format by what the file begins with, then by its name; Invalid when neither tells."""
+def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
+    """Return the format by what the file begins with, then by its name; Invalid when neither tells.
+
+    Patronus' SDK names every file as its dataset, without a suffix: text that begins with a header of ours is CSV.
+    """
     if len(files) > 1:
         return Format.BEIR
     name, file = files[0]
@@ -93,9 +96,17 @@ def detect(files: Sequence[tuple[str, BinaryIO]]) -> str:
         format = Format.SQUAD if b'"paragraphs"' in start else Format.JSONL
     if format == Format.JSONL and start.startswith(b'{"question"') and b"\\n#### " in start:
         format = Format.GSM8K
+    if format is None and names.has_any(first_cells(start)):
+        format = Format.CSV
     if format is None:
         raise Invalid(FieldError("/format", f"Cannot tell the format of this file; say one of {', '.join(UPLOADED)}."))
     return format
+
+
+def first_cells(head: bytes) -> list[str]:
+    """Return what would be the names of columns, were it CSV."""
+    cells = head.partition(b"\n")[0].decode("utf-8", "replace").split(",")
+    return [cell.strip().strip('"').removesuffix(JSON_SUFFIX) for cell in cells]
 
 
 UPLOADED = tuple(one.value for one in Format if one != Format.JSON)
