@@ -71,7 +71,10 @@ def initialised(
             otel_exporter_otlp_protocol="http/protobuf",
             api_key=key,
             client_http=http,
-            client_http_async=httpx.AsyncClient(trust_env=False, timeout=60),
+            # No connection outlives the event loop of the test's call.
+            client_http_async=httpx.AsyncClient(
+                trust_env=False, timeout=60, limits=httpx.Limits(max_keepalive_connections=0)
+            ),
             **scope,
         )
         with context._CTX_PAT.using(ctx):
