@@ -162,6 +162,7 @@ class Evaluation(models.Model):
                 )
             ),
             newest_first("ix_evaluation_failed", where=Q(passed=False)),
+            newest_first("ix_evaluation_type", "evaluation_type", where=~Q(evaluation_type="patronus_evaluation")),
             newest_first("ix_evaluation_favorite", where=Q(favorite=True)),
         )
 

@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
 from evalsvc.evaluations.call import is_bigint
-from evalsvc.evaluations.searching import tagged
+from evalsvc.evaluations.searching import met_by_request, tagged
 from evalsvc.rest.problems import FieldError, Invalid
 
 # A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
@@ -24,6 +24,7 @@ MAX_LOG_IDS = 10_000
 MAX_TAGS = 100
 ANNOTATION = "annotation:"
 TAG = "tags."
+REQUEST = "request__"
 NESTED = {"and_": "and_", "and": "and_", "or_": "or_", "or": "or_"}
 
 
@@ -36,14 +37,18 @@ class SearchField:
 
     def where(self, operator: str, value: Any) -> Q:
         """Return the condition that compares the field by one of Django's lookups."""
-        column, _, key = self.lookup.partition(".")
-        if not key:
-            return Q(**{f"{column}__{operator}": value})
-        # Not a key transform, which takes a key of digits for the place in a list.
-        text = Func(F(column), Value(key), function="jsonb_extract_path_text", output_field=TextField())
-        lookup = TextField().get_lookup(operator)
-        assert lookup is not None  # noqa: S101  every operator is one of a text column
-        return Q(lookup(text, value))
+        place = self.lookup.removeprefix(REQUEST)
+        column, _, key = place.partition(".")
+        found = _of_key(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
+        return found if place == self.lookup else met_by_request(found)
+
+
+def _of_key(column: str, key: str, operator: str, value: Any) -> Q:
+    # Not a key transform, which takes a key of digits for the place in a list.
+    text = Func(F(column), Value(key), function="jsonb_extract_path_text", output_field=TextField())
+    lookup = TextField().get_lookup(operator)
+    assert lookup is not None  # noqa: S101  every operator is one of a text column
+    return Q(lookup(text, value))
 
 
 FIELDS = {
@@ -149,7 +154,7 @@ def leaf(part: Mapping[str, Any], pointer: str) -> Q:
 def field_of(name: str) -> SearchField | None:
     """Return the searchable field of a name; `tags.NAME` is the text of one tag."""
     if name.startswith(TAG) and len(name) > len(TAG):
-        return SearchField(f"request__{name}", "text")
+        return SearchField(f"{REQUEST}{name}", "text")
     return FIELDS.get(name)
 
 
@@ -206,7 +211,7 @@ def equals(field: SearchField, wanted: Any) -> Q:
     if field.kind == "tags":
         return tagged(wanted)
     column, _, key = field.lookup.partition(".")
-    return tagged({key: wanted}) if column == "request__tags" else field.where("exact", wanted)
+    return tagged({key: wanted}) if column == f"{REQUEST}tags" else field.where("exact", wanted)
 
 
 def same_as(field: SearchField, wanted: Any) -> Q:
@@ -216,7 +221,7 @@ def same_as(field: SearchField, wanted: Any) -> Q:
 
 def is_of_tags(field: SearchField) -> bool:
     """Say whether each value of the field is looked up by itself."""
-    return field.lookup.startswith("request__tags")
+    return field.lookup.startswith(f"{REQUEST}tags")
 
 
 def converted(field: SearchField, value: Any, pointer: str) -> Any:

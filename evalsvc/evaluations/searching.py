@@ -12,9 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import orjson
+from django.core.exceptions import EmptyResultSet
 from django.db import OperationalError, connections
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.lookups import IsNull
 from psycopg.errors import QueryCanceled
+from psycopg.pq import Format
+from psycopg.rows import namedtuple_row
+from psycopg.types.json import set_json_loads
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
@@ -58,29 +64,37 @@ def search_evaluations(
 ) -> Page:
     """Return captured evaluations that meet a condition (of `search.condition`), by time and then by id.
 
-    The rows are named tuples of `columns`; `id` and `created_at` have to be among them. A cursor belongs to the list
-    `of` of this account. Raises Invalid for a foreign cursor and Problem `search_too_slow`. Within the account's scope.
+    The rows are named tuples of `columns`. A cursor belongs to the list `of` of this account. Raises Invalid for a
+    foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
     place = read_place(cursor, of=f"{of}:{account.pk}") if cursor else None
     rows = Evaluation.objects.filter(condition or Q(), account=account, captured=True)
     rows = by_time(rows, after=place, oldest_first=oldest_first)
-    found = bounded(rows.values_list(*columns, named=True)[offset : offset + limit + 1])
+    # In the index alone where it can be; what is shown of a page is read of that page's rows only.
+    found = bounded(rows.values_list("id", "created_at")[offset : offset + limit + 1])
+    ids = [row.id for row in found[:limit]]
+    shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+    page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
     if len(found) <= limit:
-        return Page(found, None)
+        return Page(page, None)
     last = found[limit - 1]
-    return Page(found[:limit], write_place(last.created_at, last.id, of=f"{of}:{account.pk}"))
+    return Page(page, write_place(last.created_at, last.id, of=f"{of}:{account.pk}"))
 
 
-def bounded(rows: Any) -> list[Any]:
-    """Read rows within the time of a search, planned for the values at hand; Problem `search_too_slow` past it."""
+def bounded(rows: QuerySet[Any, Any]) -> list[Any]:
+    """Read a `values_list` within the time of a search, planned for the values at hand, as named tuples.
+
+    Raises Problem `search_too_slow`. Within the account's scope, of which it bounds all later statements as well.
+    """
     with connections[current_role()].cursor() as cursor:
         cursor.execute(
             "SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),"
-            " set_config('plan_cache_mode', 'force_custom_plan', true)",
+            " set_config('plan_cache_mode', 'force_custom_plan', true),"
+            " set_config('max_parallel_workers_per_gather', '0', true)",
             [f"{round(TIMEOUT_SECONDS * 1000)}ms"],
         )
     try:
-        return list(rows)
+        return fetched(rows)
     except OperationalError as exc:
         if isinstance(exc.__cause__, QueryCanceled):
             raise Problem(
@@ -90,12 +104,31 @@ def bounded(rows: Any) -> list[Any]:
         raise
 
 
+def fetched(rows: QuerySet[Any, Any]) -> list[Any]:
+    """Read a `values_list` of columns as named tuples, in the database's binary format.
+
+    A page has tens of thousands of values, and the ORM's way of reading them takes longer than finding them.
+    """
+    try:
+        statement, values = rows.query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    with connections[current_role()].cursor() as cursor:
+        raw = cursor.cursor
+        raw.format, raw.row_factory = Format.BINARY, namedtuple_row
+        set_json_loads(orjson.loads, raw)
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+
+
 def requests_of(
     *, account: Account, request_ids: Collection[int], columns: Sequence[str] = REQUEST_COLUMNS
 ) -> dict[int, Any]:
     """Return the given columns of requests, as named tuples by the requests' ids, in one query."""
+    if not request_ids:
+        return {}
     rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(set(request_ids))), account=account)
-    return {row.id: row for row in rows.values_list("id", *columns, named=True)}
+    return {row.id: row for row in fetched(rows.values_list("id", *columns))}
 
 
 def tagged(tags: Mapping[str, str]) -> Q:
@@ -107,7 +140,17 @@ def tagged(tags: Mapping[str, str]) -> Q:
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT tagged_requests(%s::jsonb, %s)", [json.dumps(tags), MAX_TAGGED + 1])
         ids = [id for (id,) in cursor.fetchall()]
-    return Q(AnyOf(F("request_id"), ids)) if len(ids) <= MAX_TAGGED else Q(request__tags__contains=tags)
+    return Q(AnyOf(F("request_id"), ids)) if len(ids) <= MAX_TAGGED else met_by_request(Q(tags__contains=tags))
+
+
+def met_by_request(condition: Q) -> Q:
+    """Return the condition that an evaluation's request meets one.
+
+    Asked row by row on the way from the newest, and never a join: the planner takes all it cannot know about JSON for
+    rare, and would begin with a scan of all requests.
+    """
+    request = EvaluationRequest.objects.filter(condition, id=OuterRef("request_id"))
+    return Q(IsNull(Subquery(request.values_list(Value(True))), False))
 
 
 def settings_of(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, Any] | None:

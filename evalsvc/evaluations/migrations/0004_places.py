@@ -190,6 +190,16 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="evaluation",
             index=models.Index(
+                condition=models.Q(
+                    ("captured", True), models.Q(("evaluation_type", "patronus_evaluation"), _negated=True)
+                ),
+                fields=["account", "evaluation_type", "-created_at", "-id"],
+                name="ix_evaluation_type",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="evaluation",
+            index=models.Index(
                 condition=models.Q(("captured", True), ("favorite", True)),
                 fields=["account", "-created_at", "-id"],
                 name="ix_evaluation_favorite",
