@@ -22,6 +22,8 @@ LISTS = {
     "catalog/profile/": ALL,
     "evaluations/evaluation/": ALL,
     "annotations/annotationcriteria/": ALL,
+    "telemetry/span/": ALL,
+    "telemetry/logrecord/": ALL,
     "datasets/dataset/": ALL,
     "datasets/datasetversion/": ALL,
     "judges/connection/": ALL,

@@ -21,6 +21,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Profiles", "catalog.profile", "tune"),
             ("Evaluations", "evaluations.evaluation", "fact_check"),
             ("Annotation criteria", "annotations.annotationcriteria", "rate_review"),
+            ("Spans", "telemetry.span", "account_tree"),
+            ("Logs", "telemetry.logrecord", "notes"),
             ("Datasets", "datasets.dataset", "dataset"),
             ("Dataset versions", "datasets.datasetversion", "layers"),
             ("Experiments", "experiments.experimentplan", "science"),
