@@ -15,7 +15,17 @@ from rest_framework.views import APIView
 from evalsvc.accounts.authentication import Caller
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.throttling import add_rate_limit_headers
-from evalsvc.rest.idempotency import Claim, Replay, claim_key, fingerprint_of, finish_claim, key_of, release_claim
+from evalsvc.rest.idempotency import (
+    Claim,
+    Replay,
+    claim_key,
+    claim_try,
+    fingerprint_of,
+    finish_claim,
+    key_of,
+    release_claim,
+    retries_of,
+)
 from evalsvc.rest.parsing import join_chunks, read_body
 from evalsvc.rest.problems import FieldError, Invalid, escape
 from evalsvc.tenancy.scope import account_scope
@@ -35,6 +45,8 @@ class AccountView(APIView):
     """False for views that wait: they open their own short transactions."""
     one_snapshot = False
     """True for answers put together from several reads that must agree; such a view cannot write."""
+    remembers_tries = True
+    """False for views that know a retry without an Idempotency-Key by themselves."""
     claim: Claim | None = None
     _scope: AbstractContextManager[None] | None = None
 
@@ -54,14 +66,22 @@ class AccountView(APIView):
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
         super().initial(request, *args, **kwargs)
         self.receive(request)
-        if request.method == "POST" and (key := key_of(request)):
-            outcome = claim_key(account_id=self.account.pk, key=key, fingerprint=self.fingerprint(request))
-            if isinstance(outcome, Replay):
-                raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))
-            self.claim = outcome
+        outcome = self._claim(request)
+        if isinstance(outcome, Replay):
+            raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))
+        self.claim = outcome
         if self.scoped:
             self._scope = account_scope(self.account.pk, one_snapshot=self.one_snapshot)
             self._scope.__enter__()
+
+    def _claim(self, request: Request) -> Claim | Replay | None:
+        """Claim the caller's key, or the one that is made for a client that counts its retries."""
+        if request.method == "POST" and (key := key_of(request)):
+            return claim_key(account_id=self.account.pk, key=key, fingerprint=self.fingerprint(request))
+        changes = request.method in ("POST", "DELETE") and not getattr(self, "reads", False)
+        if not (changes and self.scoped and self.remembers_tries) or (is_retry := retries_of(request)) is None:
+            return None
+        return claim_try(account_id=self.account.pk, fingerprint=self.fingerprint(request), is_retry=is_retry)
 
     def receive(self, request: Request) -> None:
         """Take the body in, as far as that must be done before the transaction begins."""

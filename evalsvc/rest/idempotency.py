@@ -2,6 +2,8 @@
 
 The claim is committed first, so that a second request sees the first one running. The answer is written in the
 transaction that does the work: either both are there or neither. A claim whose process died ends with its lease.
+
+Clients that count their retries (`X-Stainless-Retry-Count`) and send no key have one made for them, out of the request.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ HEADER = "Idempotency-Key"
 REPLAYED_HEADER = "Idempotency-Replayed"
 LEASE_SECONDS = 90
 KEPT_HOURS = 24
+RETRY_COUNT_META = "HTTP_X_STAINLESS_RETRY_COUNT"
+RETRY_HOURS = 1 / 6
+# No key that a caller may send begins with it.
+MADE_PREFIX = "\u21bb "
 KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
 
 CLAIM = """
@@ -36,6 +42,15 @@ SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at
 WHERE r.created_at < now() - %(kept)s * interval '1 hour'
    OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < now()
        AND r.fingerprint = excluded.fingerprint)
+RETURNING claim
+"""
+CLAIM_FIRST_TRY = """
+INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
+VALUES (%(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}')
+ON CONFLICT (account_id, key) DO UPDATE
+SET claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
+    resource_id = NULL, status = NULL, body = NULL, headers = '{}', created_at = now()
+WHERE r.status IS NOT NULL OR r.resource_id IS NOT NULL OR r.lease_expires_at < now()
 RETURNING claim
 """
 EXISTING = """
@@ -78,7 +93,29 @@ def fingerprint_of(request: HttpRequest) -> bytes:
     return hashlib.sha256(head + request.body).digest()
 
 
-def claim_key(*, account_id: int, key: str, fingerprint: bytes) -> Claim | Replay:
+def retries_of(request: HttpRequest) -> bool | None:
+    """Say whether the client counts this request as a retry of its own; None when it does not count."""
+    count = request.META.get(RETRY_COUNT_META, "")
+    # Never as a number: a caller may send thousands of digits.
+    return count.strip("0") != "" if count.isascii() and count.isdigit() else None
+
+
+def claim_try(*, account_id: int, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
+    """Claim the key that is made for a request, or return the answer that its retry has missed.
+
+    A first try is new work, whatever equal requests there were. None while an equal one runs: both are meant.
+    """
+    key = MADE_PREFIX + fingerprint.hex()
+    if is_retry:
+        return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
+    token = uuid.uuid4()
+    values = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token, "lease": LEASE_SECONDS}
+    with account_scope(account_id), connection.cursor() as cursor:
+        cursor.execute(CLAIM_FIRST_TRY, values)
+        return Claim(account_id, key, token) if cursor.fetchone() else None
+
+
+def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: float = KEPT_HOURS) -> Claim | Replay:
     """Claim the key, or return the earlier answer.
 
     Raises `idempotency_key_reused` for another request under the same key, `in_progress` while the first one runs.
@@ -86,7 +123,7 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes) -> Claim | Repla
     token = uuid.uuid4()
     values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
     with account_scope(account_id), connection.cursor() as cursor:
-        cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": KEPT_HOURS})
+        cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": kept_hours})
         if cursor.fetchone():
             return Claim(account_id, key, token)
         cursor.execute(EXISTING, [account_id, key])

@@ -35,6 +35,8 @@ def request_schema() -> dict[str, Any]:
 class BatchView(AccountView):
     """Scores made elsewhere."""
 
+    remembers_tries = False
+
     @extend_schema(
         operation_id="keep_evaluations",
         tags=["evaluations"],

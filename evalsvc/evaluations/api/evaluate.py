@@ -25,7 +25,7 @@ from evalsvc.evaluations.replies import reply_box
 from evalsvc.evaluations.selectors import Sign, Stored, facts_of_stored, find_retried, get_stored
 from evalsvc.evaluations.services import Accepted, Entry
 from evalsvc.evaluations.upkeep import LaneRef
-from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted
+from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted, retries_of
 from evalsvc.rest.parsing import read_body
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane
@@ -159,16 +159,9 @@ class EvaluateView(AccountView):
         return response
 
 
-def says_it_retries(request: Request) -> bool:
-    """Say whether the client counts this call as a retry of its own."""
-    count = request.META.get("HTTP_X_STAINLESS_RETRY_COUNT", "")
-    # Never as a number: a caller may send thousands of digits.
-    return count.isascii() and count.isdigit() and count.strip("0") != ""
-
-
 def sign_of(request: Request, call: EvaluateCall, entries: list[Entry], prefer: Prefer) -> Sign | None:
     """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
-    if says_it_retries(request):
+    if retries_of(request):
         return Sign.HEADER
     leaves_rows = call.capture != "none" or prefer.respond_async or any(map(is_queued, entries))
     return Sign.NAME if call.names_itself and leaves_rows else None

@@ -1,0 +1,210 @@
+"""The exercises of what is not an evaluation: evaluators, criteria, experiments, projects, apps."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from tests.contract.patronus_clients import Called
+from tests.contract.patronus_exercises import PARIS, captured, exercises, is_aware
+
+
+@exercises("evaluators.list")
+def list_evaluators(client: Called) -> None:
+    every = client.evaluators.list().evaluators
+    (one,) = client.evaluators.list(by_alias_or_id="toxicity").evaluators
+
+    assert one.id in {row.id for row in every}
+    assert one.id.startswith("toxicity")
+    assert "toxicity" in one.aliases
+    assert one.default_criteria
+    assert all(row.name for row in every)
+    assert client.evaluators.list(by_alias_or_id="no such thing").evaluators == []
+
+
+@exercises("evaluators.list_families")
+def list_families(client: Called) -> None:
+    found = {row.family_name: row for row in client.evaluators.list_families().evaluator_families}
+
+    assert found["exact-match"].required_input_fields == ["evaluated_model_output", "evaluated_model_gold_answer"]
+    assert found["pii"].required_input_fields == ["evaluated_model_output"]
+
+
+def own_criteria(client: Called, name: str) -> Any:
+    answer = client.evaluator_criteria.create(
+        evaluator_family="metrics", name=name, config={"metric": "bleu", "pass_threshold": 0.5}
+    )
+    return answer.evaluator_criteria
+
+
+@exercises("evaluator_criteria.create")
+def create_criteria(client: Called) -> None:
+    found = client.evaluator_criteria.create(
+        evaluator_family="judge", name="brief", config={"pass_criteria": "Brief?"}, description="Says no more."
+    ).evaluator_criteria
+
+    assert (found.name, found.revision, found.is_patronus_managed) == ("brief", 1, False)
+    assert (found.config["pass_criteria"], found.description) == ("Brief?", "Says no more.")
+    assert uuid.UUID(found.public_id)
+    assert is_aware(found.created_at)
+
+
+@exercises("evaluator_criteria.list")
+def list_criteria(client: Called) -> None:
+    own = own_criteria(client, "lenient")
+    client.evaluator_criteria.add_revision(own.public_id, config={"metric": "bleu", "pass_threshold": 0.25})
+
+    def listed(**query: Any) -> list[tuple[str, int]]:
+        rows = client.evaluator_criteria.list(**query).evaluator_criteria
+        return [(row.name, row.revision) for row in rows]
+
+    both = [("lenient", 2), ("lenient", 1)]
+    assert listed(public_id=own.public_id) == listed(name="lenient") == both
+    assert listed(name="lenient", get_last_revision=True) == listed(name="lenient", revision=2) == both[:1]
+    assert listed(evaluator_family="metrics", is_patronus_managed=False, enabled=True, limit=1, offset=1) == both[1:]
+    managed = client.evaluator_criteria.list(evaluator_family="pii", is_patronus_managed=True).evaluator_criteria
+    assert managed
+    assert all(row.is_patronus_managed and isinstance(row.config, dict) for row in managed)
+
+
+@exercises("evaluator_criteria.add_revision")
+def add_revision(client: Called) -> None:
+    own = own_criteria(client, "lenient")
+
+    found = client.evaluator_criteria.add_revision(
+        own.public_id, config={"metric": "bleu", "pass_threshold": 0.25}, description="Softer."
+    ).evaluator_criteria
+
+    assert (found.public_id, found.revision, found.description) == (own.public_id, 2, "Softer.")
+    assert found.config["pass_threshold"] == 0.25
+
+
+@exercises("evaluator_criteria.archive")
+def archive_criteria(client: Called) -> None:
+    own = own_criteria(client, "lenient")
+    client.evaluator_criteria.add_revision(own.public_id, config={"metric": "bleu", "pass_threshold": 0.25})
+
+    found = client.evaluator_criteria.archive(own.public_id).evaluator_criteria
+
+    assert [row.revision for row in found] == [2, 1]
+    assert client.evaluator_criteria.list(public_id=own.public_id).evaluator_criteria == []
+    assert len(client.evaluator_criteria.list(public_id=own.public_id, enabled=False).evaluator_criteria) == 2
+
+
+@exercises("experiments.create")
+def create_experiment(client: Called) -> None:
+    project = client.projects.create(name="checkout")
+
+    found = client.experiments.create(
+        name="July", project_id=project.id, tags={"model": "small"}, metadata={"seed": 7}
+    ).experiment
+
+    assert found.id.isdigit()
+    assert (found.name, found.project_id, found.tags, found.metadata) == (
+        *("July", project.id, {"model": "small"}),
+        {"seed": 7},
+    )
+    assert is_aware(found.created_at)
+    (result,) = client.evaluations.evaluate(**PARIS, experiment_id=found.id, project_name="ignored").results
+    verdict = result.evaluation_result
+    assert (verdict.experiment_id, verdict.app, verdict.project_id) == (found.id, None, project.id)
+    kept = client.evaluations.retrieve(int(verdict.id)).evaluation
+    assert (kept.experiment_id, kept.app) == (int(found.id), None)
+
+
+def two_experiments(client: Called) -> tuple[Any, Any]:
+    projects = [client.projects.create(name=name) for name in ("checkout", "search")]
+    one, other = (client.experiments.create(name="July", project_id=project.id).experiment for project in projects)
+    return one, other
+
+
+@exercises("experiments.retrieve")
+def retrieve_experiment(client: Called) -> None:
+    one, _ = two_experiments(client)
+
+    assert client.experiments.retrieve(one.id).experiment == one
+
+
+@exercises("experiments.list")
+def list_experiments(client: Called) -> None:
+    one, other = two_experiments(client)
+
+    def listed(**query: Any) -> list[str]:
+        return [row.id for row in client.experiments.list(**query).experiments]
+
+    assert listed() == [other.id, one.id]
+    assert listed(limit=1, offset=1) == listed(project_id=one.project_id) == [one.id]
+
+
+@exercises("experiments.update")
+def update_experiment(client: Called) -> None:
+    one, other = two_experiments(client)
+
+    assert client.experiments.update(one.id, metadata={"done": True}).experiment.metadata == {"done": True}
+    assert client.experiments.retrieve(one.id).experiment.metadata == {"done": True}
+    assert client.experiments.retrieve(other.id).experiment.metadata == other.metadata
+
+
+@exercises("experiments.delete")
+def delete_experiment(client: Called) -> None:
+    one, other = two_experiments(client)
+
+    assert client.experiments.delete(one.id) is None
+
+    assert [row.id for row in client.experiments.list().experiments] == [other.id]
+
+
+@exercises("projects.create")
+def create_project(client: Called) -> None:
+    found = client.projects.create(name="checkout")
+
+    assert uuid.UUID(found.id)
+    assert found.name == "checkout"
+    assert is_aware(found.created_at)
+    assert client.projects.create(name="checkout") == found
+
+
+@exercises("projects.retrieve")
+def retrieve_project(client: Called) -> None:
+    project = client.projects.create(name="checkout")
+
+    assert client.projects.retrieve(project.id).project == project
+
+
+@exercises("projects.list")
+def list_projects(client: Called) -> None:
+    one, other = (client.projects.create(name=name) for name in ("checkout", "search"))
+
+    every = client.projects.list().projects
+
+    assert {row.id for row in every} == {one.id, other.id}
+    assert client.projects.list(limit=1, offset=1).projects == every[1:]
+
+
+@exercises("projects.delete")
+def delete_project(client: Called) -> None:
+    one, other = (client.projects.create(name=name) for name in ("checkout", "search"))
+
+    assert client.projects.delete(one.id) is None
+
+    assert [row.id for row in client.projects.list().projects] == [other.id]
+
+
+@exercises("apps.list")
+def list_apps(client: Called) -> None:
+    for app in ("shop", "desk"):
+        captured(client, app=app)
+
+    every = [row.name for row in client.apps.list().apps]
+
+    assert sorted(every) == ["desk", "shop"]
+    assert [row.name for row in client.apps.list(limit=1, offset=1).apps] == every[1:]
+
+
+@exercises("whoami.retrieve")
+def whoami(client: Called) -> None:
+    caller = client.whoami.retrieve().caller
+
+    assert caller.api_key.id
+    assert caller.api_key.account.name.startswith("alice")
+    assert caller.user is None
