@@ -20,10 +20,14 @@ ROW_GROUP_ROWS = 5000
 ROW_GROUP_BYTES = 16 * 1024 * 1024
 # What a spreadsheet would take for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-PATRONUS_TEXTS = (
-    *("evaluated_model_output", "evaluated_model_system_prompt", "meta_evaluated_model_name"),
-    *("meta_evaluated_model_provider", "meta_evaluated_model_selected_model"),
-)
+# Where the metadata has what clients of Patronus read: under the first of these that is there.
+PATRONUS_TEXTS = {
+    "evaluated_model_output": ("evaluated_model_output", "task_output", "output"),
+    "evaluated_model_system_prompt": ("evaluated_model_system_prompt", "system_prompt"),
+    "meta_evaluated_model_name": ("meta_evaluated_model_name",),
+    "meta_evaluated_model_provider": ("meta_evaluated_model_provider",),
+    "meta_evaluated_model_selected_model": ("meta_evaluated_model_selected_model",),
+}
 PATRONUS_OBJECTS = ("meta_evaluated_model_params", "meta_evaluated_model_options")
 
 
@@ -65,11 +69,32 @@ def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
     return {
         "dataset_id": dataset_id,
         "sid": example.position + 1,
-        "evaluated_model_input": as_text(example.input),
+        "evaluated_model_input": as_text(example.input) or None,
         "evaluated_model_gold_answer": as_text(example.expected),
         "evaluated_model_retrieved_context": example.contexts,
-        **{name: as_text(metadata.get(name)) for name in PATRONUS_TEXTS},
-        **{name: metadata.get(name) for name in PATRONUS_OBJECTS},
+        **{name: as_text(first(metadata, names)) for name, names in PATRONUS_TEXTS.items()},
+        **{name: flat_object(metadata.get(name)) for name in PATRONUS_OBJECTS},
+    }
+
+
+def first(metadata: dict[str, Any], names: Iterable[str]) -> Any:
+    """Return the first value that is there; None if none is."""
+    return next((metadata[name] for name in names if metadata.get(name) is not None), None)
+
+
+def flat_object(value: Any) -> dict[str, str | int | float] | None:
+    """Return an object of texts and numbers, as clients insist: CSV has it as JSON; what is deeper stays JSON."""
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return None
+    if not isinstance(value, dict):
+        return None
+    return {
+        name: part if isinstance(part, (int, float)) else str(as_text(part))
+        for name, part in value.items()
+        if part is not None
     }
 
 

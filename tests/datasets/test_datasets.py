@@ -37,9 +37,9 @@ def test_it_stores_an_upload_as_version_1(alice: Caller) -> None:
 def test_it_says_what_clients_of_patronus_read(alice: Caller) -> None:
     body = upload(alice, lines(*ROWS)).json()["dataset"]
 
-    assert (body["type"], body["samples"], body["creation_at"]) == ("custom", 2, body["created_at"])
-    by_type = {name: alice.get(f"/v1/datasets?type={name}").json()["datasets"] for name in ("custom", "other")}
-    assert ([row["id"] for row in by_type["custom"]], by_type["other"]) == ([body["id"]], [])
+    assert (body["type"], body["samples"], body["creation_at"]) == ("User Managed", 2, body["created_at"])
+    by_type = {name: alice.get(f"/v1/datasets?type={name}").json()["datasets"] for name in ("User Managed", "other")}
+    assert ([row["id"] for row in by_type["User Managed"]], by_type["other"]) == ([body["id"]], [])
 
 
 def test_it_takes_examples_in_a_json_body(alice: Caller) -> None:

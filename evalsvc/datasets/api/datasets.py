@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.datasets import services
 from evalsvc.datasets.api.receiving import Form, is_form, receive_form
 from evalsvc.datasets.api.shapes import (
@@ -81,7 +81,7 @@ class UploadView(AccountView):
         return wanted, *read_upload(upload)
 
 
-def read_mapping(text: str | None) -> dict[str, str]:
+def read_mapping(text: str | None) -> dict[str, list[str]]:
     """Read the mapping of a form, where it is a text."""
     try:
         mapping = decode_json(text or "null")
@@ -101,7 +101,7 @@ class DatasetsView(UploadView):
     )
     def get(self, request: Request) -> Response:
         """List datasets, newest first, each with its newest version."""
-        query = checked(TypedListQuery(data=request.query_params.dict()))
+        query = checked(TypedListQuery(data=sent(request)))
         if query.get("type", CUSTOM) != CUSTOM:
             return Response({"datasets": []})
         rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])

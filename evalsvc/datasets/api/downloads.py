@@ -24,7 +24,7 @@ class WireRow(serializers.Serializer[None]):
 
     dataset_id = serializers.UUIDField()
     sid = serializers.IntegerField(help_text="The row's number, from 1.")
-    evaluated_model_input = serializers.CharField(allow_blank=True)
+    evaluated_model_input = serializers.CharField(allow_null=True)
     evaluated_model_gold_answer = serializers.CharField(allow_null=True, allow_blank=True)
     evaluated_model_retrieved_context = serializers.ListField(child=serializers.CharField(), allow_null=True)
     evaluated_model_output = serializers.CharField(allow_null=True, allow_blank=True)

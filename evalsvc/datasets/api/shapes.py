@@ -12,8 +12,8 @@ from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.selectors import Change
 
 LARGEST = 2**31 - 1
-CUSTOM = "custom"
-"""The only type of dataset: an account's own."""
+CUSTOM = "User Managed"
+"""The only type of dataset, an account's own, in the word of Patronus' clients."""
 
 
 class VersionOut(serializers.Serializer[DatasetVersion]):
@@ -83,7 +83,9 @@ class ExamplesIn(serializers.Serializer[Any]):
     """Examples in a JSON body."""
 
     examples = serializers.ListField(child=serializers.DictField(), allow_empty=False)
-    custom_field_mapping = serializers.DictField(child=serializers.CharField(), required=False)
+    custom_field_mapping = serializers.DictField(
+        child=serializers.JSONField(), required=False, help_text="Field to column, or to a list of columns."
+    )
 
 
 class NamedExamplesIn(ExamplesIn):
@@ -96,8 +98,8 @@ class NamedExamplesIn(ExamplesIn):
 class PatchIn(serializers.Serializer[Any]):
     """What can change about a dataset."""
 
-    name = serializers.CharField(max_length=MAX_NAME, required=False)
-    description = serializers.CharField(allow_blank=True, required=False)
+    name = serializers.CharField(max_length=MAX_NAME, required=False, allow_null=True)
+    description = serializers.CharField(allow_blank=True, required=False, allow_null=True)
 
 
 class ListQuery(serializers.Serializer[Any]):

@@ -44,8 +44,8 @@ class Names:
 
     def take(self, record: dict[str, Any], field: str) -> tuple[str, Any]:
         """Take a field out of a record; return the column's name, and None for a field that is not there."""
-        if len(self.mapped.get(field, ())) > 1:
-            return self.mapped[field][0], joined(record, self.mapped[field])
+        if len(columns := self.mapped.get(field, ())) > 1:
+            return columns[0], joined(record, columns, as_list=field == "contexts")
         for column in self.columns[field]:
             if column in record:
                 return column, record.pop(column)
@@ -63,12 +63,12 @@ class Names:
         return not known.isdisjoint(columns)
 
 
-def joined(record: dict[str, Any], columns: Sequence[str]) -> Any:
+def joined(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = False) -> Any:
     """Take columns out of a record as one value: lists one after another, texts as lines; None where none is there."""
     values = [value for column in columns if (value := record.pop(column, None)) is not None]
     if len(values) < 2:
         return values[0] if values else None
-    if any(isinstance(value, list) for value in values):
+    if as_list or any(isinstance(value, list) for value in values):
         return [item for value in values for item in (value if isinstance(value, list) else [value])]
     return "\n".join(value if isinstance(value, str) else orjson.dumps(value).decode() for value in values)
 

@@ -18,6 +18,8 @@ from evalsvc.datasets.models import MAX_KEY
 from evalsvc.rest.parsing import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 
+OUTPUT_COLUMNS = ("evaluated_model_output", "task_output")
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -83,8 +85,11 @@ def make_row(
     """Return the record as a row, or None after saying what keeps it from being one."""
     n_before, rest = len(refusals.errors), dict(record)
     taken = {field: names.take(rest, field) for field in names.columns}
+    names.rename(rest)
     key = read_key(place, refusals, *taken["id"], number=number)
     column, value = taken["input"]
+    if value is None and any(rest.get(name) is not None for name in OUTPUT_COLUMNS):
+        value = ""  # clients of Patronus upload outputs to be judged alone
     if value is None:
         missing = "empty" if column in record else "missing"
         refusals.add(place, f"`{column}` is {missing}; every example has an input.", column)
