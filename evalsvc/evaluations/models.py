@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -16,10 +18,10 @@ CAPTURED = Q(captured=True)
 TAG_DIGESTS = models.Func(models.F("account_id"), models.F("tags"), function="tag_digests")
 
 
-def newest_first(name: str, *fields: str, where: Q | None = None) -> models.Index:
+def newest_first(name: str, *fields: str, where: Q | None = None, **options: Any) -> models.Index:
     """Return an index over captured evaluations that gives an account's rows in the order of every search."""
     condition = CAPTURED & where if where else CAPTURED
-    return models.Index(fields=["account", *fields, "-created_at", "-id"], name=name, condition=condition)
+    return models.Index(fields=["account", *fields, "-created_at", "-id"], name=name, condition=condition, **options)
 
 
 class EvaluationRequest(models.Model):
@@ -153,13 +155,18 @@ class Evaluation(models.Model):
         indexes = (
             models.Index(fields=["lease_expires_at"], name="ix_evaluation_pending", condition=Q(status="pending")),
             newest_first("ix_evaluation_account"),
-            *(newest_first(f"ix_evaluation_{name}", name) for name in ("evaluator_id", "family", "profile_name")),
+            # With the verdict in them: "the fails of this app" is a question to one index alone.
+            *(
+                newest_first(f"ix_evaluation_{name}", name, include=["passed"])
+                for name in ("evaluator_id", "family", "profile_name")
+            ),
+            *(
+                newest_first(f"ix_evaluation_{name}", name, where=Q(**{f"{name}__isnull": False}), include=["passed"])
+                for name in ("profile_id", "project_id", "app", "experiment_id", "dataset_id")
+            ),
             *(
                 newest_first(f"ix_evaluation_{name}", name, where=Q(**{f"{name}__isnull": False}))
-                for name in (
-                    *("profile_id", "project_id", "app", "experiment_id", "dataset_id", "log_id", "trace_id"),
-                    "feedback",
-                )
+                for name in ("log_id", "trace_id", "feedback")
             ),
             newest_first("ix_evaluation_failed", where=Q(passed=False)),
             newest_first("ix_evaluation_type", "evaluation_type", where=~Q(evaluation_type="patronus_evaluation")),

@@ -96,6 +96,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True)),
                 fields=["account", "evaluator_id", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_evaluator_id",
             ),
         ),
@@ -104,6 +105,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True)),
                 fields=["account", "family", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_family",
             ),
         ),
@@ -112,6 +114,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True)),
                 fields=["account", "profile_name", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_profile_name",
             ),
         ),
@@ -120,6 +123,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True), ("profile_id__isnull", False)),
                 fields=["account", "profile_id", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_profile_id",
             ),
         ),
@@ -128,6 +132,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True), ("project_id__isnull", False)),
                 fields=["account", "project_id", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_project_id",
             ),
         ),
@@ -136,6 +141,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True), ("app__isnull", False)),
                 fields=["account", "app", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_app",
             ),
         ),
@@ -144,6 +150,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True), ("experiment_id__isnull", False)),
                 fields=["account", "experiment_id", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_experiment_id",
             ),
         ),
@@ -152,6 +159,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("captured", True), ("dataset_id__isnull", False)),
                 fields=["account", "dataset_id", "-created_at", "-id"],
+                include=["passed"],
                 name="ix_evaluation_dataset_id",
             ),
         ),
