@@ -15,7 +15,7 @@ from evalsvc.evaluations.api.deletes import EvaluationsView, OneEvaluationView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.marks import FavoriteView, FeedbackView, TagsView
-from evalsvc.evaluations.api.results import ResultBatchView, ResultView
+from evalsvc.evaluations.api.results import ResultBatchView, ResultSearchView, ResultView
 from evalsvc.evaluations.api.search import SearchView
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges.api import ConnectionsView, ConnectionTestView, ConnectionView
@@ -53,6 +53,7 @@ urlpatterns = [
     path("v1/evaluations/search", SearchView.as_view()),
     path("v1/evaluations/<id:id>", OneEvaluationView.as_view()),
     path("v1/evaluation-results/batch", ResultBatchView.as_view()),
+    path("v1/evaluation-results/search", ResultSearchView.as_view()),
     path("v1/evaluation-results/tags", TagsView.as_view()),
     path("v1/evaluation-results/<id:id>", ResultView.as_view()),
     path("v1/evaluation-results/<id:id>/favorite", FavoriteView.as_view()),

@@ -23,7 +23,11 @@ from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 MARK = "alices-secret-"
 BLEU = {"metric": "bleu"}
-READS = {("post", "/v1/evaluations/search"), ("post", "/v1/experiments/preview")}
+READS = {
+    ("post", "/v1/evaluations/search"),
+    ("post", "/v1/evaluation-results/search"),
+    ("post", "/v1/experiments/preview"),
+}
 NOWHERE = str(uuid.uuid4())
 PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a", "source": "client"}]}}
 BODIES: dict[tuple[str, str], Any] = {
@@ -32,6 +36,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluations/batch"): {"evaluations": [{"evaluator_id": "mine", "log_id": NOWHERE, "score": 1}]},
     ("delete", "/v1/evaluations"): None,
     ("delete", "/v1/evaluations/{id}"): None,
+    ("post", "/v1/evaluation-results/search"): {"app": MARK + "app"},
     ("post", "/v1/evaluation-results/batch"): {"evaluation_results": [{"evaluator_id": "mine", "score_raw": 1}]},
     ("post", "/v1/evaluation-results/{id}/favorite"): None,
     ("delete", "/v1/evaluation-results/{id}/favorite"): None,
@@ -252,6 +257,8 @@ def test_no_answer_to_a_stranger_holds_a_word_of_hers(
         ("/v1/evaluate", {"evaluators": [{"evaluator": "metrics", "criteria": MARK + "profile"}], "output": "x"}),
         ("/v1/evaluations/search", {"log_id_in": [MARK + "log_id"]}),
         ("/v1/evaluations/search", {"trace_id": MARK + "trace_id"}),
+        ("/v1/evaluation-results/search", {"dataset_id": MARK + "dataset_id"}),
+        ("/v1/evaluation-results/search", {"tags": {MARK: MARK}}),
         ("/v1/evaluations/search", {"filters": [{"field": "app", "operation": "like", "value": MARK + "%"}]}),
     ],
 )

@@ -7,23 +7,30 @@ from typing import Any
 import msgspec
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import evaluation_result
-from evalsvc.evaluations.call import Inputs
+from evalsvc.evaluations.api.search import MAX_OFFSET
+from evalsvc.evaluations.call import EXPLAIN, Inputs
 from evalsvc.evaluations.client_rows import MAX_ROWS
 from evalsvc.evaluations.client_scores import keep_scores
-from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.openapi import RESULT, inlined
 from evalsvc.evaluations.result_rows import ResultRow, read_results
-from evalsvc.evaluations.result_search import get_result
+from evalsvc.evaluations.result_search import FEEDBACK, get_result, result_condition, search_results
 from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, entry_of, id_at, request_facts
+from evalsvc.rest.fields import StrictText
+from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.parsing import read_body
+from evalsvc.rest.problems import FieldError, Invalid
 
 # No request has this id or a higher one: nothing that was kept before counts.
 NEVER = 2**63 - 1
+DEFAULT_LIMIT = 1000
+MAX_TAGS = 100
+ORDERS = [f"{sign}{column}" for column in ("created_at", "dataset_sample_id") for sign in ("", "+", "-")]
 RESULT_OUT = RESULT["properties"]["evaluation_result"] | {"type": "object"}
 ROW_ERROR = {
     "type": "object",
@@ -41,9 +48,12 @@ def batch_schema() -> dict[str, Any]:
     return {"type": "object", "required": ["evaluation_results"], "properties": {"evaluation_results": rows}}
 
 
-def result_out(row: Evaluation) -> dict[str, Any]:
-    """Return an evaluation in the shape of /v1/evaluation-results, with the inputs of its request."""
-    return evaluation_result(request_facts(row.request), entry_of(row))
+def result_out(row: Any, request: Any = None) -> dict[str, Any]:
+    """Return an evaluation in the shape of /v1/evaluation-results, with the inputs of its request.
+
+    `row` is an Evaluation, or a row of `search_results`, which comes with its request's.
+    """
+    return evaluation_result(request_facts(request or row.request), entry_of(row))
 
 
 def answer_schema(name: str, schema: dict[str, Any], **others: dict[str, Any]) -> dict[str, Any]:
@@ -54,6 +64,8 @@ def answer_schema(name: str, schema: dict[str, Any], **others: dict[str, Any]) -
 
 class ResultBatchView(AccountView):
     """Results made elsewhere, with what they are results of."""
+
+    remembers_tries = False
 
     @extend_schema(
         operation_id="keep_evaluation_results",
@@ -83,8 +95,7 @@ class ResultBatchView(AccountView):
 
     def _since(self, request: Request) -> int:
         """Return the lowest id of a request that this call may repeat."""
-        counts = request.META.get("HTTP_X_STAINLESS_RETRY_COUNT")
-        if self.claim is not None or counts == "0":
+        if self.claim is not None or retries_of(request) is False:
             return NEVER
         return id_at(timezone.now(), back_seconds=RETRY_WINDOW_SECONDS)
 
@@ -100,3 +111,98 @@ class ResultView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id, with the inputs of its request. One that failed has no result."""
         return Response({"evaluation_result": result_out(get_result(account=self.account, id=id))})
+
+
+class Digits(serializers.IntegerField):
+    """An id: a number, or its digits."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=2**63 - 1, **kwargs)
+
+
+class Tags(serializers.DictField):
+    """Keys with the values that they must have, all of them."""
+
+    child = StrictText(allow_blank=True, max_length=10_000)
+
+
+OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
+
+
+class ResultSearchIn(serializers.Serializer[Any]):
+    """A search of results. What is absent or null filters nothing; fields that are not here are ignored."""
+
+    app = StrictText(max_length=255, **OPTIONAL)
+    project_id = serializers.UUIDField(**OPTIONAL)
+    experiment_id = Digits(**OPTIONAL)
+    evaluation_run_id = serializers.JSONField(**OPTIONAL, help_text="Matches nothing: there are no runs here.")
+    evaluator_id = StrictText(max_length=255, **OPTIONAL)
+    evaluator_family = StrictText(max_length=255, **OPTIONAL)
+    profile_name = StrictText(max_length=255, **OPTIONAL)
+    criteria = StrictText(max_length=255, **OPTIONAL)
+    evaluator_profile_public_id = serializers.UUIDField(**OPTIONAL)
+    dataset_id = StrictText(max_length=255, **OPTIONAL)
+    after_datetime = serializers.DateTimeField(**OPTIONAL)
+    before_datetime = serializers.DateTimeField(**OPTIONAL)
+    after_id = Digits(**OPTIONAL)
+    before_id = Digits(**OPTIONAL)
+    explain = serializers.BooleanField(**OPTIONAL)
+    explain_strategy = serializers.ChoiceField(EXPLAIN, **OPTIONAL)
+    score_raw_min = serializers.FloatField(**OPTIONAL)
+    score_raw_max = serializers.FloatField(**OPTIONAL)
+    tags = Tags(**OPTIONAL)
+    favorite = serializers.BooleanField(**OPTIONAL)
+    evaluation_feedback_status = serializers.ChoiceField(list(FEEDBACK), **OPTIONAL)
+    order = serializers.ChoiceField(ORDERS, **OPTIONAL)
+    limit = serializers.IntegerField(min_value=1, max_value=10_000, default=DEFAULT_LIMIT, allow_null=True)
+    offset = serializers.IntegerField(min_value=0, max_value=MAX_OFFSET, **OPTIONAL)
+    cursor = serializers.CharField(max_length=1000, **OPTIONAL)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a page that begins at two places, and bounds that are no numbers."""
+        if attrs.get("cursor") and attrs.get("offset") is not None:
+            raise Invalid(FieldError("/offset", "Send `cursor` or `offset`, not both."))
+        if len(attrs.get("tags") or ()) > MAX_TAGS:
+            raise Invalid(FieldError("/tags", f"At most {MAX_TAGS} tags."))
+        return attrs
+
+
+ResultSearchIn._declared_fields["pass"] = serializers.BooleanField(**OPTIONAL)
+
+
+class ResultSearchView(AccountView):
+    """Results by filters."""
+
+    reads = True
+
+    @extend_schema(
+        operation_id="search_evaluation_results",
+        tags=["evaluation results"],
+        request=ResultSearchIn,
+        responses={
+            (200, "application/json"): OpenApiResponse(
+                answer_schema(
+                    "results", {"type": "array", "items": RESULT_OUT}, next_cursor={"type": ["string", "null"]}
+                )
+            )
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Return the results that meet all filters, with their inputs: newest first unless `order` says otherwise.
+
+        A page ends early where the inputs are long; `next_cursor` tells whether there is more.
+        """
+        serializer = ResultSearchIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        wanted = serializer.validated_data
+        order = wanted.get("order") or "-created_at"
+        found = search_results(
+            account=self.account,
+            condition=result_condition(self.account, wanted),
+            order=order if order[0] in "+-" else f"+{order}",
+            limit=wanted["limit"] or DEFAULT_LIMIT,
+            cursor=wanted.get("cursor"),
+            offset=wanted.get("offset") or 0,
+        )
+        rows = [result_out(row, inputs) for row, inputs in found.rows]
+        return Response({"results": rows, "next_cursor": found.next_cursor})

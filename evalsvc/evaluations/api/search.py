@@ -190,7 +190,8 @@ class SearchView(AccountView):
             offset=wanted.get("offset") or 0,
         )
         requests = requests_of(account=self.account, request_ids=[row.request_id for row in found.rows])
-        rows = [evaluation_out(row, requests[row.request_id]) for row in found.rows]
+        # What is deleted meanwhile is left out.
+        rows = [evaluation_out(row, requests[row.request_id]) for row in found.rows if row.request_id in requests]
         return Response({"evaluations": rows, "next_cursor": found.next_cursor})
 
 
