@@ -91,7 +91,8 @@ def test_init_starts_from(web: str, alice: Caller, tmp_path: Path, source: str) 
     if source == "file":
         (tmp_path / "patronus.yaml").write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
     given = [f"{name}={value}" for name, value in settings.items()] if source == "arguments" else []
-    run("init.py", tmp_path, *given, environment=settings if source == "environment" else {})
+    environment = {"environment": settings, "file": {"api_key": "outranked"}}.get(source, {})
+    run("init.py", tmp_path, *given, environment=environment)
 
     rows = {row["evaluator_id"].rpartition("-20")[0] or row["evaluator_id"]: row for row in evaluations(alice)}
     assert set(rows) == {"exact-match", "external:is_short"}

@@ -18,9 +18,12 @@ PRELUDE = """
 set -euo pipefail
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }
 """
-README, QUICKSTART, API, EXPERIMENTS, GRADERS = (
+README, QUICKSTART, API, EXPERIMENTS, GRADERS, PATRONUS = (
     CHECKOUT / name
-    for name in ("README.md", "docs/quickstart.md", "docs/api.md", "docs/experiments.md", "docs/openai-graders.md")
+    for name in (
+        *("README.md", "docs/quickstart.md", "docs/api.md", "docs/experiments.md", "docs/openai-graders.md"),
+        "docs/patronus.md",
+    )
 )
 
 
@@ -64,7 +67,7 @@ def test_the_python_of_the_readme_runs(reader: Reader) -> None:
     assert "interval" in done.stdout
 
 
-@pytest.mark.parametrize("page", [README, QUICKSTART, API, EXPERIMENTS, GRADERS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, QUICKSTART, API, EXPERIMENTS, GRADERS, PATRONUS], ids=lambda page: page.stem)
 def test_the_calls_of_a_page_answer_as_shown(page: Path, reader: Reader) -> None:
     check_page(page, reader)
 
