@@ -31,8 +31,11 @@ class CriteriaQuery(serializers.Serializer[Any]):
 class CategoryOut(serializers.Serializer[Any]):
     """One of the answers that a criteria offers."""
 
-    label = serializers.CharField(allow_null=True)
     score = serializers.FloatField(allow_null=True)
+
+
+# Serializers have an attribute of that name.
+CategoryOut._declared_fields["label"] = serializers.CharField(allow_null=True)
 
 
 class AnnotationCriteriaOut(serializers.Serializer[AnnotationCriteria]):

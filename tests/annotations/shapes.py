@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from tests.conftest import Caller
 from tests.projects.test_place import new_experiment
 
@@ -58,3 +59,26 @@ def label(caller: Caller, criteria: dict[str, Any], log_id: str | None = None, *
 def criteria_of(caller: Caller) -> AnnotationCriteria:
     """Make criteria and return the row."""
     return AnnotationCriteria.objects.using("system").get(pk=new_criteria(caller)["id"])
+
+
+def n_kept(caller: Caller) -> tuple[int, int]:
+    """Evaluations and requests of the account."""
+    models: tuple[Any, ...] = (Evaluation, EvaluationRequest)
+    n, m = (model.objects.using("system").filter(account_id=caller.account.pk).count() for model in models)
+    return n, m
+
+
+def history(caller: Caller, criteria: dict[str, Any], **query: str) -> dict[str, Any]:
+    more = "".join(f"&{name}={value}" for name, value in query.items())
+    answer = caller.get(f"/v1/history?evaluator=annotation:{criteria['id']}{more}")
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def search(caller: Caller, **values: Any) -> list[str]:
+    """Return the ids of evaluations with these values."""
+    filters = [{"field": name, "operation": "eq", "value": value} for name, value in values.items()]
+    answer = caller.post("/v1/evaluations/search", {"filters": filters})
+    assert answer.status_code == 200, answer.content
+    return [row["id"] for row in answer.json()["evaluations"]]
