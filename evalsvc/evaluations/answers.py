@@ -125,7 +125,8 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
         "log_id": request.log_id,
         "external": entry.evaluation_type != "patronus_evaluation",
         "favorite": entry.favorite,
-        "evaluation_feedback": entry.feedback,
+        # As this shape has always had it; /v1/evaluations says `positive` or `negative`.
+        "evaluation_feedback": None if entry.feedback is None else entry.feedback == "positive",
         "evaluation_run_id": None,
         "evaluation_type": entry.evaluation_type,
         "metric_name": details.get("metric_name"),

@@ -480,7 +480,7 @@ def test_results_are_shown_as_they_are_read(alice: Caller, bob: Caller, three: l
         alice.get(f"/v1/evaluation-results/{id}").json()["evaluation_result"] for id in three[::-1]
     ]
     assert [result["favorite"] for result in answer["results"]] == [False, True, False]
-    assert [result["evaluation_feedback"] for result in answer["results"]] == ["negative", None, None]
+    assert [result["evaluation_feedback"] for result in answer["results"]] == [False, None, None]
 
 
 def test_what_failed_or_was_not_captured_is_no_result(alice: Caller) -> None:
