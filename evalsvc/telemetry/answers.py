@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalsvc.rest.rendering import dumps
 from evalsvc.telemetry.models import LogRecord, Span
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
@@ -28,6 +29,16 @@ def shared_out(row: Span | LogRecord) -> dict[str, Any]:
         "scope_version": row.scope_version,
         "scope_attributes": row.scope_attributes,
         "created_at": row.created_at,
+    }
+
+
+def as_text(out: dict[str, Any]) -> dict[str, Any]:
+    """Return a span or log with the values of its attributes as texts; what is none is written as JSON."""
+    return {
+        name: {key: one if isinstance(one, str) else dumps(one).decode() for key, one in value.items()}
+        if name.endswith("_attributes")
+        else value
+        for name, value in out.items()
     }
 
 

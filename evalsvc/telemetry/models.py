@@ -50,7 +50,10 @@ class Span(Record):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["account", "trace_id", "span_id"], name="uq_span_ids"),)
-        indexes = (models.Index(fields=["account", "-id"], name="ix_span_account"),)
+        indexes = (
+            models.Index(fields=["account", "-id"], name="ix_span_account"),
+            models.Index(fields=["account", "-started_at", "-id"], name="ix_span_time"),
+        )
 
     def __str__(self) -> str:
         return self.name
@@ -77,6 +80,7 @@ class LogRecord(Record):
         )
         indexes = (
             models.Index(fields=["account", "-id"], name="ix_log_account"),
+            models.Index(fields=["account", "-occurred_at", "-id"], name="ix_log_time"),
             models.Index(
                 fields=["account", "trace_id"], name="ix_log_trace", condition=models.Q(trace_id__isnull=False)
             ),

@@ -3,10 +3,13 @@
 from django.urls import path
 
 from evalsvc.telemetry.api import LogsView, LogView, TracesView, TraceView
+from evalsvc.telemetry.search_api import LogSearchView, SpanSearchView
 
 urlpatterns = [
     path("v1/traces", TracesView.as_view()),
     path("v1/traces/<str:trace_id>", TraceView.as_view()),
     path("v1/logs", LogsView.as_view()),
     path("v1/logs/<str:log_id>", LogView.as_view()),
+    path("v1/otel/logs/search", LogSearchView.as_view()),
+    path("v1/otel/spans/search", SpanSearchView.as_view()),
 ]

@@ -27,6 +27,8 @@ READS = {
     ("post", "/v1/evaluations/search"),
     ("post", "/v1/evaluation-results/search"),
     ("post", "/v1/experiments/preview"),
+    ("post", "/v1/otel/logs/search"),
+    ("post", "/v1/otel/spans/search"),
 }
 NOWHERE = str(uuid.uuid4())
 PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a", "source": "client"}]}}
@@ -60,6 +62,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/connections/{id}/test"): None,
     ("post", "/v1/traces"): {},
     ("post", "/v1/logs"): {},
+    ("post", "/v1/otel/logs/search"): {},
+    ("post", "/v1/otel/spans/search"): {},
     ("post", "/v1/webhook-secret/rotate"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},

@@ -80,6 +80,8 @@ ROUTES: dict[str, Route] = {
     "/v1/evaluations/batch": lambda caller: ("/v1/evaluations/batch", SCORES),
     "/v1/traces": lambda caller: ("/v1/traces", traces(span(new_id()))),
     "/v1/logs": lambda caller: ("/v1/logs", logs(log())),
+    "/v1/otel/logs/search": lambda caller: ("/v1/otel/logs/search", {"limit": 5, "order": "timestamp asc"}),
+    "/v1/otel/spans/search": lambda caller: ("/v1/otel/spans/search", {"limit": 5, "order": "timestamp asc"}),
     "/v1/evaluation-results/search": lambda caller: ("/v1/evaluation-results/search", {"limit": 5}),
     "/v1/evaluation-results/batch": lambda caller: ("/v1/evaluation-results/batch", RESULTS),
     "/v1/evaluation-results/{id}/favorite": of_result("favorite", {}),

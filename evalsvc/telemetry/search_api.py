@@ -1,0 +1,76 @@
+"""POST /v1/otel/logs/search and /v1/otel/spans/search, in the shapes of Patronus' clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView
+from evalsvc.telemetry.answers import as_text, log_out, span_out
+from evalsvc.telemetry.api import LogOut, SpanOut
+from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, condition
+from evalsvc.telemetry.models import LogRecord, Span
+from evalsvc.telemetry.selectors import search
+
+ORDERS = ("timestamp asc", "timestamp desc")
+
+
+class SearchIn(serializers.Serializer[Any]):
+    """A search; a filter has `field`, `op` and `value`, or nests others in `and_` and `or_`."""
+
+    filters = serializers.ListField(child=serializers.DictField(), allow_null=True, default=list)
+    order = serializers.ChoiceField(choices=ORDERS, default="timestamp desc")
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+
+
+class SearchView(AccountView):
+    """What both searches share."""
+
+    reads = True
+
+    def found(self, request: Request, model: Any, fields: Any) -> list[Any]:
+        """Return the rows that all filters let through."""
+        serializer = SearchIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        wanted = serializer.validated_data
+        return search(
+            account=self.account,
+            model=model,
+            condition=condition(serializer.initial_data.get("filters"), fields),
+            oldest_first=wanted["order"] == ORDERS[0],
+            limit=wanted["limit"],
+        )
+
+
+class LogSearchView(SearchView):
+    """Logs by filters."""
+
+    @extend_schema(
+        operation_id="search_logs",
+        tags=["telemetry"],
+        request=SearchIn,
+        responses=inline_serializer("LogList", {"logs": LogOut(many=True)}),
+    )
+    def post(self, request: Request) -> Response:
+        """Return logs that all filters let through; the values of attributes are texts, as Patronus' clients want."""
+        rows = self.found(request, LogRecord, LOG_FIELDS)
+        return Response({"logs": [as_text(log_out(row)) for row in rows]})
+
+
+class SpanSearchView(SearchView):
+    """Spans by filters."""
+
+    @extend_schema(
+        operation_id="search_spans",
+        tags=["telemetry"],
+        request=SearchIn,
+        responses=inline_serializer("SpanList", {"spans": SpanOut(many=True)}),
+    )
+    def post(self, request: Request) -> Response:
+        """Return spans that all filters let through; the values of attributes are texts, as Patronus' clients want."""
+        rows = self.found(request, Span, SPAN_FIELDS)
+        return Response({"spans": [as_text(span_out(row)) for row in rows]})
