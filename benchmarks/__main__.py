@@ -17,6 +17,7 @@ BENCHMARKS = {
         ["--concurrency", "4", "--examples", "100"],
     ),
     "evaluate": ("POST /v1/evaluate against a view that does nothing", ["--seconds", "1.5", "--rounds", "1"]),
+    "search": ("each kind of search over 10^6 evaluations, and what its indexes cost a capture", ["--rows", "100000"]),
     "latest": ("reading the newest 1000 scores of 10^4, 10^6 and 10^7", ["--rows", "10000", "1000000"]),
 }
 
