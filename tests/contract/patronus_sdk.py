@@ -17,15 +17,11 @@ from patronus import context
 from patronus.api.api_client import PatronusAPIClient
 from patronus.init import build_context
 
-NOT_SERVED = {"search_logs": "the search of logs is tier 3; GET /v1/logs/{log id} has one log"}
-"""Methods of the client that this service does not have, and why."""
 
-
-def served_methods() -> set[str]:
+def methods() -> set[str]:
     """Return the calls that the client offers, without the suffix of their synchronous twins."""
-    methods = {name for name, value in vars(PatronusAPIClient).items() if inspect.isfunction(value)}
-    public = {name.removesuffix("_sync") for name in methods if not name.startswith("_")}
-    return public - set(NOT_SERVED)
+    names = {name for name, value in vars(PatronusAPIClient).items() if inspect.isfunction(value)}
+    return {name.removesuffix("_sync") for name in names if not name.startswith("_")}
 
 
 class Api:

@@ -16,7 +16,7 @@ from patronus.api import api_types as types
 from patronus.api.api_client_base import ClientError, UnrecoverableAPIError
 
 from tests.conftest import Caller
-from tests.contract.patronus_sdk import Api, connect, served_methods
+from tests.contract.patronus_sdk import Api, connect, methods
 
 EXERCISES: dict[str, Callable[[Api], None]] = {}
 ROWS = [
@@ -44,10 +44,10 @@ def exercises(name: str) -> Callable[[Callable[[Api], None]], Callable[[Api], No
 
 
 def test_every_method_has_an_exercise() -> None:
-    assert served_methods() == set(EXERCISES)
+    assert methods() == set(EXERCISES)
 
 
-@pytest.mark.parametrize("name", sorted(served_methods()))
+@pytest.mark.parametrize("name", sorted(methods()))
 def test_it_answers(api: Api, name: str) -> None:
     EXERCISES[name](api)
 
@@ -403,3 +403,24 @@ def annotate(api: Api) -> None:
     assert (labelled.evaluation_type, labelled.annotation_criteria_id) == ("annotation", made.id)
     assert (labelled.log_id, labelled.text_output, labelled.score) == (log_id, "polite", 1.0)
     assert {row.evaluation_type for row in found(api, log_id=log_id)} == {"annotation", "patronus_evaluation"}
+
+
+@exercises("search_logs")
+def search_logs(api: Api) -> None:
+    log_id, trace_id = str(uuid.uuid4()), uuid.uuid4().hex
+    attributes = [
+        {"key": "pat.log.id", "value": {"stringValue": log_id}},
+        {"key": "n", "value": {"intValue": "3"}},
+    ]
+    record = {"timeUnixNano": "1770000000000000000", "traceId": trace_id, "body": {"stringValue": "Paris"}}
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record | {"attributes": attributes}]}]}]}
+    api.client.http_sync.post(f"{api.client.base_url}/v1/logs", json=logs, headers=api.client.auth_headers())
+    where = types.SearchLogsFilter
+
+    def searched(**filters: Any) -> list[types.Log]:
+        wanted = [where(field=name, op="eq", value=value) for name, value in filters.items()]
+        return list(api.search_logs(types.SearchLogsRequest(filters=[where(and_=wanted)], limit=10)).logs)
+
+    [log] = searched(trace_id=trace_id, log_id=log_id)
+    assert (log.body, log.log_attributes) == ("Paris", {"pat.log.id": log_id, "n": "3"})
+    assert searched(trace_id=uuid.uuid4().hex) == []
