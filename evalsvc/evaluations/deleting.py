@@ -140,7 +140,7 @@ def _next(
         f" WHERE account_id = %(account)s AND captured AND {names} {after}"
         " ORDER BY created_at DESC, id DESC LIMIT %(limit)s"
     )
-    values = {**filters, "account": account.pk, "limit": batch_size}
+    values: dict[str, Any] = {**filters, "account": account.pk, "limit": batch_size}
     if last:
         values |= {"last_at": last.created_at, "last_id": last.id}
     with connection.cursor() as cursor:

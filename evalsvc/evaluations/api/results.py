@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from django.utils import timezone
@@ -31,7 +31,7 @@ NEVER = 2**63 - 1
 DEFAULT_LIMIT = 1000
 MAX_TAGS = 100
 ORDERS = [f"{sign}{column}" for column in ("created_at", "dataset_sample_id") for sign in ("", "+", "-")]
-RESULT_OUT = RESULT["properties"]["evaluation_result"] | {"type": "object"}
+RESULT_OUT: dict[str, Any] = {**cast("dict[str, Any]", RESULT["properties"])["evaluation_result"], "type": "object"}
 ROW_ERROR = {
     "type": "object",
     "required": ["index", "pointer", "detail"],
