@@ -215,7 +215,7 @@ def test_row_security_cannot_be_switched_off(filled: Caller) -> None:
 def test_functions_that_look_across_accounts_run_in_a_fixed_search_path() -> None:
     rows = query("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace")
 
-    assert {name for name, _ in rows} == {"find_api_key", "memberships_of"}
+    assert {name for name, _ in rows} == {"find_api_key", "memberships_of", "tagged_requests"}
     assert all(config and any(part.startswith("search_path=") for part in config) for _, config in rows)
 
 
