@@ -176,11 +176,6 @@ def get_evaluation(*, account: Account, id: int) -> Evaluation:
     return row
 
 
-def list_evaluations(*, account: Account) -> QuerySet[Evaluation]:
-    """Return captured evaluations with their requests, newest first."""
-    return Evaluation.objects.filter(account=account, captured=True).select_related("request").order_by("-id")
-
-
 def list_history(*, account: Account, evaluator_id: str, profile_name: str) -> QuerySet[HistoryScore]:
     """Return the scores of one history, newest first."""
     rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
