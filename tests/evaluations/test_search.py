@@ -192,7 +192,14 @@ def test_the_largest_search_fits_into_a_statement(alice: Caller) -> None:
 
 
 def test_every_field_can_be_searched(alice: Caller, rows: list[str]) -> None:
-    values: dict[str, Any] = {"id": "1", "time": "2026-01-01", "text": "x", "uuid": "0" * 32, "bool": True, "number": 0.25}
+    values: dict[str, Any] = {
+        "id": "1",
+        "time": "2026-01-01",
+        "text": "x",
+        "uuid": "0" * 32,
+        "bool": True,
+        "number": 0.25,
+    }
     values |= {"annotation": "0" * 32, "tags": {"a": "b"}}
     for name, field in FIELDS.items():
         for operation in ("eq", "ne") if field.kind in UNORDERED else ("eq", "ne", "lt", "le", "gt", "ge"):
