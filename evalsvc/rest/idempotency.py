@@ -109,7 +109,8 @@ def claim_try(*, account_id: int, fingerprint: bytes, is_retry: bool) -> Claim |
     if is_retry:
         return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
     token = uuid.uuid4()
-    values = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token, "lease": LEASE_SECONDS}
+    values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
+    values["lease"] = LEASE_SECONDS
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM_FIRST_TRY, values)
         return Claim(account_id, key, token) if cursor.fetchone() else None

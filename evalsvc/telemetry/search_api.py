@@ -19,7 +19,7 @@ from evalsvc.telemetry.selectors import search
 ORDERS = ("timestamp asc", "timestamp desc")
 
 
-class SearchIn(serializers.Serializer[Any]):
+class TelemetrySearchIn(serializers.Serializer[Any]):
     """A search; a filter has `field`, `op` and `value`, or nests others in `and_` and `or_`."""
 
     filters = serializers.ListField(child=serializers.DictField(), allow_null=True, default=list)
@@ -34,7 +34,7 @@ class SearchView(AccountView):
 
     def found(self, request: Request, model: Any, fields: Any) -> list[Any]:
         """Return the rows that all filters let through."""
-        serializer = SearchIn(data=request.data)
+        serializer = TelemetrySearchIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         wanted = serializer.validated_data
         return search(
@@ -52,7 +52,7 @@ class LogSearchView(SearchView):
     @extend_schema(
         operation_id="search_logs",
         tags=["telemetry"],
-        request=SearchIn,
+        request=TelemetrySearchIn,
         responses=inline_serializer("LogList", {"logs": LogOut(many=True)}),
     )
     def post(self, request: Request) -> Response:
@@ -67,7 +67,7 @@ class SpanSearchView(SearchView):
     @extend_schema(
         operation_id="search_spans",
         tags=["telemetry"],
-        request=SearchIn,
+        request=TelemetrySearchIn,
         responses=inline_serializer("SpanList", {"spans": SpanOut(many=True)}),
     )
     def post(self, request: Request) -> Response:
