@@ -14,11 +14,11 @@ from patronus_api._resource import AsyncAPIResource, SyncAPIResource
 
 KINDS = ("sync", "async")
 NOT_SERVED = {
-    "otel": "the search of logs and spans is tier 3",
+    "otel.spans.delete": "spans go by retention",
     "trace_insight": "insights into traces are tier 3",
     "prompts": "prompts are tier 3",
 }
-"""Resources of the client that this service does not have, and why."""
+"""Methods of the client, or all of a resource, that this service does not have, and why."""
 
 
 class Called:
@@ -74,7 +74,7 @@ def methods_of(target: Any, path: str = "") -> Iterator[str]:
 
 def served_methods(target: Any) -> set[str]:
     """Return the methods that the service is meant to answer."""
-    return {name for name in methods_of(target) if name.partition(".")[0] not in NOT_SERVED}
+    return {name for name in methods_of(target) if not {name, name.partition(".")[0]} & NOT_SERVED.keys()}
 
 
 def parameters_of(method: Any) -> set[str]:

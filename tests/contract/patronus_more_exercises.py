@@ -1,4 +1,4 @@
-"""The exercises of what is not an evaluation: evaluators, criteria, experiments, projects, apps."""
+"""The exercises of what is not an evaluation: evaluators, criteria, experiments, projects, apps, logs and spans."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.contract.patronus_clients import Called
 from tests.contract.patronus_exercises import PARIS, captured, exercises, is_aware
+from tests.telemetry.otlp import attribute, log, logs, new_id, span, traces
 
 
 @exercises("evaluators.list")
@@ -208,3 +209,36 @@ def whoami(client: Called) -> None:
     assert caller.api_key.id
     assert caller.api_key.account.name.startswith("alice")
     assert caller.user is None
+
+
+@exercises("otel.spans.search")
+def search_spans(client: Called) -> None:
+    root, other = new_id(), new_id()
+    status = {"code": 2, "message": "No."}
+    spans = [span(root, attributes=[attribute("n", 7)], status=status), span(root, name="other"), span(other)]
+    client.post("/v1/traces", body=traces(*spans), cast_to=object)
+    of_trace = {"field": "trace_id", "op": "eq", "value": root}
+
+    first, second = client.otel.spans.search(filters=[of_trace], order="timestamp asc", limit=10).spans
+
+    assert {first.span_id, second.span_id} == {spans[0]["spanId"], spans[1]["spanId"]}
+    (found,) = client.otel.spans.search(filters=[of_trace, {"field": "span_name", "op": "eq", "value": "work"}]).spans
+    assert (found.trace_id, found.span_attributes, found.service_name) == (root, {"n": "7"}, "shop")
+    assert found.duration
+    assert found.timestamp.utcoffset() is not None
+    assert len(client.otel.spans.search().spans) == 3
+    assert len(client.otel.spans.search(limit=1).spans) == 1
+
+
+@exercises("otel.logs.search")
+def search_logs(client: Called) -> None:
+    ids = [str(uuid.uuid4()) for _ in range(2)]
+    client.post("/v1/logs", body=logs(*(log(id) for id in ids)), cast_to=object)
+    wanted = {"field": "log_id", "op": "eq", "value": ids[0]}
+
+    (found,) = client.otel.logs.search(filters=[{"or_": [wanted]}], order="timestamp desc", limit=10).logs
+
+    assert found.log_attributes["pat.log.id"] == ids[0]
+    assert found.body == "said"
+    assert found.timestamp.utcoffset() is not None
+    assert len(client.otel.logs.search().logs) == 2
