@@ -35,12 +35,16 @@ class Batch:
         """Keep a row; a text says why there is none."""
         if isinstance(row, dict):
             data = orjson.dumps(row)
-            if self.n_bytes + len(data) <= STORED_FACTOR * settings.TELEMETRY_MAX_BYTES:
+            if self.has_room(len(data)):
                 self.n_bytes += len(data)
                 self.rows.append(data[:-1] + b',"n_bytes":%d}' % len(data))
                 return
             row = TOO_LARGE
         self.rejected[row] += 1
+
+    def has_room(self, n_bytes: int) -> bool:
+        """Say whether a row of so many bytes can be kept."""
+        return self.n_bytes + n_bytes <= STORED_FACTOR * settings.TELEMETRY_MAX_BYTES
 
     @property
     def n_rejected(self) -> int:
@@ -53,45 +57,63 @@ class Batch:
         return "; ".join(f"{n} rejected: {reason}" for reason, n in self.rejected.items())
 
 
-def read_batch(items: Iterator[tuple[dict[str, Any], Any]], row_of: Callable[..., dict[str, Any] | str]) -> Batch:
-    """Read items, each with the columns of its resource and scope."""
-    batch = Batch()
-    for n, (shared, item) in enumerate(items):
-        batch.add(row_of(shared, item) if n < MAX_ITEMS else TOO_MANY)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one sender's library sends: its items, the columns that they share, and how many bytes those have."""
+
+    columns: dict[str, Any]
+    n_bytes: int
+    items: Any
+
+
+def read_batch(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | str]) -> Batch:
+    """Read the items of all parts."""
+    batch, n = Batch(), 0
+    for part in parts:
+        for item in part.items:
+            n += 1
+            if n > MAX_ITEMS:
+                batch.add(TOO_MANY)
+            elif not batch.has_room(part.n_bytes):
+                # Not made into a row first: ten thousand of them with a megabyte each would take minutes.
+                batch.add(TOO_LARGE)
+            else:
+                batch.add(row_of(part.columns, item))
     return batch
 
 
 def read_spans(request: Any) -> Batch:
     """Read the body of POST /v1/traces."""
-    items = (
-        (shared, span)
-        for group in request.resource_spans or ()
-        for part in group.scope_spans or ()
-        for shared in (columns_of(group.resource, part.scope),)
-        for span in part.spans or ()
-    )
-    return read_batch(items, span_row)
+    return read_batch(parts_of(request.resource_spans, "scope_spans", "spans"), span_row)
 
 
 def read_logs(request: Any) -> Batch:
     """Read the body of POST /v1/logs."""
     seen: Counter[bytes] = Counter()
-    items = (
-        (shared, log)
-        for group in request.resource_logs or ()
-        for part in group.scope_logs or ()
-        for shared in (columns_of(group.resource, part.scope),)
-        for log in part.log_records or ()
-    )
-    return read_batch(items, lambda shared, log: log_row(shared, log, seen))
+    parts = parts_of(request.resource_logs, "scope_logs", "log_records")
+    return read_batch(parts, lambda shared, log: log_row(shared, log, seen))
 
 
-def columns_of(resource: Any, scope: Any) -> dict[str, Any]:
-    """Return the columns that the items of one sender's library share."""
+def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
+    """Yield what each library of each sender sends; a sender is read once, however many libraries it has."""
+    for sender in senders or ():
+        columns = sender_columns(sender.resource)
+        n_bytes = len(orjson.dumps(columns))
+        for part in getattr(sender, parts) or ():
+            if found := getattr(part, items):
+                own = scope_columns(part.scope)
+                yield Part(columns | own, n_bytes + len(orjson.dumps(own)), found)
+
+
+def sender_columns(resource: Any) -> dict[str, Any]:
+    """Return the columns that all items of one sender share."""
     attributes = Reader().attributes(resource.attributes)
+    return {"resource": attributes, "service_name": text_of(attributes, "service.name")}
+
+
+def scope_columns(scope: Any) -> dict[str, Any]:
+    """Return the columns that the items of one library share beside those."""
     return {
-        "resource": attributes,
-        "service_name": text_of(attributes, "service.name"),
         "scope_name": short(scope.name),
         "scope_version": short(scope.version),
         "scope_attributes": Reader().attributes(scope.attributes),

@@ -5,13 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.conf import settings
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from evalsvc.telemetry.values import Reader
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import NOON, attribute, log, logs, n_logs, n_spans, new_id, protobuf, send, span, traces
@@ -27,6 +31,13 @@ BROKEN = {
     "gzip and more": (gzip.compress(GOOD) + b"more", "gzip"),
     "no bytes of gzip": (b"", "gzip"),
 }
+
+
+@contextmanager
+def count_calls(kind: type, name: str) -> Iterator[list[Any]]:
+    """Note each call of a method, as wall time tells little."""
+    with mock.patch.object(kind, name, autospec=True, side_effect=getattr(kind, name)) as calls:
+        yield calls.call_args_list
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -204,3 +215,36 @@ def test_an_experiment_that_is_none_is_left_out(alice: Caller, experiment: str) 
         attribute("pat.log.id", "one"), attribute("pat.experiment.id", experiment)])))  # fmt: skip
 
     assert alice.get("/v1/logs/one").json()["log"]["experiment_id"] is None
+
+
+def test_a_sender_is_read_once_however_many_parts_it_has(alice: Caller) -> None:
+    request = ExportTraceServiceRequest()
+    sender = request.resource_spans.add()
+    for n in range(200):
+        sender.resource.attributes.add(key=f"k{n}").value.string_value = "x"
+    for n in range(50):
+        sender.scope_spans.add(spans=[{"trace_id": b"a" * 16, "span_id": bytes([1 + n] * 8)}] if n % 2 else ())
+
+    with count_calls(Reader, "attributes") as calls:
+        assert send(alice, "/v1/traces", request.SerializeToString()).status_code == 200
+    assert n_spans(alice) == 25
+    # One for the sender, and for each part that has a span one for its library and one for the span.
+    assert len(calls) == 1 + 25 * 2
+
+
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs"])
+def test_what_finds_no_room_is_not_read(alice: Caller, path: str) -> None:
+    attributes = [attribute(f"k{n}", "\x01" * 60_000) for n in range(4)]
+    sender = {"resource": {"attributes": attributes}}
+    items = [{"traceId": new_id(), "spanId": new_id(8)} for _ in range(500)]
+    bodies = {
+        "/v1/traces": {"resourceSpans": [sender | {"scopeSpans": [{"spans": items}]}]},
+        "/v1/logs": {"resourceLogs": [sender | {"scopeLogs": [{"logRecords": items}]}]},
+    }
+
+    with count_calls(Reader, "attributes") as calls:
+        answer = alice.post(path, bodies[path])
+    n_kept = n_spans(alice) + n_logs(alice)
+    assert answer.json()["partialSuccess"]["errorMessage"].startswith(f"{500 - n_kept} rejected")
+    assert 0 < n_kept < 20
+    assert len(calls) < 25
