@@ -95,7 +95,7 @@ def condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -
 
 class _Builder:
     def __init__(self) -> None:
-        self._n = 0
+        self._n = self._n_tags = 0
 
     def all_of(self, filters: Sequence[Mapping[str, Any]], pointer: str, depth: int) -> Q:
         combined = Q()
@@ -121,6 +121,7 @@ class _Builder:
             raise Invalid(FieldError(pointer, "Name a `field`, or nest filters in `and_` or `or_`."))
         combined = Q()
         if part.get("field") is not None:
+            self._count_tags(part, pointer)
             combined &= leaf(part, pointer)
         for name, meaning in NESTED.items():
             if nested := part.get(name):
@@ -129,6 +130,14 @@ class _Builder:
                 combine = self.all_of if meaning == "and_" else self.any_of
                 combined &= combine(nested, f"{pointer}/{name}", depth + 1)
         return combined
+
+    def _count_tags(self, part: Mapping[str, Any], pointer: str) -> None:
+        field, value = field_of(str(part["field"])), part.get("value")
+        if field is not None and is_of_tags(field):
+            self._n_tags += len(value) if isinstance(value, list) else 1
+        if self._n_tags > MAX_TAGS:
+            # Each is a statement of its own, before the search begins.
+            raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_TAGS} values of tags in all filters together."))
 
 
 def leaf(part: Mapping[str, Any], pointer: str) -> Q:
@@ -162,8 +171,8 @@ def one_of(field: SearchField, values: Any, pointer: str) -> Q:
     """Compare with several values."""
     if not isinstance(values, list):
         raise Invalid(FieldError(pointer, "`in` takes a list."))
-    if len(values) > (MAX_TAGS if is_of_tags(field) else MAX_VALUES):
-        raise Invalid(FieldError(pointer, f"At most {MAX_TAGS if is_of_tags(field) else MAX_VALUES} values."))
+    if len(values) > MAX_VALUES:
+        raise Invalid(FieldError(pointer, f"At most {MAX_VALUES} values."))
     wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(values)]
     if not is_of_tags(field):
         return field.where("in", wanted)

@@ -7,7 +7,8 @@ another shape. It reads one table; `requests_of` adds what is in the requests of
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -82,7 +83,14 @@ def search_evaluations(
 
 
 def bounded(rows: QuerySet[Any, Any]) -> list[Any]:
-    """Read a `values_list` within the time of a search, planned for the values at hand, as named tuples.
+    """Read a `values_list` within the time of a search, as named tuples. Raises Problem `search_too_slow`."""
+    with in_time():
+        return fetched(rows)
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """Run statements within the time of a search, planned for the values at hand.
 
     Raises Problem `search_too_slow`. Within the account's scope, of which it bounds all later statements as well.
     """
@@ -94,7 +102,7 @@ def bounded(rows: QuerySet[Any, Any]) -> list[Any]:
             [f"{round(TIMEOUT_SECONDS * 1000)}ms"],
         )
     try:
-        return fetched(rows)
+        yield
     except OperationalError as exc:
         if isinstance(exc.__cause__, QueryCanceled):
             raise Problem(
@@ -132,12 +140,12 @@ def requests_of(
 
 
 def tagged(tags: Mapping[str, str]) -> Q:
-    """Return the condition that a request has all these tags. Looks them up: within the account's scope.
+    """Return the condition that a request has all these tags. Looks them up, as `in_time` does.
 
     Row-level security keeps the planner from the index of tags, as an operator on JSON might tell what it has seen; so
     a function of the owner's reads it, for the account in force.
     """
-    with connections[current_role()].cursor() as cursor:
+    with in_time(), connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT tagged_requests(%s::jsonb, %s)", [json.dumps(tags), MAX_TAGGED + 1])
         ids = [id for (id,) in cursor.fetchall()]
     return Q(AnyOf(F("request_id"), ids)) if len(ids) <= MAX_TAGGED else met_by_request(Q(tags__contains=tags))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import psycopg
 import pytest
+from django.db.models import Q
 
 from evalsvc.evaluations import searching
 from evalsvc.evaluations.models import Evaluation
@@ -103,6 +105,33 @@ def test_tags_go_with_other_filters(alice: Caller, rows: list[str]) -> None:
     assert search(alice, prod, {"field": "score", "operation": "gt", "value": 1}) == [rows[2]]
     assert sorted(search(alice, {"or_": [prod, dev]}), key=int) == rows[:3]
     assert search(alice, {"and_": [prod, dev]}) == []
+
+
+def test_filters_look_up_so_many_tags_together(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[Any] = []
+    monkeypatch.setattr("evalsvc.evaluations.search.tagged", lambda tags: looked_up.append(tags) or Q())
+    parts = [{"field": "tags.env", "operation": "in", "value": [f"{i}-{j}" for j in range(50)]} for i in range(3)]
+
+    assert search(alice, *parts[:2]) == []
+    assert len(looked_up) == 100
+    refused = assert_problem(alice.post(SEARCH, {"filters": [{"or_": parts}]}), "validation_failed")
+    assert refused["errors"][0]["pointer"] == "/filters/0/or_/2/value"
+    assert len(looked_up) == 200
+
+
+def test_tags_are_looked_up_within_the_time_of_a_search(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    execute = psycopg.Cursor.execute
+
+    def noted(self: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.append(str(query))
+        return execute(self, query, *args, **kwargs)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", noted)
+    search(alice, {"field": "tags.env", "value": "prod"})
+    looked_up = next(i for i, query in enumerate(seen) if "tagged_requests" in query)
+
+    assert any("statement_timeout" in query for query in seen[:looked_up])
 
 
 def test_groups_may_be_spelled_without_the_underscore(alice: Caller, rows: list[str]) -> None:
