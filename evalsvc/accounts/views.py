@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -45,8 +45,12 @@ class AccountView(APIView):
     """False for views that wait: they open their own short transactions."""
     one_snapshot = False
     """True for answers put together from several reads that must agree; such a view cannot write."""
-    remembers_tries = True
-    """False for views that know a retry without an Idempotency-Key by themselves."""
+    remembers_tries: Collection[str] = ("POST", "DELETE")
+    """Methods whose retry without an Idempotency-Key is answered as the try before it was.
+
+    Not those that know a retry by themselves, and not those of which twice is as once: what was kept of an earlier call
+    would be the answer to a later one that was lost, and what that one says would not be done.
+    """
     claim: Claim | None = None
     _scope: AbstractContextManager[None] | None = None
 
@@ -78,8 +82,8 @@ class AccountView(APIView):
         """Claim the caller's key, or the one that is made for a client that counts its retries."""
         if request.method == "POST" and (key := key_of(request)):
             return claim_key(account_id=self.account.pk, key=key, fingerprint=self.fingerprint(request))
-        changes = request.method in ("POST", "DELETE") and not getattr(self, "reads", False)
-        if not (changes and self.scoped and self.remembers_tries) or (is_retry := retries_of(request)) is None:
+        changes = request.method in self.remembers_tries and not getattr(self, "reads", False)
+        if not (changes and self.scoped) or (is_retry := retries_of(request)) is None:
             return None
         return claim_try(account_id=self.account.pk, fingerprint=self.fingerprint(request), is_retry=is_retry)
 

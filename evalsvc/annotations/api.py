@@ -130,6 +130,8 @@ class AnnotationCriteriaView(AccountView):
 class AnnotateView(AccountView):
     """Labels."""
 
+    remembers_tries = ()
+
     @extend_schema(
         operation_id="annotate",
         tags=["annotations"],

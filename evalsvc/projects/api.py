@@ -85,6 +85,8 @@ class AppsView(AccountView):
 class ProjectsView(AccountView):
     """Projects."""
 
+    remembers_tries = ()
+
     @extend_schema(
         operation_id="list_projects",
         tags=["projects"],

@@ -10,6 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalsvc.rest.models import IdempotencyRecord
+from tests.annotations.shapes import ANNOTATE, annotate_body, new_criteria
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 
@@ -107,3 +108,49 @@ def test_a_key_of_the_caller_s_own_goes_first(alice: Caller) -> None:
 def test_what_only_reads_is_not_remembered(alice: Caller) -> None:
     assert alice.post("/v1/evaluations/search", {}, X_Stainless_Retry_Count="0").status_code == 200
     assert not records(alice).exists()
+
+
+def change(caller: Caller, method: str, path: str, body: Any, count: str) -> Any:
+    answer = caller.call(method, path, body, X_Stainless_Retry_Count=count)
+    assert answer.status_code in (200, 204), answer.content
+    assert "Idempotency-Replayed" not in answer.headers
+    return answer
+
+
+def test_a_change_that_is_retried_is_not_taken_for_an_earlier_one(alice: Caller) -> None:
+    path = f"/v1/experiments/{create(alice, None)}"
+
+    # The first try of the last one never arrived.
+    for value, count in ((1, "0"), (2, "0"), (1, "1")):
+        change(alice, "POST", path, {"metadata": {"value": value}}, count)
+    assert alice.get(path).json()["experiment"]["metadata"] == {"value": 1}
+
+
+def test_a_mark_that_is_retried_is_not_taken_for_an_earlier_one(alice: Caller) -> None:
+    rows = [{"evaluator_id": "mine", "log_id": "one", "score": 1}]
+    id = alice.post("/v1/evaluations/batch", {"evaluations": rows}).json()["evaluations"][0]["id"]
+
+    for method, count in (("DELETE", "0"), ("POST", "0"), ("DELETE", "1")):
+        change(alice, method, f"/v1/evaluation-results/{id}/favorite", None, count)
+    for feedback, count in (("positive", "0"), ("negative", "0"), ("positive", "1")):
+        path = f"/v1/evaluation-results/{id}/evaluation-feedback"
+        change(alice, "POST", path, {"feedback": feedback}, count)
+    found = alice.get(f"/v1/evaluations/{id}").json()["evaluation"]
+    assert (found["favorite"], found["feedback"]) == (False, "positive")
+
+
+def test_a_label_that_is_retried_is_not_taken_for_an_earlier_one(alice: Caller) -> None:
+    criteria = new_criteria(alice)
+    body = annotate_body(criteria)
+
+    for passes, count in ((True, "0"), (False, "0"), (True, "1")):
+        last = change(alice, "POST", ANNOTATE, body | {"value_pass": passes}, count).json()["evaluation"]
+    assert alice.get(f"/v1/evaluations/{last['id']}").json()["evaluation"]["pass"] is True
+
+
+def test_a_retry_finds_a_project_that_is_there(alice: Caller) -> None:
+    gone = change(alice, "POST", "/v1/projects", {"name": "p"}, "0").json()["id"]
+    assert alice.call("DELETE", f"/v1/projects/{gone}").status_code == 204
+
+    made = change(alice, "POST", "/v1/projects", {"name": "p"}, "1").json()["id"]
+    assert alice.get(f"/v1/projects/{made}").status_code == 200

@@ -35,7 +35,7 @@ def request_schema() -> dict[str, Any]:
 class BatchView(AccountView):
     """Scores made elsewhere."""
 
-    remembers_tries = False
+    remembers_tries = ()
 
     @extend_schema(
         operation_id="keep_evaluations",

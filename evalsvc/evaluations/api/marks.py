@@ -20,6 +20,8 @@ MARKED = {204: OpenApiResponse(description="It is so, whatever it was before.")}
 class FavoriteView(AccountView):
     """Favourites."""
 
+    remembers_tries = ()
+
     @extend_schema(operation_id="mark_favorite", tags=["evaluation results"], request=None, responses=MARKED)
     def post(self, request: Request, id: int) -> Response:
         """Mark the result as a favourite."""
@@ -41,6 +43,8 @@ class FeedbackIn(serializers.Serializer[Any]):
 
 class FeedbackView(AccountView):
     """Whether a verdict is right."""
+
+    remembers_tries = ()
 
     @extend_schema(operation_id="give_feedback", tags=["evaluation results"], request=FeedbackIn, responses=MARKED)
     def post(self, request: Request, id: int) -> Response:

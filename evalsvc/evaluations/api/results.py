@@ -65,7 +65,7 @@ def answer_schema(name: str, schema: dict[str, Any], **others: dict[str, Any]) -
 class ResultBatchView(AccountView):
     """Results made elsewhere, with what they are results of."""
 
-    remembers_tries = False
+    remembers_tries = ()
 
     @extend_schema(
         operation_id="keep_evaluation_results",

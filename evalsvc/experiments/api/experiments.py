@@ -123,6 +123,8 @@ class PreviewView(PlansExperiments):
 class ExperimentView(AccountView):
     """One experiment."""
 
+    remembers_tries = ("DELETE",)
+
     @extend_schema(operation_id="experiment", tags=["experiments"], responses=ONE)
     def get(self, request: Request, id: int) -> Response:
         """Return an experiment with its plan and configs."""
