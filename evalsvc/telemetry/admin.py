@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.accounts.admin.base import CODE_STYLE, READER, BigTablePaginator, ScopedAdmin, short
-from evalsvc.telemetry.answers import KINDS, STATUSES, iso_duration
+from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span
 
 MAX_SHOWN = 20_000  # characters of one document on a page; the API has the rest
@@ -39,6 +39,7 @@ class RecordAdmin(ScopedAdmin):
     heavy: tuple[str, ...] = ("attributes", "resource", "scope_attributes")
     """What a list does not read."""
     search_fields = ("trace_id",)
+    sortable_by = ()
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Find by whole ids; a list without heavy columns either way, as only lists come here."""
@@ -46,7 +47,7 @@ class RecordAdmin(ScopedAdmin):
         wanted = Q()
         for name in self.ids:
             wanted |= Q(**{name: term.lower() if name == "trace_id" else term})
-        if term.isascii() and term.isdigit() and int(term) < 2**63:
+        if term.isascii() and term.isdigit() and len(term) < 19:
             wanted |= Q(id=int(term))
         return (rows.filter(wanted) if term else rows), False
 
@@ -92,7 +93,7 @@ class SpanAdmin(RecordAdmin):
     @admin.display(description="Duration")
     def duration(self, row: Span) -> str:
         """Return how long it took."""
-        return iso_duration(row.duration_ns)
+        return f"{row.duration_ns / 1e6:,.1f} ms"
 
     @admin.display(description="Message")
     def message(self, row: Span) -> SafeString | None:
