@@ -22,6 +22,8 @@ MAX_DEPTH = 8
 MAX_VALUES = 500
 MAX_LOG_IDS = 10_000
 MAX_TAGS = 100
+# PostgreSQL walks a pattern by recursion, and fails where that gets deep.
+MAX_PATTERN = 4000
 ANNOTATION = "annotation:"
 TAG = "tags."
 REQUEST = "request__"
@@ -201,6 +203,8 @@ def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> 
     if operation in TEXT_OPERATIONS:
         if field.kind != "text" or not isinstance(value, str):
             raise Invalid(FieldError(pointer, f"`{operation}` compares text fields with text."))
+        if operation.endswith("like") and len(value) > MAX_PATTERN:
+            raise Invalid(FieldError(pointer, f"A pattern has at most {MAX_PATTERN} characters."))
         if operation.endswith("like") and (len(value) - len(value.rstrip("\\"))) % 2:
             raise Invalid(FieldError(pointer, "A pattern cannot end in the escape character; write it twice."))
         return field.where(TEXT_OPERATIONS[operation], value)

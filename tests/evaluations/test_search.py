@@ -234,3 +234,17 @@ def test_a_cursor_is_good_for_its_list_and_its_account_only(alice: Caller, charl
     assert_problem(alice.get(f"/v1/history?evaluator=exact-match&cursor={cursor}"), "validation_failed", "/cursor")
     for forged in (f"{body}:{signature[::-1]}", f"x{cursor}", body, ":", "é:a:b", "." + cursor):
         assert_problem(alice.post("/v1/evaluations/search", {"cursor": forged}), "validation_failed", "/cursor")
+
+
+@pytest.mark.parametrize("operation", ["like", "ilike"])
+def test_the_longest_pattern_is_not_too_deep(alice: Caller, operation: str) -> None:
+    rows = [{"evaluator_id": "mine", "log_id": "one", "text_output": "a" * 20_000}]
+    assert alice.post("/v1/evaluations/batch", {"evaluations": rows}).json()["errors"] == []
+
+    def ask(pattern: str) -> Any:
+        filters = [{"field": "text_output", "operation": operation, "value": pattern}]
+        return alice.post("/v1/evaluations/search", {"filters": filters})
+
+    for pattern in ("%a" * 2000, "%a%b" * 1000, "%_a%" * 1000):
+        assert ask(pattern).status_code == 200
+    assert_problem(ask("%a" * 2001), "validation_failed")
