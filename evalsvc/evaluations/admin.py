@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -14,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import BOX_STYLE, READER, BigTablePaginator, ScopedAdmin, short
+from evalsvc.accounts.admin.base import BOX_STYLE, READER, BigTablePaginator, ScopedAdmin, is_operator, short
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.selectors import id_at
 from evaluators.registry import families
@@ -42,7 +43,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 class WhenFilter(ChoiceFilter):
-    """By time, through the ids, which sort by time: the index that orders the list also narrows it."""
+    """By time, and through the ids, which sort by arrival: whatever index orders the list also narrows it."""
 
     title = "time"
     parameter_name = "since"
@@ -53,7 +54,8 @@ class WhenFilter(ChoiceFilter):
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
         """Keep what is younger."""
-        return rows.filter(id__gte=id_at(timezone.now(), back_seconds=int(value)))
+        now, seconds = timezone.now(), int(value)
+        return rows.filter(created_at__gte=now - timedelta(seconds=seconds), id__gte=id_at(now, back_seconds=seconds))
 
 
 class FamilyFilter(ChoiceFilter):
@@ -160,7 +162,6 @@ class EvaluationAdmin(ScopedAdmin):
     list_display_links = ("created_at", "evaluator")
     list_filter = (WhenFilter, FamilyFilter, TypeFilter, StatusFilter, PassFilter)
     list_select_related = ("request",)
-    ordering = ("-id",)
     sortable_by = ()
     paginator = BigTablePaginator
     search_fields = ("id",)
@@ -181,6 +182,10 @@ class EvaluationAdmin(ScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return what capture has kept, as the API does; operators do not see more of it either."""
         return super().get_queryset(request).filter(captured=True)
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """Go by the index of one account's rows, or, for operators, by that of all."""
+        return ("-id",) if is_operator(request) else ("-created_at", "-id")
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Read the account's name where it is shown."""

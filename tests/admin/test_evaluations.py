@@ -121,6 +121,26 @@ def test_a_list_counts_nothing_and_reads_no_inputs(
     assert len(queries) <= 12, [query["sql"][:120] for query in queries]
 
 
+@pytest.mark.parametrize(
+    ("who", "alias", "order"),
+    [("reader", "default", ("created_at", "id")), ("operator", "system", ("id",))],
+    ids=["reader", "operator"],
+)
+def test_a_list_is_in_the_order_of_an_index(
+    request: pytest.FixtureRequest, who: str, alias: str, order: tuple[str, ...], alice: Caller
+) -> None:
+    person = request.getfixturevalue(who)
+    new_evaluation(alice)
+
+    with CaptureQueriesContext(connections[alias]) as queries:
+        assert person.get(LIST, since="3600").status_code == 200
+
+    (text,) = (query["sql"] for query in queries if "evaluations_evaluation" in query["sql"])
+    wanted = ", ".join(f'"evaluations_evaluation"."{name}" DESC' for name in order)
+    assert f"ORDER BY {wanted} LIMIT" in text
+    assert f'"evaluations_evaluation"."{order[0]}" >=' in text
+
+
 def test_it_is_read_only(admin: Person, operator: Person, alice: Caller) -> None:
     row = new_evaluation(alice)
 
