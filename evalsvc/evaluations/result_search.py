@@ -120,7 +120,9 @@ def _by_sample(
     requests = requests_of(
         account=account, request_ids=[row.request_id for row in newest], columns=("dataset_sample_id",)
     )
-    ids = _in_order([(requests[row.request_id].dataset_sample_id, row.id) for row in newest], descends)
+    # What is deleted meanwhile is left out.
+    there = [row for row in newest if row.request_id in requests]
+    ids = _in_order([(requests[row.request_id].dataset_sample_id, row.id) for row in there], descends)
     page = ids[start : start + limit]
     columns = Evaluation.objects.filter(AnyOf(F("id"), page), account=account).values_list(*RESULT_COLUMNS)
     by_id = {row.id: row for row in fetched(columns)}

@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evalsvc.evaluations import result_search, searching
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from tests.conftest import Caller, findings, scores_of
 from tests.projects.test_place import new_experiment
@@ -642,3 +643,25 @@ def test_a_cursor_belongs_to_its_list(alice: Caller, charlie: Caller) -> None:
             assert_problem(alice.post(SEARCH, {"order": other, "cursor": cursor}), "validation_failed", "/cursor")
         assert_problem(charlie.post(SEARCH, {"order": order, "cursor": cursor}), "validation_failed", "/cursor")
         assert_problem(alice.post("/v1/evaluations/search", {"cursor": cursor}), "validation_failed", "/cursor")
+
+
+@pytest.mark.parametrize("order", ["-created_at", "-dataset_sample_id"])
+def test_what_is_deleted_while_a_page_is_read_is_left_out(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    results = kept(alice, *(row(score_raw=i, dataset_sample_id=i) for i in range(3)))
+    reads: list[Any] = []
+
+    def requests_of(**wanted: Any) -> dict[int, Any]:
+        if not reads:
+            # Another thread has another connection.
+            with ThreadPoolExecutor(1) as pool:
+                gone = pool.submit(alice.call, "DELETE", f"/v1/evaluations/{results[1]['id']}").result()
+            assert gone.status_code == 204
+        reads.append(wanted)
+        return searching.requests_of(**wanted)
+
+    monkeypatch.setattr(result_search, "requests_of", requests_of)
+    answer = alice.post("/v1/evaluation-results/search", {"order": order})
+    assert answer.status_code == 200, answer.content
+    assert [found["id"] for found in answer.json()["results"]] == [results[2]["id"], results[0]["id"]]
