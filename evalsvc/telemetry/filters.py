@@ -93,7 +93,7 @@ class Filters:
             raise Invalid(FieldError(f"{pointer}/field", f"Not searchable; known are: {', '.join(self._fields)}."))
         column, kind = field
         op = part.get("op") or "eq"
-        if op not in OPERATIONS or (op in TEXT_ONLY and kind is not str):
+        if not isinstance(op, str) or op not in OPERATIONS or (op in TEXT_ONLY and kind is not str):
             raise Invalid(FieldError(f"{pointer}/op", f"Not for this field; known are: {', '.join(OPERATIONS)}."))
         if part.get("value") is None and op in ("eq", "ne"):
             return Q(**{f"{column}__isnull": op == "eq"})

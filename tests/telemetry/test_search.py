@@ -84,6 +84,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "unknown field": ([leaf("body", "eq", "x")], "/filters/0/field"),
     "a lookup": ([leaf("account__name", "eq", "x")], "/filters/0/field"),
     "unknown op": ([leaf("app", "like", "x")], "/filters/0/op"),
+    "a list of ops": ([{"field": "app", "op": ["eq"], "value": "x"}], "/filters/0/op"),
+    "an object of ops": ([{"field": "app", "op": {"eq": 1}, "value": "x"}], "/filters/0/op"),
     "no text": ([leaf("app", "eq", 7)], "/filters/0/value"),
     "no time": ([leaf("timestamp", "gt", "2026-13-99T00:00:00")], "/filters/0/value"),
     "no integer": ([leaf("experiment_id", "eq", 2**63)], "/filters/0/value"),
