@@ -24,6 +24,7 @@ def keep_scores(
     calls its list of rows.
     """
     with account_scope(account.pk):
+        store.take_turns(account.pk)
         placed, errors = _placed(account, scores, name)
         ids = store.keep_client_scores(account.pk, placed) if placed else []
         rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()

@@ -27,6 +27,7 @@ __all__ = [
     "finish",
     "keep_client_scores",
     "read_histories",
+    "take_turns",
 ]
 
 
@@ -119,6 +120,17 @@ def find_repeated(account_id: int, fingerprint: int, *, n_results: int, sign: st
     with connection.wrap_database_errors:
         row = _raw().execute(REPEATED, values, prepare=True).fetchone()
     return row[0] if row else None
+
+
+def take_turns(account_id: int) -> None:
+    """Let one batch of the account after the other be kept, until the transaction ends, as `keep_client_scores` does.
+
+    To be called before a batch's apps and projects are made: two with the same new ones in another order deadlock.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('keep_client_evaluations', %s::bigint))", [account_id]
+        )
 
 
 def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[int]:

@@ -380,3 +380,15 @@ def test_the_books_are_in_order(alice: Caller) -> None:
     send(alice, FULL, row(), {"evaluator_id": "e", "log_id": "l", "text_output": "x"}, row(criteria="a"))
 
     assert findings() == before
+
+
+def test_batches_that_bring_the_same_new_apps_in_another_order_are_all_kept(alice: Caller) -> None:
+    names = [f"app-{n:02}" for n in range(40)]
+
+    def send(i: int) -> int:
+        rows = [{"evaluator_id": "mine", "log_id": f"{i}-{name}", "score": 1, "app": name} for name in names]
+        body = {"evaluations": rows if i % 2 else rows[::-1]}
+        return int(alice.post("/v1/evaluations/batch", body).status_code)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(send, range(4))) == {200}
