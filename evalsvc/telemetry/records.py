@@ -95,14 +95,26 @@ def read_logs(request: Any) -> Batch:
 
 
 def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
-    """Yield what each library of each sender sends; a sender is read once, however many libraries it has."""
+    """Yield what each library of each sender sends; a sender is read once, however many libraries it has.
+
+    Those that send nothing, and those beyond MAX_ITEMS, are not read: a request holds a million of them.
+    """
+    n = 0
     for sender in senders or ():
-        columns = sender_columns(sender.resource)
-        n_bytes = len(orjson.dumps(columns))
+        columns: dict[str, Any] | None = None
+        n_bytes = 0
         for part in getattr(sender, parts) or ():
-            if found := getattr(part, items):
-                own = scope_columns(part.scope)
-                yield Part(columns | own, n_bytes + len(orjson.dumps(own)), found)
+            if not (found := getattr(part, items)):
+                continue
+            if n >= MAX_ITEMS:
+                yield Part({}, 0, found)
+                continue
+            n += len(found)
+            if columns is None:
+                columns = sender_columns(sender.resource)
+                n_bytes = len(orjson.dumps(columns))
+            own = scope_columns(part.scope)
+            yield Part(columns | own, n_bytes + len(orjson.dumps(own)), found)
 
 
 def sender_columns(resource: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.conf import settings
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from evalsvc.telemetry import records
 from evalsvc.telemetry.values import Reader
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
@@ -248,3 +249,15 @@ def test_what_finds_no_room_is_not_read(alice: Caller, path: str) -> None:
     assert answer.json()["partialSuccess"]["errorMessage"].startswith(f"{500 - n_kept} rejected")
     assert 0 < n_kept < 20
     assert len(calls) < 25
+
+
+def test_senders_beyond_the_bound_are_not_read(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MAX_ITEMS", 5)
+    senders = [{"scopeSpans": [{"spans": [{"traceId": new_id(), "spanId": new_id(8)}]}]} for _ in range(30)]
+
+    with count_calls(Reader, "attributes") as calls:
+        answer = alice.post("/v1/traces", {"resourceSpans": [*[{}] * 30, *senders]})
+    assert answer.json()["partialSuccess"]["rejectedSpans"] == "25"
+    assert n_spans(alice) == 5
+    # For each span that is kept its sender, its library and itself.
+    assert len(calls) == 5 * 3
