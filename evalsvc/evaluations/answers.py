@@ -11,7 +11,7 @@ from typing import Any
 from evalsvc.evaluations.scoring import Verdict
 from evaluators.base import Sample
 
-_sample_number = re.compile(r"-?[0-9]{1,19}")
+SAMPLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def as_number(text: str | None) -> int | str | None:
 
     An id that is no number is null: typed clients refuse the whole answer for it. /v1/evaluations has it as it is.
     """
-    if text is None or not _sample_number.fullmatch(text):
+    if text is None or not SAMPLE_NUMBER.fullmatch(text):
         return None
     return int(text) if len(text) < 16 and str(int(text)) == text else text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
@@ -15,6 +14,7 @@ from django.db.models import F, Q, QuerySet
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
+from evalsvc.evaluations.answers import SAMPLE_NUMBER
 from evalsvc.evaluations.client_rows import PREFIX
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
@@ -38,7 +38,6 @@ SELECT id, coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0) 
   + coalesce(octet_length(extras::text), 0)
 FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s)
 """
-_sample_number = re.compile(r"-?[0-9]{1,19}")
 # The bound is on the requests that are looked at, before any of them is left out.
 TAGS = """
 SELECT tag.key, tag.value, min(newest.created_at) AS created_at, max(newest.created_at) AS last_used
@@ -149,8 +148,8 @@ def _read_sample_cursor(cursor: str, *, of: str) -> tuple[str, int]:
 
 def _in_order(samples: Sequence[tuple[str | None, int]], descends: bool) -> list[int]:
     """Return the ids in the order of their samples; those of one sample stay in the order that they came in."""
-    numbers = [(int(text), id) for text, id in samples if text is not None and _sample_number.fullmatch(text)]
-    texts = [(text, id) for text, id in samples if text is not None and not _sample_number.fullmatch(text)]
+    numbers = [(int(text), id) for text, id in samples if text is not None and SAMPLE_NUMBER.fullmatch(text)]
+    texts = [(text, id) for text, id in samples if text is not None and not SAMPLE_NUMBER.fullmatch(text)]
     numbers.sort(key=lambda pair: pair[0], reverse=descends)
     texts.sort(key=lambda pair: pair[0], reverse=descends)
     return [*(id for _, id in numbers), *(id for _, id in texts), *(id for text, id in samples if text is None)]

@@ -113,6 +113,11 @@ CHECKS = {
         SELECT e.id FROM evaluations_evaluation e
         LEFT JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
         WHERE q.id IS NULL""",
+    "an evaluation does not know where its request belongs": """
+        SELECT e.id FROM evaluations_evaluation e
+        JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
+        WHERE (e.project_id, e.app, e.experiment_id, e.dataset_id, e.log_id, e.trace_id) IS DISTINCT FROM
+              (q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id)""",
     "an account is gone and left evaluations behind": """
         SELECT DISTINCT e.account_id FROM evaluations_evaluation e
         LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",

@@ -29,6 +29,8 @@ LEASE_SECONDS = 90
 KEPT_HOURS = 24
 RETRY_COUNT_META = "HTTP_X_STAINLESS_RETRY_COUNT"
 RETRY_HOURS = 1 / 6
+# The retry of a request whose process died waits for so long: shorter than a client's patience.
+TRY_LEASE_SECONDS = 20
 # No key that a caller may send begins with it.
 MADE_PREFIX = "\u21bb "
 KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
@@ -110,7 +112,7 @@ def claim_try(*, account_id: int, fingerprint: bytes, is_retry: bool) -> Claim |
         return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
     token = uuid.uuid4()
     values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
-    values["lease"] = LEASE_SECONDS
+    values["lease"] = TRY_LEASE_SECONDS
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM_FIRST_TRY, values)
         return Claim(account_id, key, token) if cursor.fetchone() else None

@@ -134,3 +134,12 @@ def test_what_keeps_nothing_looks_nothing_up(alice: Caller, monkeypatch: pytest.
 
     assert answer.json()["results"][0]["status"] == "success"
     assert EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk).count() == 0
+
+
+def test_a_client_that_counts_its_tries_means_a_first_one_anew(alice: Caller) -> None:
+    first = request_of(alice, QUICK | LOG, x_stainless_retry_count="0")
+    second = request_of(alice, QUICK | LOG, x_stainless_retry_count="0")
+
+    assert first != second
+    assert request_of(alice, QUICK | LOG, x_stainless_retry_count="1") == second
+    assert len(scores_of(alice, "exact-match")) == 2

@@ -161,8 +161,10 @@ class EvaluateView(AccountView):
 
 def sign_of(request: Request, call: EvaluateCall, entries: list[Entry], prefer: Prefer) -> Sign | None:
     """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
-    if retries_of(request):
-        return Sign.HEADER
+    counted = retries_of(request)
+    if counted is not None:
+        # A client that counts its tries says by 0 that it means the call anew, whatever log it is about.
+        return Sign.HEADER if counted else None
     leaves_rows = call.capture != "none" or prefer.respond_async or any(map(is_queued, entries))
     return Sign.NAME if call.names_itself and leaves_rows else None
 
