@@ -12,19 +12,11 @@ from django.db import connections
 from django.test import override_settings
 
 from evalsvc.evaluations import store, upkeep
-from evalsvc.evaluations.api import evaluate
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.work import work_off
 from tests.conftest import Caller, findings, scores_of, wait_until
 
 KIND = "You are very kind."
-
-
-@pytest.fixture(autouse=True)
-def untold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep messages from a worker that another test has started, where what is pending is worked off here."""
-    if "worker" not in request.fixturenames:
-        monkeypatch.setattr(evaluate, "enqueue_lane", lambda ref, *, reply_to: True)
 
 
 def accept(caller: Caller, **fields: Any) -> int:
