@@ -110,11 +110,12 @@ def scores_of(caller: Caller, evaluator: str) -> list[tuple[str, float, int]]:
     return list(rows.order_by("id").values_list("profile_name", "score", "source_id"))
 
 
-def findings() -> dict[str, int]:
-    """What `verify` finds wrong, by check: tests that write rows by hand leave some, so compare before and after."""
+def findings(*callers: Caller) -> dict[str, int]:
+    """What `verify` finds wrong with the accounts of these callers, by check; other tests leave wrong rows behind."""
     from evalsvc.evaluations.upkeep import verify
 
-    return {what: finding.n for what, finding in verify() if finding}
+    checks = [check for caller in callers for check in verify(caller.account.pk)]
+    return {what: finding.n for what, finding in checks if finding}
 
 
 def wait_until(question: Callable[[], Any], *, seconds: float = 60, pause: float = 0.05) -> Any:

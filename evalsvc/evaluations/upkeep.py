@@ -83,46 +83,50 @@ def prune() -> dict[str, int]:
         return {"evaluations": n_evaluations, "requests": n_requests, "idempotency_records": cursor.rowcount}
 
 
-# Each query names what is wrong and returns the ids; none of them may return a row.
+# Each query names what is wrong and returns ids and their accounts; none of them may return a row.
 CHECKS = {
     "a captured success is missing from the history": """
-        SELECT e.id FROM evaluations_evaluation e
+        SELECT e.id, e.account_id FROM evaluations_evaluation e
         LEFT JOIN evaluations_historyscore h ON h.source = 'evaluation' AND h.source_id = e.id
         WHERE e.in_history AND h.id IS NULL""",
     "a history score has no captured success behind it": """
-        SELECT h.source_id FROM evaluations_historyscore h LEFT JOIN evaluations_evaluation e ON e.id = h.source_id
+        SELECT h.source_id, h.account_id FROM evaluations_historyscore h
+        LEFT JOIN evaluations_evaluation e ON e.id = h.source_id
         WHERE h.source = 'evaluation' AND (e.id IS NULL OR NOT e.in_history)""",
     "a history score differs from its evaluation": """
-        SELECT e.id FROM evaluations_evaluation e
+        SELECT e.id, e.account_id FROM evaluations_evaluation e
         JOIN evaluations_historyscore h ON h.source = 'evaluation' AND h.source_id = e.id
         WHERE (h.account_id, h.evaluator_id, h.profile_name, h.score) IS DISTINCT FROM
               (e.account_id, e.evaluator_id, e.profile_name::varchar, e.score)""",
     "a success of a request that captures all is not in the history": """
-        SELECT e.id FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
+        SELECT e.id, e.account_id FROM evaluations_evaluation e
+        JOIN evaluations_evaluationrequest q ON q.id = e.request_id
         WHERE q.capture = 'all' AND e.status = 'success' AND e.score IS NOT NULL AND NOT e.in_history""",
     "an evaluation in the history was not captured with all": """
-        SELECT e.id FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
+        SELECT e.id, e.account_id FROM evaluations_evaluation e
+        JOIN evaluations_evaluationrequest q ON q.id = e.request_id
         WHERE e.in_history AND q.capture <> 'all'""",
     "a request is complete and has a pending evaluation": """
-        SELECT DISTINCT q.id FROM evaluations_evaluationrequest q JOIN evaluations_evaluation e ON e.request_id = q.id
+        SELECT DISTINCT q.id, q.account_id FROM evaluations_evaluationrequest q
+        JOIN evaluations_evaluation e ON e.request_id = q.id
         WHERE q.completed_at IS NOT NULL AND e.status = 'pending'""",
     "a request has every verdict and is not complete": """
-        SELECT q.id FROM evaluations_evaluationrequest q WHERE q.completed_at IS NULL AND NOT EXISTS (
+        SELECT q.id, q.account_id FROM evaluations_evaluationrequest q WHERE q.completed_at IS NULL AND NOT EXISTS (
           SELECT 1 FROM evaluations_evaluation e WHERE e.request_id = q.id AND e.status = 'pending')""",
     "an evaluation belongs to no request of its account": """
-        SELECT e.id FROM evaluations_evaluation e
+        SELECT e.id, e.account_id FROM evaluations_evaluation e
         LEFT JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
         WHERE q.id IS NULL""",
     "an evaluation does not know where its request belongs": """
-        SELECT e.id FROM evaluations_evaluation e
+        SELECT e.id, e.account_id FROM evaluations_evaluation e
         JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
         WHERE (e.project_id, e.app, e.experiment_id, e.dataset_id, e.log_id, e.trace_id) IS DISTINCT FROM
               (q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id)""",
     "an account is gone and left evaluations behind": """
-        SELECT DISTINCT e.account_id FROM evaluations_evaluation e
+        SELECT DISTINCT e.account_id, e.account_id FROM evaluations_evaluation e
         LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",
     "an evaluation has been pending for too long": """
-        SELECT id FROM evaluations_evaluation
+        SELECT id, account_id FROM evaluations_evaluation
         WHERE status = 'pending' AND created_at < clock_timestamp() - interval '15 minutes'""",
 }
 
@@ -135,13 +139,18 @@ class Finding(NamedTuple):
     examples: list[int]
 
 
-def verify() -> Iterator[tuple[str, Finding | None]]:
-    """Recount everything in one snapshot; yield each check and what it found."""
+def verify(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
+    """Recount everything, or one account, in one snapshot; yield each check and what it found."""
+    one_account = "" if account_id is None else "WHERE found.account_id = %s"
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
             for what, query in CHECKS.items():
-                cursor.execute(f"SELECT count(*), (array_agg(found.id))[1:5] FROM ({query}) AS found(id)")  # noqa: S608
+                cursor.execute(
+                    "SELECT count(*), (array_agg(found.id))[1:5]"  # noqa: S608
+                    f" FROM ({query}) AS found(id, account_id) {one_account}",
+                    [] if account_id is None else [account_id],
+                )
                 n, examples = cursor.fetchone()
                 yield what, Finding(what, n, examples) if n else None
         finally:

@@ -92,14 +92,17 @@ def recount(experiment_id: int) -> list[dict[str, Any]]:
     return differences
 
 
-def recount_all() -> Iterator[tuple[str, Finding | None]]:
-    """Recount every experiment of every account, as the system role; yield each check and what it found.
+def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
+    """Recount every experiment of every account, or of one, as the system role; yield each check and what it found.
 
     One experiment at a time, each in a snapshot of its own: a recount of many runs long.
     """
     found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS)}
     with role_scope(SYSTEM):
-        for id in list(ExperimentPlan.objects.order_by("pk").values_list("pk", flat=True)):
+        plans = ExperimentPlan.objects.order_by("pk")
+        if account_id is not None:
+            plans = plans.filter(account_id=account_id)
+        for id in list(plans.values_list("pk", flat=True)):
             with transaction.atomic(using=SYSTEM):
                 with connections[SYSTEM].cursor() as cursor:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

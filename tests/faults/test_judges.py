@@ -59,7 +59,7 @@ def is_done(caller: Caller) -> bool:
 
 @pytest.mark.timeout(240)
 def test_a_killed_worker_s_evaluations_end_and_count_once(stub: RunningStub, judge_worker: Callable[[], Any]) -> None:
-    caller, before = new_caller(name="faults"), findings()
+    caller = new_caller(name="faults")
     connection = {"name": "stub", "base_url": stub.base_url, "model": "stub-judge-pass", "key": uuid.uuid4().hex}
     assert caller.post("/v1/connections", connection).status_code == 201
     criteria = {"evaluator_family": "judge", "name": "polite", "config": {"pass_criteria": "It is polite."}}
@@ -77,4 +77,4 @@ def test_a_killed_worker_s_evaluations_end_and_count_once(stub: RunningStub, jud
     assert len(scores_of(caller, "judge")) == 2 * len(ids)
     # Two evaluations of a request ask the same: one call is enough, and what was on its way is asked again.
     assert stub.calls()["by_key"][connection["key"]] <= 2 * N_REQUESTS
-    assert findings() == before
+    assert findings(caller) == {}

@@ -161,17 +161,19 @@ def test_fails_only_keeps_the_fails(alice: Caller) -> None:
     assert scores_of(alice, "") == []
 
 
-def test_verify_names_what_is_wrong(alice: Caller) -> None:
+def test_verify_names_what_is_wrong(alice: Caller, charlie: Caller) -> None:
     request_id = accept(alice)
     work(alice, request_id)
     evaluation = only(request_id)
-    before = findings()
+    assert findings(alice) == {}
 
     system("DELETE FROM evaluations_historyscore WHERE source_id = %s", evaluation.id)
     try:
-        with pytest.raises(CommandError):
-            call_command("verify")
-        after = findings()
+        for arguments in ([], ["--account", str(alice.account.pk)]):
+            with pytest.raises(CommandError, match="found something wrong"):
+                call_command("verify", *arguments)
+        call_command("verify", "--account", str(charlie.account.pk))
+        found = findings(alice)
     finally:
         system(
             "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id)"
@@ -187,8 +189,10 @@ def test_verify_names_what_is_wrong(alice: Caller) -> None:
         )
 
     missing = "a captured success is missing from the history"
-    assert after == before | {missing: before.get(missing, 0) + 1}
-    assert findings() == before
+    assert found == {missing: 1}
+    assert findings(alice) == {}
+    with pytest.raises(CommandError, match="no account 0"):
+        call_command("verify", "--account", "0")
 
 
 @override_settings(INLINE_LANE="worker")

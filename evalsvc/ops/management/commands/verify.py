@@ -8,8 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from evalsvc.accounts.models import Account
 from evalsvc.evaluations.upkeep import verify
 from evalsvc.experiments.recount import recount_all
+from evalsvc.tenancy.scope import SYSTEM
 
 
 class Command(BaseCommand):
@@ -21,13 +23,17 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add --json."""
+        """Add --json and --account."""
         parser.add_argument("--json", action="store_true", help="Print the findings as one JSON list.")
+        parser.add_argument("--account", type=int, metavar="ID", help="Recount this account only; an id of an account.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run every check; those of the evaluations in one snapshot, those of each experiment in another."""
+        account_id = options["account"]
+        if account_id is not None and not Account.objects.using(SYSTEM).filter(pk=account_id).exists():
+            raise CommandError(f"There is no account {account_id}; the admin's list of accounts shows the ids.")
         findings = []
-        for what, finding in itertools.chain(verify(), recount_all()):
+        for what, finding in itertools.chain(verify(account_id), recount_all(account_id)):
             if finding is not None:
                 findings.append(finding)
             if not options["json"]:
