@@ -149,13 +149,15 @@ class Sign(StrEnum):
     """The call names the log or the span that it is about."""
 
 
-def find_retried(*, account_id: int, fingerprint: int, n_results: int, sign: Sign | None, now: datetime) -> int | None:
+def find_retried(
+    *, account_id: int, fingerprint: int, n_results: int, sign: Sign | None, now: datetime
+) -> store.Repeated | None:
     """Return the earlier request that this one repeats, if any of the last ten minutes does.
 
     A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
     or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
-    What ended in an error is not repeated for a name's sake: whoever saw the error asks anew. Nor does an answer count
-    of which capture has kept only some results. Runs within the caller's account scope.
+    What ended in an error is no answer for a name's sake: whoever saw it asks for another try, and the verdicts beside
+    it stand. Nor does an answer count of which capture has kept only some results. Within the caller's account scope.
     """
     oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
     return store.find_repeated(account_id, fingerprint, n_results=n_results, sign=sign, oldest=oldest)

@@ -21,6 +21,7 @@ from evalsvc.tenancy.scope import current_role
 __all__ = [
     "HISTORY_LENGTH",
     "Captured",
+    "Repeated",
     "capture",
     "dumps",
     "find_repeated",
@@ -100,17 +101,30 @@ def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]])
 
 
 REPEATED = """
-    SELECT max(r.id) FROM evaluations_evaluationrequest r, LATERAL (
+    SELECT r.id, %(sign)s IS NOT DISTINCT FROM 'name' AND NOT r.awaited AND e.failed FROM (
+        SELECT id, account_id, told_pending_at IS NOT NULL AND delivered_at IS NULL AS awaited
+        FROM evaluations_evaluationrequest
+        WHERE account_id = %(account)s AND fingerprint = %(digest)s AND id >= %(oldest)s
+    ) r, LATERAL (
         SELECT count(*) AS n, bool_or(e.status = 'error') AS failed FROM evaluations_evaluation e
-        WHERE e.account_id = %(account)s AND e.request_id = r.id
+        WHERE e.account_id = r.account_id AND e.request_id = r.id
     ) e
-    WHERE r.account_id = %(account)s AND r.fingerprint = %(digest)s AND r.id >= %(oldest)s AND e.n = %(n)s
-        AND (%(sign)s::text IS NOT DISTINCT FROM 'header' OR (%(sign)s = 'name' AND NOT e.failed)
-            OR (r.told_pending_at IS NOT NULL AND r.delivered_at IS NULL))
+    WHERE e.n = %(n)s AND (%(sign)s::text IS NOT NULL OR r.awaited)
+    ORDER BY r.id DESC
 """
 
 
-def find_repeated(account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int) -> int | None:
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The earlier request that a call repeats, and whether what failed in it is to be tried again."""
+
+    request_id: int
+    try_again: bool
+
+
+def find_repeated(
+    account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int
+) -> Repeated | None:
     """Return the newest request that a call with this digest repeats, as `selectors.find_retried` has it, if any.
 
     Plain SQL: every named call comes here, and to compose the query would take longer than to answer it. Runs in the
@@ -119,7 +133,7 @@ def find_repeated(account_id: int, fingerprint: int, *, n_results: int, sign: st
     values = {"account": account_id, "digest": fingerprint, "oldest": oldest, "n": n_results, "sign": sign}
     with connection.wrap_database_errors:
         row = _raw().execute(REPEATED, values, prepare=True).fetchone()
-    return row[0] if row else None
+    return Repeated(*row) if row else None
 
 
 def take_turns(account_id: int) -> None:

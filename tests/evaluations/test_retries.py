@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from evalsvc.evaluations import store
+from evalsvc.evaluations import services, store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.scoring import Verdict
+from evalsvc.evaluations.scoring import Verdict, score_sample
 from evalsvc.evaluations.services import verdict_columns
-from tests.conftest import Caller, scores_of
+from evalsvc.evaluations.work import work_off
+from tests.conftest import Caller, findings, scores_of
 
 QUICK = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
 SLOW = {"evaluators": [{"evaluator": "toxicity"}], "output": "Good morning.", "app": "shop"}
@@ -80,20 +81,113 @@ def test_a_repeat_of_what_still_runs_joins_it(alice: Caller) -> None:
     assert again.json()["id"] == first.json()["id"]
 
 
-def fail(caller: Caller, request_id: str) -> None:
+def fail(caller: Caller, request_id: str, position: int = 0) -> None:
     """Be a worker whose evaluator could not finish."""
     verdict = Verdict(status="error", error_code="timeout", error_message="It took too long.")
-    store.finish(caller.account.pk, int(request_id), [{"position": 0, **verdict_columns(verdict)}])
+    store.finish(caller.account.pk, int(request_id), [{"position": position, **verdict_columns(verdict)}])
 
 
-def test_an_error_is_not_repeated_but_evaluated_anew(alice: Caller) -> None:
+def work(caller: Caller, request_id: str, expected_attempts: int = 0) -> int:
+    """Be the worker of the cpu lane; return how many verdicts it wrote."""
+    return len(
+        work_off(
+            account_id=caller.account.pk, request_id=int(request_id), lane="cpu", expected_attempts=expected_attempts
+        )
+    )
+
+
+def test_an_error_is_not_repeated_but_tried_again(alice: Caller) -> None:
     failed = request_of(alice, SLOW | LOG, Prefer="wait=0")
     fail(alice, failed)
 
     told = alice.post("/v1/evaluate", SLOW | LOG, Prefer="wait=0").json()
     assert (told["id"], told["results"][0]["status"]) == (failed, "error")
     anew = alice.post("/v1/evaluate", SLOW | LOG, Prefer="wait=0").json()
-    assert (anew["id"] != failed, anew["results"][0]["status"]) == (True, "pending")
+    assert (anew["id"], anew["results"][0]["status"]) == (failed, "pending")
+    assert work(alice, failed) == 1
+    assert request_result(alice, failed) == "success"
+    assert len(scores_of(alice, "toxicity")) == 1
+    assert findings(alice) == {}
+
+
+def request_result(caller: Caller, request_id: str) -> str:
+    """The status of a request's first evaluator."""
+    return str(caller.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"])
+
+
+BOTH = SLOW | LOG | {"evaluators": [{"evaluator": "toxicity"}, {"evaluator": "exact-match"}], "label": "Hello."}
+
+
+def failed_beside_a_success(caller: Caller) -> dict[str, Any]:
+    """A call of two evaluators of which the first could not finish, as its caller saw it."""
+    failed = request_of(caller, BOTH, Prefer="wait=0")
+    fail(caller, failed)
+    seen: dict[str, Any] = caller.post("/v1/evaluate", BOTH, Prefer="wait=0").json()
+    assert [result["status"] for result in seen["results"]] == ["error", "success"]
+    return seen
+
+
+def test_beside_an_error_what_has_succeeded_counts_once(alice: Caller, charlie: Caller) -> None:
+    seen = failed_beside_a_success(alice)
+
+    again = alice.post("/v1/evaluate", BOTH, Prefer="wait=0").json()
+    assert again["id"] == seen["id"]
+    assert [result["status"] for result in again["results"]] == ["pending", "success"]
+    assert again["results"][1] == seen["results"][1]
+    assert work(alice, seen["id"]) == 1
+    assert (len(scores_of(alice, "toxicity")), len(scores_of(alice, "exact-match"))) == (1, 1)
+    assert request_of(charlie, BOTH, Prefer="wait=0") != seen["id"]
+    assert findings(alice) == {}
+
+
+def test_who_asks_for_another_try_hears_how_it_ended(alice: Caller) -> None:
+    seen = failed_beside_a_success(alice)
+    alice.post("/v1/evaluate", BOTH, Prefer="wait=0")
+    fail(alice, seen["id"])
+
+    told = alice.post("/v1/evaluate", BOTH, Prefer="wait=0").json()
+    assert told["results"][0]["status"] == "error"
+
+
+def test_repeats_that_come_at_once_try_again_once(alice: Caller) -> None:
+    seen = failed_beside_a_success(alice)
+    with ThreadPoolExecutor(8) as pool:
+        ids = set(pool.map(lambda _: request_of(alice, BOTH, Prefer="wait=0"), range(8)))
+
+    assert ids == {seen["id"]}
+    assert (work(alice, seen["id"]), work(alice, seen["id"])) == (1, 0)
+    assert (len(scores_of(alice, "toxicity")), len(scores_of(alice, "exact-match"))) == (1, 1)
+
+
+def test_another_try_has_the_time_of_a_new_one(alice: Caller) -> None:
+    seen = failed_beside_a_success(alice)
+    rows = Evaluation.objects.using("system").filter(account_id=alice.account.pk, position=0)
+    long_ago = timezone.now() - timedelta(minutes=9)
+    rows.update(created_at=long_ago, n_attempts=9, n_sweeps=9, favorite=True)
+
+    alice.post("/v1/evaluate", BOTH, Prefer="wait=0")
+    row = rows.get()
+    assert (row.status, row.n_attempts, row.n_sweeps, row.favorite, str(row.request_id)) == (
+        "pending", 0, 0, True, seen["id"]
+    )  # fmt: skip
+    assert row.created_at > long_ago
+    assert row.lease_expires_at is not None
+
+
+def test_what_broke_at_once_is_tried_again_by_a_worker(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = QUICK | LOG | {"evaluators": [{"evaluator": "exact-match"}, {"evaluator": "pii"}]}
+    broken = Verdict(status="error", error_code="evaluator_failed", error_message="It broke.")
+
+    def first_breaks(family: Any, *args: Any) -> Verdict:
+        return broken if family.name == "exact-match" else score_sample(family, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services, "score_sample", first_breaks)
+        seen = request_of(alice, body)
+    assert request_of(alice, body, Prefer="wait=0") == seen
+    assert work(alice, seen) == 1
+    assert request_result(alice, seen) == "success"
+    assert (len(scores_of(alice, "exact-match")), len(scores_of(alice, "pii"))) == (1, 1)
 
 
 def test_a_new_idempotency_key_asks_for_a_new_evaluation(alice: Caller) -> None:

@@ -21,9 +21,11 @@ from evalsvc.evaluations import openapi, services
 from evalsvc.evaluations.answers import evaluate_answer
 from evalsvc.evaluations.call import EvaluateCall, fingerprint, read_call
 from evalsvc.evaluations.queueing import enqueue_lane
+from evalsvc.evaluations.reopening import reopen
 from evalsvc.evaluations.replies import reply_box
 from evalsvc.evaluations.selectors import Sign, Stored, facts_of_stored, find_retried, get_stored
 from evalsvc.evaluations.services import Accepted, Entry
+from evalsvc.evaluations.store import Repeated
 from evalsvc.evaluations.upkeep import LaneRef
 from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted, retries_of
 from evalsvc.rest.parsing import read_body
@@ -75,11 +77,21 @@ class EvaluateView(AccountView):
             earlier = self._earlier(sign, digest, entries)
             if earlier is None:
                 response, accepted = self._accept(call, entries, digest, prefer)
+            else:
+                again = self._again(earlier)
         if earlier is not None:
-            return self._stored_answer(earlier, prefer)
+            for lane in again:
+                enqueue_lane(LaneRef(self.account.pk, earlier.request_id, lane, 0), reply_to=None)
+            return self._stored_answer(earlier.request_id, prefer)
         return response or self._work(accepted, prefer)
 
-    def _earlier(self, sign: Sign | None, digest: int, entries: list[Entry]) -> int | None:
+    def _again(self, earlier: Repeated) -> list[str]:
+        """Give what failed in the earlier request another try; return the lanes that have it."""
+        if not earlier.try_again:
+            return []
+        return reopen(account_id=self.account.pk, request_id=earlier.request_id)
+
+    def _earlier(self, sign: Sign | None, digest: int, entries: list[Entry]) -> Repeated | None:
         """Find the request that this one repeats; inline calls are looked up only where something says that they do."""
         if self.claim is not None or (sign is None and not any(map(is_queued, entries))):
             return None
@@ -146,8 +158,11 @@ class EvaluateView(AccountView):
         """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
         stored = services.await_stored(account_id=self.account.pk, request_id=request_id, seconds=prefer.seconds)
         response = stored_response(stored)
-        if prefer.respond_async and not stored.is_finished:
-            response.status_code = 202
+        if not stored.is_finished:
+            if prefer.respond_async:
+                response.status_code = 202
+            else:
+                services.mark_told_pending(account_id=self.account.pk, request_id=request_id)
         if prefer.applied:
             response["Preference-Applied"] = prefer.applied
         return response
