@@ -1,19 +1,67 @@
 """OTLP/JSON as types: the fields that we read, named as the protobuf messages name them, so one reader reads both.
 
-Where the encodings differ (ids are hexadecimal, 64-bit integers are texts) the reader takes either.
+Where the encodings differ (ids are hexadecimal, 64-bit integers are texts) the reader takes either. The parts of a list
+are read when somebody asks for them: one that cannot be read costs no other, and most of a hostile body costs nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, overload
 
 import msgspec
 
 Whole = int | str | None
+Unread = list[msgspec.Raw] | None
+NOTHING = msgspec.Raw(b"{}")
 
 
-class Message(msgspec.Struct, rename="camel"):
-    """A message; fields that we do not read are skipped."""
+class Unreadable(ValueError):
+    """A part of a request that cannot be read, and why."""
+
+
+class Message(msgspec.Struct, rename="camel", gc=False):
+    """A message; fields that we do not read are skipped. What is not read yet has an underscore at its end."""
+
+
+@cache
+def decoder_of(kind: type[Message]) -> msgspec.json.Decoder[Any]:
+    """Return the decoder of a kind of message."""
+    return msgspec.json.Decoder(kind)
+
+
+def read(raw: msgspec.Raw, kind: type[Message]) -> Any:
+    """Read a part; raise Unreadable for a value that is not of its field's type, or out of its range."""
+    try:
+        return decoder_of(kind).decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        raise Unreadable(str(exc)) from None
+
+
+class Parts(Sequence[Any]):
+    """A list of messages, each read at every access."""
+
+    def __init__(self, raw: Unread, kind: type[Message]) -> None:
+        self._raw, self._kind = raw or [], kind
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> Parts: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        """Read one, or take some of them."""
+        if isinstance(place, slice):
+            return Parts(self._raw[place], self._kind)
+        return read(self._raw[place], self._kind)
+
+
+def unread(name: str) -> Any:
+    """Make the field of a list that is read by its parts."""
+    return msgspec.field(default=None, name=name)
 
 
 class AnyValue(Message):
@@ -35,7 +83,12 @@ class AnyValue(Message):
 class ArrayValue(Message):
     """A list."""
 
-    values: list[AnyValue] | None = None
+    values_: Unread = unread("values")
+
+    @property
+    def values(self) -> Parts:
+        """Return the values."""
+        return Parts(self.values_, AnyValue)
 
 
 class KeyValue(Message):
@@ -48,21 +101,34 @@ class KeyValue(Message):
 class KeyValueList(Message):
     """A mapping."""
 
-    values: list[KeyValue] | None = None
+    values_: Unread = unread("values")
+
+    @property
+    def values(self) -> Parts:
+        """Return the entries."""
+        return Parts(self.values_, KeyValue)
 
 
-class Resource(Message):
+class Attributed(Message):
+    """A message with attributes."""
+
+    attributes_: Unread = unread("attributes")
+
+    @property
+    def attributes(self) -> Parts:
+        """Return the attributes."""
+        return Parts(self.attributes_, KeyValue)
+
+
+class Resource(Attributed):
     """Who sends."""
 
-    attributes: list[KeyValue] | None = None
 
-
-class Scope(Message):
+class Scope(Attributed):
     """Which library of the sender made the items."""
 
     name: str | None = None
     version: str | None = None
-    attributes: list[KeyValue] | None = None
 
 
 class Status(Message):
@@ -72,23 +138,21 @@ class Status(Message):
     message: str | None = None
 
 
-class Event(Message):
+class Event(Attributed):
     """Something that happened during an operation."""
 
     time_unix_nano: Whole = None
     name: str | None = None
-    attributes: list[KeyValue] | None = None
 
 
-class Link(Message):
+class Link(Attributed):
     """Another operation that has to do with this one."""
 
     trace_id: Any = None
     span_id: Any = None
-    attributes: list[KeyValue] | None = None
 
 
-class Span(Message):
+class Span(Attributed):
     """An operation."""
 
     trace_id: Any = None
@@ -99,13 +163,22 @@ class Span(Message):
     kind: int = 0
     start_time_unix_nano: Whole = None
     end_time_unix_nano: Whole = None
-    attributes: list[KeyValue] | None = None
-    events: list[Event] | None = None
-    links: list[Link] | None = None
+    events_: Unread = unread("events")
+    links_: Unread = unread("links")
     status: Status = msgspec.field(default_factory=Status)
 
+    @property
+    def events(self) -> Parts:
+        """Return what happened meanwhile."""
+        return Parts(self.events_, Event)
 
-class LogRecord(Message):
+    @property
+    def links(self) -> Parts:
+        """Return the links."""
+        return Parts(self.links_, Link)
+
+
+class LogRecord(Attributed):
     """A line of a log."""
 
     time_unix_nano: Whole = None
@@ -113,47 +186,96 @@ class LogRecord(Message):
     severity_number: int = 0
     severity_text: str | None = None
     body: AnyValue = msgspec.field(default_factory=AnyValue)
-    attributes: list[KeyValue] | None = None
     flags: int = 0
     trace_id: Any = None
     span_id: Any = None
 
 
-class ScopeSpans(Message):
+class OfLibrary(Message):
+    """What one library sends."""
+
+    scope_: msgspec.Raw = msgspec.field(default=NOTHING, name="scope")
+
+    @property
+    def scope(self) -> Scope:
+        """Return which library it is."""
+        found: Scope = read(self.scope_, Scope)
+        return found
+
+
+class OfSender(Message):
+    """What one sender sends."""
+
+    resource_: msgspec.Raw = msgspec.field(default=NOTHING, name="resource")
+
+    @property
+    def resource(self) -> Resource:
+        """Return who it is."""
+        found: Resource = read(self.resource_, Resource)
+        return found
+
+
+class ScopeSpans(OfLibrary):
     """The operations of one library."""
 
-    scope: Scope = msgspec.field(default_factory=Scope)
-    spans: list[Span] | None = None
+    spans_: Unread = unread("spans")
+
+    @property
+    def spans(self) -> Parts:
+        """Return the operations."""
+        return Parts(self.spans_, Span)
 
 
-class ResourceSpans(Message):
+class ResourceSpans(OfSender):
     """The operations of one sender."""
 
-    resource: Resource = msgspec.field(default_factory=Resource)
-    scope_spans: list[ScopeSpans] | None = None
+    scope_spans_: Unread = unread("scopeSpans")
+
+    @property
+    def scope_spans(self) -> Parts:
+        """Return what each library sends."""
+        return Parts(self.scope_spans_, ScopeSpans)
 
 
 class TracesRequest(Message):
     """The body of POST /v1/traces."""
 
-    resource_spans: list[ResourceSpans] | None = None
+    resource_spans_: Unread = unread("resourceSpans")
+
+    @property
+    def resource_spans(self) -> Parts:
+        """Return what each sender sends."""
+        return Parts(self.resource_spans_, ResourceSpans)
 
 
-class ScopeLogs(Message):
+class ScopeLogs(OfLibrary):
     """The lines of one library."""
 
-    scope: Scope = msgspec.field(default_factory=Scope)
-    log_records: list[LogRecord] | None = None
+    log_records_: Unread = unread("logRecords")
+
+    @property
+    def log_records(self) -> Parts:
+        """Return the lines."""
+        return Parts(self.log_records_, LogRecord)
 
 
-class ResourceLogs(Message):
+class ResourceLogs(OfSender):
     """The lines of one sender."""
 
-    resource: Resource = msgspec.field(default_factory=Resource)
-    scope_logs: list[ScopeLogs] | None = None
+    scope_logs_: Unread = unread("scopeLogs")
+
+    @property
+    def scope_logs(self) -> Parts:
+        """Return what each library sends."""
+        return Parts(self.scope_logs_, ScopeLogs)
 
 
 class LogsRequest(Message):
     """The body of POST /v1/logs."""
 
-    resource_logs: list[ResourceLogs] | None = None
+    resource_logs_: Unread = unread("resourceLogs")
+
+    @property
+    def resource_logs(self) -> Parts:
+        """Return what each sender sends."""
+        return Parts(self.resource_logs_, ResourceLogs)

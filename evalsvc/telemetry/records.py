@@ -11,14 +11,18 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from evalsvc.rest.problems import Problem
+from evalsvc.telemetry.otlp_json import Unreadable
 from evalsvc.telemetry.values import Reader, hex_id, moment, short, whole
 
 MAX_ITEMS = 10_000  # spans or logs of one request
+MAX_SENDERS = 2 * MAX_ITEMS  # senders and libraries of one request: a sender with one library for each item
 MAX_PARTS = 128  # events or links of one span
 # A resource is kept with each of its items, so a small request could be stored as a large one.
 STORED_FACTOR = 2
 NO_IDS = "a span needs a trace_id of 16 bytes and a span_id of 8, neither of them zero"
 TOO_MANY = f"a request holds at most {MAX_ITEMS} items"
+TOO_SCATTERED = f"A request holds at most {MAX_SENDERS} senders and libraries together, empty ones included."
 TOO_LARGE = "the items of a request are stored with their resources, and are too large together"
 BIGINT = 2**63
 
@@ -40,7 +44,12 @@ class Batch:
                 self.rows.append(data[:-1] + b',"n_bytes":%d}' % len(data))
                 return
             row = TOO_LARGE
-        self.rejected[row] += 1
+        self.reject(row)
+
+    def reject(self, reason: str, n: int = 1) -> None:
+        """Count items that are not kept."""
+        if n > 0:
+            self.rejected[reason] += n
 
     def has_room(self, n_bytes: int) -> bool:
         """Say whether a row of so many bytes can be kept."""
@@ -59,27 +68,39 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one sender's library sends: its items, the columns that they share, and how many bytes those have."""
+    """What one sender's library sends: its items, the columns that they share, and how many bytes those have.
+
+    `problem` says why there are no such columns; the items are rejected for it.
+    """
 
     columns: dict[str, Any]
     n_bytes: int
     items: Any
+    problem: str | None = None
 
 
 def read_batch(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | str]) -> Batch:
-    """Read the items of all parts."""
-    batch, n = Batch(), 0
+    """Read the items of all parts; those beyond MAX_ITEMS are counted and never looked at."""
+    batch, left = Batch(), MAX_ITEMS
     for part in parts:
-        for item in part.items:
-            n += 1
-            if n > MAX_ITEMS:
-                batch.add(TOO_MANY)
-            elif not batch.has_room(part.n_bytes):
+        n = len(part.items)
+        batch.reject(TOO_MANY, n - left)
+        for i in range(min(n, left)):
+            if part.problem or not batch.has_room(part.n_bytes):
                 # Not made into a row first: ten thousand of them with a megabyte each would take minutes.
-                batch.add(TOO_LARGE)
-            else:
-                batch.add(row_of(part.columns, item))
+                batch.add(part.problem or TOO_LARGE)
+                continue
+            try:
+                batch.add(row_of(part.columns, part.items[i]))
+            except Unreadable as exc:
+                batch.add(unreadable(exc))
+        left = max(0, left - n)
     return batch
+
+
+def unreadable(exc: Unreadable) -> str:
+    """Return why an item is rejected."""
+    return f"an item cannot be read: {exc}"
 
 
 def read_spans(request: Any) -> Batch:
@@ -97,12 +118,12 @@ def read_logs(request: Any) -> Batch:
 def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
     """Yield what each library of each sender sends; a sender is read once, however many libraries it has.
 
-    Those that send nothing, and those beyond MAX_ITEMS, are not read: a request holds a million of them.
+    Those that send nothing, and those beyond MAX_ITEMS, are not read. Raises 413 for more than MAX_SENDERS of them.
     """
+    refuse_scattered(senders or (), parts)
     n = 0
     for sender in senders or ():
-        columns: dict[str, Any] | None = None
-        n_bytes = 0
+        whole: Part | None = None
         for part in getattr(sender, parts) or ():
             if not (found := getattr(part, items)):
                 continue
@@ -110,11 +131,28 @@ def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
                 yield Part({}, 0, found)
                 continue
             n += len(found)
-            if columns is None:
-                columns = sender_columns(sender.resource)
-                n_bytes = len(orjson.dumps(columns))
-            own = scope_columns(part.scope)
-            yield Part(columns | own, n_bytes + len(orjson.dumps(own)), found)
+            whole = whole or shared_by(sender, "resource", sender_columns)
+            own = shared_by(part, "scope", scope_columns)
+            problem = whole.problem or own.problem
+            yield Part(whole.columns | own.columns, whole.n_bytes + own.n_bytes, found, problem)
+
+
+def shared_by(message: Any, name: str, columns_of: Callable[[Any], dict[str, Any]]) -> Part:
+    """Return the columns that a sender's or a library's items share, without the items."""
+    try:
+        columns = columns_of(getattr(message, name))
+    except Unreadable as exc:
+        return Part({}, 0, (), unreadable(exc))
+    return Part(columns, len(orjson.dumps(columns)), ())
+
+
+def refuse_scattered(senders: Any, parts: str) -> None:
+    """Raise 413 for more senders and libraries than real exporters have: a body holds four million empty ones."""
+    n = len(senders)
+    for sender in senders[:MAX_SENDERS]:
+        n += len(getattr(sender, parts) or ())
+        if n > MAX_SENDERS:
+            raise Problem(TOO_SCATTERED, code="body_too_large")
 
 
 def sender_columns(resource: Any) -> dict[str, Any]:

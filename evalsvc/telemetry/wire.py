@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
 from rest_framework.request import Request
 
 from evalsvc.rest.parsing import decode, read_body
-from evalsvc.rest.problems import Problem
+from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.telemetry import otlp_json
 from evalsvc.telemetry.records import Batch, read_logs, read_spans
 
@@ -38,6 +38,7 @@ class Signal(msgspec.Struct, frozen=True):
     read: Callable[[Any], Batch]
     response: Any
     count: str
+    list: str
 
 
 TRACES = Signal(
@@ -46,6 +47,7 @@ TRACES = Signal(
     read_spans,
     traces.ExportTraceServiceResponse,
     "rejected_spans",
+    "resourceSpans",
 )
 LOGS = Signal(
     logs.ExportLogsServiceRequest,
@@ -53,6 +55,7 @@ LOGS = Signal(
     read_logs,
     logs.ExportLogsServiceResponse,
     "rejected_log_records",
+    "resourceLogs",
 )
 
 
@@ -66,7 +69,11 @@ def read_request(request: Request, signal: Signal) -> Batch:
     body = inflate(read_body(request), request.META.get("HTTP_CONTENT_ENCODING", ""))
     with one_at_a_time(body):
         message = parse_protobuf(body, signal) if kind == PROTOBUF else parse_json(body, signal)
-        return signal.read(message)
+        try:
+            return signal.read(message)
+        except otlp_json.Unreadable as exc:
+            # A sender or a library that is no object: there is no telling how many items it has.
+            raise Invalid(FieldError(f"/{signal.list}", f"{exc}.")) from None
 
 
 def media_type(request: Request) -> str:

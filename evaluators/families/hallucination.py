@@ -90,14 +90,14 @@ class Hallucination(FamilyWithJudge):
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         output, question = sample.output or "", sample.input or ""
         evidence = Evidence(sample.contexts or ())
-        spans = claiming_sentences(output, question)
-        if not spans:
+        support = measure_support(output, evidence, spans=claiming_sentences(output, question))
+        if not support.sentences:
             value, because = _without_claims(output, question, evidence)
             return _plain(value, threshold, because if explain else None)
         if not evidence.words:
             because = "The output makes claims, and no context has a word that could support them."
             return _plain(0.0, threshold, because if explain else None)
-        return _measured(measure_support(output, evidence, spans=spans), threshold, explain=explain)
+        return _measured(support, threshold, explain=explain)
 
     def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""

@@ -6,7 +6,7 @@ from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.refusals import find_refusal
 from evaluators.grounding.sentences import split_sentences
-from evaluators.grounding.support import claim_words, content_stems
+from evaluators.grounding.support import content_stems
 from evaluators.grounding.words import Stems, split_words, word_set
 
 _BARE = frozenset({"yes", "no", "yeah", "yep", "yup", "nope", "correct", "right", "true", "indeed"})
@@ -20,15 +20,12 @@ _OF_A_REFUSAL = word_set(
 
 
 def claiming_sentences(output: str, question: str) -> list[Span]:
-    """Return the sentences that claim something: not those that are a mere "yes" or "sure", or that decline.
+    """Return the sentences that may claim something: not those that decline.
 
     A sentence that declines may repeat words of the question; with others ("I don't know, but ...") it claims.
+    `measure_support` leaves out what is a mere "yes" or "sure".
     """
-    return [
-        span
-        for span in split_sentences(output)
-        if claim_words(output[slice(*span)]) and not _only_declines(output, span, question)
-    ]
+    return [span for span in split_sentences(output) if not _only_declines(output, span, question)]
 
 
 def _only_declines(output: str, span: Span, question: str) -> bool:

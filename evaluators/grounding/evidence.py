@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from evaluators.base import Span
@@ -29,8 +30,8 @@ class Evidence:
         self.affirmed: set[str] = set()
         self.denied: set[str] = set()
         self.n_passages = 0
-        self._places: dict[str, list[int]] = {}
-        self._masks: dict[str, int] = {}
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        self._masks = _Masks(self._places)
         for context in contexts:
             self._add(context)
             if (other := in_digits(context)) != context:
@@ -46,7 +47,7 @@ class Evidence:
             (self.denied if is_denied else self.affirmed).add(word)
         for start in range(0, max(len(stems) - PASSAGE // 2, min(len(stems), 1)), PASSAGE // 2):
             for word in set(stems[start : start + PASSAGE]):
-                self._places.setdefault(word, []).append(self.n_passages)
+                self._places[word].append(self.n_passages)
             self.n_passages += 1
 
     def has_number(self, plain: str) -> bool:
@@ -82,17 +83,25 @@ class Evidence:
         """
         counters: list[int] = []
         for word in stems:
-            carry = self._mask(word)
+            carry = self._masks[word]
+            if not carry:
+                continue
             for level, digits in enumerate(counters):
                 counters[level], carry = digits ^ carry, digits & carry
             if carry:
                 counters.append(carry)
         return _highest(counters, (1 << self.n_passages) - 1)
 
-    def _mask(self, word: str) -> int:
-        mask = self._masks.get(word)
-        if mask is None:
-            mask = self._masks[word] = _bits(self._places.get(word, []))
+
+class _Masks(dict[str, int]):
+    """A bit for each passage that has a word, made at the first question, when every context has been added."""
+
+    def __init__(self, places: Mapping[str, Sequence[int]]) -> None:
+        super().__init__()
+        self._places = places
+
+    def __missing__(self, word: str) -> int:
+        mask = self[word] = _bits(self._places.get(word, ()))
         return mask
 
 

@@ -50,11 +50,11 @@ _PATTERNS = (
     r"\A\W*(?:unknown|no\s+answer|no\s+idea|unanswerable|n/?a|(?:not|none)\s+(?:known|available|specified|mentioned"
     r"|stated|provided|given|found))\W*\Z",
 )
-# A word of this kind is in every refusal, and in few other sentences: looking for it first takes a tenth of the time.
+# A word that ends so is in every refusal, and in few other sentences: looking for it first takes a tenth of the time.
+# In lower case, and without what stands before it, as both would make the search slow.
 _HINT = re.compile(
-    r"n['\u2019]?t\b|\b(?:no|not|none|cannot|cant|unable|unsure|unknown|unanswerable|decline|refuse|lacks?|silent"
-    r"|insufficient|n/?a|as\s+an?)\b",
-    re.IGNORECASE,
+    r"(?:n['\u2019]?t|no|not|none|cannot|cant|unable|unsure|unknown|unanswerable|decline|refuse|lacks?|silent"
+    r"|insufficient|n/?a|as\s+an?)\b"
 )
 _REFUSAL = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.IGNORECASE)
 MAX_CHARS = 600
@@ -70,5 +70,5 @@ def find_refusal(text: str, span: Span | None = None) -> Span | None:
     if end - start > MAX_CHARS:
         return None
     sentence = text[start:end]
-    found = _REFUSAL.search(sentence) if _HINT.search(sentence) else None
+    found = _REFUSAL.search(sentence) if _HINT.search(sentence.lower()) else None
     return (start + found.start(), start + found.end()) if found else None

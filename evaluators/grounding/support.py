@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -61,7 +61,7 @@ class SentenceSupport:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The sentences that claim something, in their order; at least one."""
+    """The sentences that claim something, in their order. Without any there is nothing to ask for."""
 
     sentences: tuple[SentenceSupport, ...]
 
@@ -89,9 +89,48 @@ class Support:
         return min(lifted, _BELOW)
 
 
+class _Words:
+    """One sentence's words, looked up once for all the windows that they stand in."""
+
+    def __init__(self, words: Sequence[str], evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._stems = [evidence.stems[word] for word in words]
+        self._content = [stem if _is_content(word) else "" for word, stem in zip(words, self._stems, strict=True)]
+        self._known = [stem in evidence.words for stem in self._stems]
+        self._paired = [pair in evidence.pairs for pair in pairwise(self._stems)]
+
+    def worst_parts(self) -> Parts:
+        """Return the parts of the worst window, the first of equals."""
+        if all(self._known) and all(self._paired) and self._together(0, len(self._stems)) == 1.0:
+            return Parts(1.0, 1.0, 1.0)
+        last = max(len(self._stems) - WINDOW, 0)
+        worst = self._parts(0, math.inf)
+        for start in (*range(STEP, last, STEP), *([last] if last else [])):
+            worst = self._parts(start, worst.mean if worst else math.inf) or worst
+        return worst or Parts(1.0, 1.0, 1.0)
+
+    def _parts(self, start: int, below: float) -> Parts | None:
+        """Measure the window that begins at a word; None unless its mean is below a number."""
+        known = self._known[start : start + WINDOW]
+        paired = self._paired[start : start + WINDOW - 1]
+        words = sum(known) / len(known)
+        pairs = sum(paired) / len(paired) if paired else words
+        # No passage need be asked where even nothing together is enough.
+        if (words + pairs) / 3 >= below:
+            return None
+        parts = Parts(words, pairs, self._together(start, start + WINDOW))
+        return parts if parts.mean < below else None
+
+    def _together(self, start: int, end: int) -> float:
+        content = list(dict.fromkeys(filter(None, self._content[start:end])))
+        content = content or list(dict.fromkeys(self._stems[start:end]))
+        return self._evidence.most_together(content) / len(content)
+
+
 def measure_support(output: str, evidence: Evidence, *, spans: Sequence[Span] | None = None) -> Support:
     """Measure every sentence, or those of `spans`: the ones with content words or, where none has, all with words.
 
+    Interjections ("Yes, sure!") are no words here, so there may be no sentence at all.
     The work grows with the output and with the contexts, never with their product.
     """
     measured = (_sentence(output, span, evidence) for span in (split_sentences(output) if spans is None else spans))
@@ -120,7 +159,7 @@ def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | 
     words = claim_words(evidence.in_its_words(output[slice(*span)]))
     if not words:
         return None
-    parts = min((_parts(window, evidence) for window in _windows(words)), key=lambda each: each.mean)
+    parts = _Words(words, evidence).worst_parts()
     numbers = evidence.missing_numbers(output, span)
     names = tuple(
         where for where, name in find_names(output, span) if not evidence.words.issuperset(_stems(name, evidence))
@@ -138,24 +177,6 @@ def _stems(name: str, evidence: Evidence) -> list[str]:
 def _penalty(n_unsupported: int, weight: float) -> float:
     # By count and not by share: supported names beside it do not make an unsupported one better.
     return 1 - weight * n_unsupported / (n_unsupported + 1)
-
-
-def _windows(words: list[str]) -> Iterator[list[str]]:
-    last = max(len(words) - WINDOW, 0)
-    for start in (*range(0, last, STEP), last):
-        yield words[start : start + WINDOW]
-
-
-def _parts(words: Sequence[str], evidence: Evidence) -> Parts:
-    stems = [evidence.stems[word] for word in words]
-    content = content_stems(words, evidence.stems)
-    pairs = list(pairwise(stems))
-    share = sum(word in evidence.words for word in stems) / len(stems)
-    return Parts(
-        words=share,
-        pairs=sum(pair in evidence.pairs for pair in pairs) / len(pairs) if pairs else share,
-        together=evidence.most_together(content) / len(content),
-    )
 
 
 def _is_negation_off(words: Sequence[str], evidence: Evidence) -> bool:

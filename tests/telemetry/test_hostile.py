@@ -19,7 +19,20 @@ from evalsvc.telemetry import records
 from evalsvc.telemetry.values import Reader
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
-from tests.telemetry.otlp import NOON, attribute, log, logs, n_logs, n_spans, new_id, protobuf, send, span, traces
+from tests.telemetry.otlp import (
+    NOON,
+    PROTOBUF,
+    attribute,
+    log,
+    logs,
+    n_logs,
+    n_spans,
+    new_id,
+    protobuf,
+    send,
+    span,
+    traces,
+)
 
 GOOD = protobuf((b"a" * 16, b"b" * 8))
 BOMB = zlib.compress(bytes(200_000_000), 9)
@@ -69,16 +82,74 @@ def test_the_limit_of_bodies_holds(alice: Caller) -> None:
     ("body", "pointer"),
     [
         ({"resourceSpans": 7}, "/resourceSpans"),
-        ({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": 7}]}]}]}, "/resourceSpans"),
+        ({"resourceSpans": [{"scopeSpans": [7]}]}, "/resourceSpans"),
         ({"resourceSpans": [None]}, "/resourceSpans"),
     ],
-    ids=["no list", "no text", "null"],
+    ids=["no list", "no library", "null"],
 )
 def test_it_points_to_what_is_wrong(alice: Caller, body: Any, pointer: str) -> None:
     answer = alice.post("/v1/traces", body)
 
     assert_problem(answer, "validation_failed")
     assert answer.json()["errors"][0]["pointer"].startswith(pointer)
+
+
+OUT_OF_RANGE = {
+    "kind": {"kind": "HERE"},
+    "no integer": {"kind": 0.5},
+    "no text": {"name": 7},
+    "double": {"attributes": [{"key": "n", "value": {"doubleValue": "HERE"}}]},
+    "nested": {"events": [{"attributes": [{"key": "n", "value": {"arrayValue": {"values": [{"intValue": "HERE"}]}}}]}]},
+    "status": {"status": {"code": "many"}},
+    "null": None,
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_a_value_that_cannot_be_read_costs_its_span_alone(alice: Caller, name: str) -> None:
+    trace_id, bad = new_id(), OUT_OF_RANGE[name]
+    broken = None if bad is None else span(trace_id, **bad)
+    raw = json.dumps(traces(span(trace_id, name="a"), broken, span(trace_id, name="b"))).replace('"HERE"', "1e400")
+    answer = send(alice, "/v1/traces", raw.encode(), kind="application/json")
+
+    assert answer.status_code == 200
+    partial = answer.json()["partialSuccess"]
+    assert partial["rejectedSpans"] == "1"
+    assert partial["errorMessage"].startswith("1 rejected: an item cannot be read: ")
+    assert sorted(one["span_name"] for one in alice.get(f"/v1/traces/{trace_id}").json()["spans"]) == ["a", "b"]
+
+
+def test_a_log_that_cannot_be_read_costs_no_other(alice: Caller) -> None:
+    raw = json.dumps(logs(log("one"), log("two", severityNumber="HERE"), log("three"))).replace('"HERE"', "1e400")
+    answer = send(alice, "/v1/logs", raw.encode(), kind="application/json")
+
+    assert answer.json()["partialSuccess"]["rejectedLogRecords"] == "1"
+    assert [alice.get(f"/v1/logs/{name}").status_code for name in ("one", "two", "three")] == [200, 404, 200]
+
+
+def test_bytes_that_are_no_text_cost_their_log_alone(alice: Caller) -> None:
+    raw = json.dumps(logs(log("one"), log("two", severityText="HERE"))).encode().replace(b"HERE", b"\xff\xfe")
+    answer = send(alice, "/v1/logs", raw, kind="application/json")
+
+    assert answer.json()["partialSuccess"]["rejectedLogRecords"] == "1"
+    assert n_logs(alice) == 1
+
+
+@pytest.mark.parametrize(("shared", "n_kept"), [("resource", 1), ("scope", 2)])
+def test_a_sender_or_library_that_cannot_be_read_costs_its_items(alice: Caller, shared: str, n_kept: int) -> None:
+    bad = {"attributes": [{"key": "n", "value": {"doubleValue": "HERE"}}]}
+    library = {"spans": [span(new_id())]}
+    sender = {"scopeSpans": [library | ({"scope": bad} if shared == "scope" else {}), library]}
+    sender |= {"resource": bad} if shared == "resource" else {}
+    body = {"resourceSpans": [sender, {"scopeSpans": [{"spans": [span(new_id())]}]}]}
+    raw = json.dumps(body).replace('"HERE"', "1e400").encode()
+
+    with count_calls(Reader, "attributes") as calls:
+        answer = send(alice, "/v1/traces", raw, kind="application/json")
+    assert answer.json()["partialSuccess"]["rejectedSpans"] == str(3 - n_kept)
+    assert n_spans(alice) == n_kept
+    # A sender that cannot be read is tried once, however many libraries it has.
+    assert len(calls) == {"resource": 1 + 2 + 3, "scope": 1 + 2 + 1 + 3}[shared]
 
 
 def nested(depth: int) -> bytes:
@@ -261,3 +332,55 @@ def test_senders_beyond_the_bound_are_not_read(alice: Caller, monkeypatch: pytes
     assert n_spans(alice) == 5
     # For each span that is kept its sender, its library and itself.
     assert len(calls) == 5 * 3
+
+
+def varint(number: int) -> bytes:
+    """Write a number as protobuf does."""
+    head = b"" if number < 128 else varint(number >> 7)
+    return bytes([number & 127]) if not head else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
+def wrapped(field: int, body: bytes) -> bytes:
+    """Write a message's field of bytes as protobuf does."""
+    return bytes([field << 3 | 2]) + varint(len(body)) + body
+
+
+N_EMPTY = 100_000
+EMPTY = b"{}," * (N_EMPTY - 1) + b"{}"
+SCATTERED = {
+    "senders of protobuf": (wrapped(1, b"") * N_EMPTY, PROTOBUF),
+    "libraries of protobuf": (wrapped(1, wrapped(2, b"") * N_EMPTY), PROTOBUF),
+    "senders of json": (b'{"resourceSpans":[%s]}' % EMPTY, "application/json"),
+    "libraries of json": (b'{"resourceSpans":[{"scopeSpans":[%s]}]}' % EMPTY, "application/json"),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERED)
+def test_more_senders_than_exporters_have_are_refused(alice: Caller, name: str) -> None:
+    raw, kind = SCATTERED[name]
+
+    answer = send(alice, "/v1/traces", raw, kind=kind)
+    assert_problem(answer, "body_too_large")
+    assert "20000 senders" in answer.json()["detail"]
+
+
+def test_as_many_senders_as_items_are_not_too_many(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MAX_ITEMS", 5)
+    monkeypatch.setattr(records, "MAX_SENDERS", 10)
+    sender = traces(span(new_id()))["resourceSpans"][0]
+
+    assert alice.post("/v1/traces", {"resourceSpans": [sender] * 5}).json() == {}
+    assert_problem(alice.post("/v1/traces", {"resourceSpans": [sender] * 6}), "body_too_large")
+
+
+@pytest.mark.parametrize("kind", [PROTOBUF, "application/json"])
+def test_items_beyond_the_bound_are_counted_and_not_read(alice: Caller, kind: str) -> None:
+    raw = wrapped(1, wrapped(2, wrapped(2, b"") * N_EMPTY))
+    if kind != PROTOBUF:
+        raw = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%s]}]}]}' % EMPTY
+
+    with count_calls(records.Batch, "add") as calls:
+        answer = send(alice, "/v1/traces", raw, kind=kind)
+    assert answer.status_code == 200
+    assert b"90000 rejected: a request holds at most 10000 items" in answer.content
+    assert len(calls) == records.MAX_ITEMS
