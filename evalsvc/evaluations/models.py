@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -15,7 +14,6 @@ from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
 CAPTURED = Q(captured=True)
-TAG_DIGESTS = models.Func(models.F("account_id"), models.F("tags"), function="tag_digests")
 
 
 def newest_first(name: str, *fields: str, where: Q | None = None, **options: Any) -> models.Index:
@@ -63,7 +61,6 @@ class EvaluationRequest(models.Model):
         indexes = (
             models.Index(fields=["fingerprint"], name="ix_request_fingerprint"),
             models.Index(fields=["account", "-id"], name="ix_request_tagged", condition=Q(tags__isnull=False)),
-            GinIndex(TAG_DIGESTS, name="ix_request_tags", condition=Q(tags__isnull=False)),
             models.Index(
                 fields=["completed_at"], name="ix_request_to_purge", condition=~Q(capture="all") & Q(purged=False)
             ),
@@ -175,6 +172,30 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.evaluator_id} {self.status} ({self.id})"
+
+
+class EvaluationTag(models.Model):
+    """One tag of one evaluation, as a number: an index of this table gives the newest with a tag, in order.
+
+    Written by the functions that write evaluations; triggers on those keep it right. A table of its own, as an index of
+    a list has no order, and row-level security keeps operators on JSON from every index.
+    """
+
+    pk = models.CompositePrimaryKey("account_id", "evaluation_id", "digest")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    evaluation = models.ForeignKey(
+        Evaluation, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    digest = models.BigIntegerField(help_text="tag_digest(account, key, value)")
+    created_at = models.DateTimeField(help_text="The evaluation's.")
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["account", "digest", "-created_at", "-evaluation"], name="ix_evaluationtag_newest"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.digest} of {self.evaluation_id}"
 
 
 class HistoryScore(models.Model):

@@ -18,7 +18,8 @@ from evalsvc.evaluations.answers import SAMPLE_NUMBER
 from evalsvc.evaluations.client_rows import PREFIX
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.searching import COLUMNS, fetched, requests_of, search_evaluations, tagged
+from evalsvc.evaluations.searching import COLUMNS, fetched, requests_of, search_evaluations
+from evalsvc.evaluations.tags import tagged
 from evalsvc.rest.pagination import not_a_cursor, write_place
 from evalsvc.rest.problems import NotFound
 
@@ -199,7 +200,7 @@ FEEDBACK = {
 def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
     """Return the condition that all filters of a search hold; absent and null ones let everything through.
 
-    Looks up the names of evaluators and tags: within the account's scope.
+    Looks up the names of evaluators: within the account's scope.
     """
     given = {name: value for name, value in wanted.items() if value is not None}
     condition = Q(**{lookup: given[name] for name, lookup in EQUAL.items() if name in given})

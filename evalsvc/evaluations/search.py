@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import or_
 from typing import Any
 
 from django.db.models import F, Func, Q, TextField, Value
@@ -13,7 +15,8 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
 from evalsvc.evaluations.call import is_bigint
-from evalsvc.evaluations.searching import met_by_request, tagged
+from evalsvc.evaluations.searching import met_by_request
+from evalsvc.evaluations.tags import tagged
 from evalsvc.rest.problems import FieldError, Invalid
 
 # A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
@@ -138,7 +141,7 @@ class _Builder:
         if field is not None and is_of_tags(field):
             self._n_tags += len(value) if isinstance(value, list) else 1
         if self._n_tags > MAX_TAGS:
-            # Each is a statement of its own, before the search begins.
+            # Each may be a statement of its own, before the search begins.
             raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_TAGS} values of tags in all filters together."))
 
 
@@ -178,10 +181,7 @@ def one_of(field: SearchField, values: Any, pointer: str) -> Q:
     wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(values)]
     if not is_of_tags(field):
         return field.where("in", wanted)
-    found = Q(pk__in=[])
-    for value in wanted:
-        found |= equals(field, value)
-    return found
+    return functools.reduce(or_, (equals(field, value) for value in wanted)) if wanted else Q(pk__in=[])
 
 
 def null_condition(field: SearchField, operation: str, pointer: str) -> Q:

@@ -1,22 +1,22 @@
 """Pages of captured evaluations: newest first, by the account's own indexes, with nothing loaded that no answer shows.
 
 `search_evaluations` is for every list of evaluations: /v1/evaluations/search, and whatever shows the same rows in
-another shape. It reads one table; `requests_of` adds what is in the requests of a page.
+another shape. It reads evaluations and their tags; `requests_of` adds what is in the requests of a page.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import OperationalError, connections
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.lookups import IsNull
 from psycopg.errors import QueryCanceled
 from psycopg.pq import Format
@@ -27,6 +27,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.tags import HasTag, settled
 from evalsvc.rest.pagination import by_time, read_place, write_place
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import current_role
@@ -39,8 +40,6 @@ COLUMNS = (
     "text_output", "explanation", "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback",
     "dataset_id", "log_id", "trace_id",
 )  # fmt: skip
-# So many requests with a tag are fetched by the tag; more are met soon enough on the way from the newest.
-MAX_TAGGED = 5000
 REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
 
 
@@ -69,23 +68,37 @@ def search_evaluations(
     foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
     place = read_place(cursor, of=f"{of}:{account.pk}") if cursor else None
-    rows = Evaluation.objects.filter(condition or Q(), account=account, captured=True)
-    rows = by_time(rows, after=place, oldest_first=oldest_first)
-    # In the index alone where it can be; what is shown of a page is read of that page's rows only.
-    found = bounded(rows.values_list("id", "created_at")[offset : offset + limit + 1])
-    ids = [row.id for row in found[:limit]]
+    with in_time():
+        rows = _places(account, condition or Q(), place, oldest_first)
+        # In the index alone where it can be; what is shown of a page is read of that page's rows only.
+        found = fetched(rows[offset : offset + limit + 1])
+    ids = [id for id, _ in found[:limit]]
     shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
     page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
     if len(found) <= limit:
         return Page(page, None)
-    last = found[limit - 1]
-    return Page(page, write_place(last.created_at, last.id, of=f"{of}:{account.pk}"))
+    last_id, moment = found[limit - 1]
+    return Page(page, write_place(moment, last_id, of=f"{of}:{account.pk}"))
 
 
-def bounded(rows: QuerySet[Any, Any]) -> list[Any]:
-    """Read a `values_list` within the time of a search, as named tuples. Raises Problem `search_too_slow`."""
-    with in_time():
-        return fetched(rows)
+def _places(
+    account: Account, condition: Q, after: tuple[datetime, int] | None, oldest_first: bool
+) -> QuerySet[Any, Any]:
+    """Return the (id, created_at) of evaluations that meet a condition, from the newest or the oldest on."""
+
+    def ids_with(tag: HasTag, most: int) -> list[int]:
+        return [id for (id,) in fetched(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
+
+    tag, rest = settled(condition, ids_with)
+    rows = by_time(
+        Evaluation.objects.filter(rest, account=account, captured=True), after=after, oldest_first=oldest_first
+    )
+    if tag is None:
+        return rows.values_list("id", "created_at")
+    # In the order of the tag's index: that of evaluations would be walked past all that have another.
+    tagged = tag.rows.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))), account=account)
+    in_order = by_time(tagged, after=after, oldest_first=oldest_first, id="evaluation_id")
+    return in_order.values_list("evaluation_id", "created_at")
 
 
 @contextmanager
@@ -137,18 +150,6 @@ def requests_of(
         return {}
     rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(set(request_ids))), account=account)
     return {row.id: row for row in fetched(rows.values_list("id", *columns))}
-
-
-def tagged(tags: Mapping[str, str]) -> Q:
-    """Return the condition that a request has all these tags. Looks them up, as `in_time` does.
-
-    Row-level security keeps the planner from the index of tags, as an operator on JSON might tell what it has seen; so
-    a function of the owner's reads it, for the account in force.
-    """
-    with in_time(), connections[current_role()].cursor() as cursor:
-        cursor.execute("SELECT tagged_requests(%s::jsonb, %s)", [json.dumps(tags), MAX_TAGGED + 1])
-        ids = [id for (id,) in cursor.fetchall()]
-    return Q(AnyOf(F("request_id"), ids)) if len(ids) <= MAX_TAGGED else met_by_request(Q(tags__contains=tags))
 
 
 def met_by_request(condition: Q) -> Q:

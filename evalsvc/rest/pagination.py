@@ -42,16 +42,16 @@ def read_cursor(cursor: str, *, of: str) -> int:
 
 
 def by_time(
-    rows: QuerySet[Row], *, after: tuple[datetime, int] | None = None, oldest_first: bool = False
+    rows: QuerySet[Row], *, after: tuple[datetime, int] | None = None, oldest_first: bool = False, id: str = "id"
 ) -> QuerySet[Row]:
-    """Order rows by `created_at` and `id`, newest first, and begin after a place of that order."""
+    """Order rows by `created_at` and the column `id`, newest first, and begin after a place of that order."""
     if after is not None:
         # The first part bounds the scan of an index on both columns; PostgreSQL cannot see that from an OR.
         moment, last_id = after
         reaches, past = ("gte", "gt") if oldest_first else ("lte", "lt")
-        rows = rows.filter(Q(**{f"created_at__{past}": moment}) | Q(**{f"id__{past}": last_id}))
+        rows = rows.filter(Q(**{f"created_at__{past}": moment}) | Q(**{f"{id}__{past}": last_id}))
         rows = rows.filter(**{f"created_at__{reaches}": moment})
-    return rows.order_by("created_at", "id") if oldest_first else rows.order_by("-created_at", "-id")
+    return rows.order_by("created_at", id) if oldest_first else rows.order_by("-created_at", f"-{id}")
 
 
 def write_place(moment: datetime, last_id: int, *, of: str) -> str:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db.models import Q
 
-from evalsvc.evaluations import searching
+from evalsvc.evaluations import tags
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
@@ -26,8 +26,8 @@ ROWS: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture(params=[0, 5000], ids=["walked", "looked-up"])
 def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, alice: Caller) -> list[str]:
-    """Ids of four scores; tags are found on the way or looked up, as if few or many rows had them."""
-    monkeypatch.setattr(searching, "MAX_TAGGED", request.param)
+    """Ids of four scores; tags beside an "or" are found on the way or looked up, as if many or few rows had them."""
+    monkeypatch.setattr(tags, "MAX_LISTED", request.param)
     sent = [{"evaluator_id": "mine", "log_id": f"log-{i}", "score": i, **row} for i, row in enumerate(ROWS)]
     answer = alice.post("/v1/evaluations/batch", {"evaluations": sent}).json()
     assert answer["errors"] == []
@@ -128,10 +128,33 @@ def test_tags_are_looked_up_within_the_time_of_a_search(alice: Caller, monkeypat
         return execute(self, query, *args, **kwargs)
 
     monkeypatch.setattr(psycopg.Cursor, "execute", noted)
-    search(alice, {"field": "tags.env", "value": "prod"})
-    looked_up = next(i for i, query in enumerate(seen) if "tagged_requests" in query)
+    search(alice, {"or_": [{"field": "tags.env", "value": env} for env in ("prod", "dev")]})
+    looked_up = [i for i, query in enumerate(seen) if 'FROM "evaluations_evaluationtag"' in query]
 
-    assert any("statement_timeout" in query for query in seen[:looked_up])
+    assert len(looked_up) == 2
+    assert any("statement_timeout" in query for query in seen[: looked_up[0]])
+
+
+def test_many_tags_are_found_together(alice: Caller, bob: Caller, charlie: Caller) -> None:
+    sent = {"evaluator_id": "mine", "log_id": "log", "score": 1, "tags": {str(i): "x" for i in range(20)}}
+    (row,) = alice.post("/v1/evaluations/batch", {"evaluations": [sent]}).json()["evaluations"]
+    alice.post("/v1/evaluations/batch", {"evaluations": [sent | {"log_id": "other", "tags": {"1": "x"}}]})
+    parts = [{"field": f"tags.{i}", "value": "x"} for i in range(20)]
+
+    assert search(bob, *parts) == search(bob, {"field": "tags", "value": sent["tags"]}) == [row["id"]]
+    assert search(bob, *parts, {"field": "tags.1", "value": "y"}) == []
+    assert search(charlie, *parts) == []
+
+
+def test_one_tag_is_no_other_that_reads_the_same(alice: Caller) -> None:
+    sent = [
+        {"evaluator_id": "mine", "log_id": f"log-{i}", "score": 1, "tags": one}
+        for i, one in enumerate(({"a": "b"}, {"ab": ""}, {"": "ab"}, {"1:a": "b"}))
+    ]
+    rows = [row["id"] for row in alice.post("/v1/evaluations/batch", {"evaluations": sent}).json()["evaluations"]]
+
+    for id, row in zip(rows, sent, strict=True):
+        assert search(alice, {"field": "tags", "value": row["tags"]}) == [id]
 
 
 def test_groups_may_be_spelled_without_the_underscore(alice: Caller, rows: list[str]) -> None:

@@ -48,7 +48,7 @@ def counted() -> Iterator[list[str]]:
     noted: list[str] = []
 
     def note(execute: Any, statement: Any, params: Any, many: bool, context: Any) -> Any:
-        if any(table in str(statement) for table in ("evaluations_", "catalog_", "tagged_requests")):
+        if any(table in str(statement) for table in ("evaluations_", "catalog_")):
             noted.append(str(statement))
         return execute(statement, params, many, context)
 

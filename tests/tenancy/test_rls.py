@@ -59,6 +59,7 @@ def filled() -> Caller:
 
     alice = new_caller(name="alice")
     sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
+    sample["tags"] = {"env": "prod"}
     assert alice.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
     profile = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
     assert alice.post("/v1/evaluator-criteria", profile).status_code == 200
@@ -215,7 +216,7 @@ def test_row_security_cannot_be_switched_off(filled: Caller) -> None:
 def test_functions_that_look_across_accounts_run_in_a_fixed_search_path() -> None:
     rows = query("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace")
 
-    assert {name for name, _ in rows} == {"find_api_key", "memberships_of", "tagged_requests"}
+    assert {name for name, _ in rows} == {"find_api_key", "memberships_of"}
     assert all(config and any(part.startswith("search_path=") for part in config) for _, config in rows)
 
 

@@ -46,6 +46,11 @@ BEGIN
     INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
     SELECT p_account, a.evaluator_id, a.profile_name, a.score, a.passed, 'evaluation', a.id, a.created_at
     FROM added a WHERE a.in_history ORDER BY a.id
+  ), tagged AS (
+    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
+    SELECT p_account, a.id, tag_digest(p_account, tag.key, tag.value), a.created_at
+    FROM fresh f JOIN added a ON a.id = f.id, LATERAL jsonb_each_text(nullif(f.request->'tags', 'null'::jsonb)) tag
+    ON CONFLICT DO NOTHING
   )
   SELECT k.place, k.id FROM known k UNION ALL SELECT f.place, f.id FROM fresh f;
 END $$;

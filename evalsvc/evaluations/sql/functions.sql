@@ -89,6 +89,12 @@ BEGIN
     FROM added a WHERE a.in_history
   )
   SELECT array_agg(a.id ORDER BY a.position) INTO evaluation_ids FROM added a;
+  IF request.tags IS NOT NULL THEN
+    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
+    SELECT p_account, e.id, tag_digest(p_account, tag.key, tag.value), request.created_at
+    FROM unnest(evaluation_ids) e(id), jsonb_each_text(request.tags) tag
+    ON CONFLICT DO NOTHING;
+  END IF;
   request_id := request.id;
   created_at := request.created_at;
 END $$;
