@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from django.db import OperationalError, connections
 from django.db.models import Q
-from psycopg.errors import QueryCanceled
 
 from evalsvc.accounts.models import Account
-from evalsvc.rest.problems import NotFound, Problem
+from evalsvc.rest.problems import NotFound
+from evalsvc.rest.time_limit import in_time
 from evalsvc.telemetry.models import LogRecord, Span
-from evalsvc.tenancy.scope import current_role
 
 # What no index serves walks the account's rows, and that must end.
 TIMEOUT_SECONDS = 10
@@ -75,18 +73,12 @@ def search(
 ) -> list[Any]:
     """Return spans or logs that meet a condition, by time; fewer than `limit` where the answer would grow too large.
 
-    Raises Problem `search_too_slow`. Within the account's scope, whose later statements it bounds as well.
+    Raises Problem `search_too_slow`. Within the account's scope.
     """
     time, id = ("started_at" if model is Span else "occurred_at"), "id"
     order = (time, id) if oldest_first else (f"-{time}", f"-{id}")
-    rows = model.objects.filter(condition, account=account).order_by(*order)
-    with connections[current_role()].cursor() as cursor:
-        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{TIMEOUT_SECONDS}s"])
-    try:
+    with in_time(TIMEOUT_SECONDS, what="The search"):
+        rows = model.objects.filter(condition, account=account).order_by(*order)
         sizes = list(rows.values_list("id", "n_bytes")[:limit])
-    except OperationalError as exc:
-        if not isinstance(exc.__cause__, QueryCanceled):
-            raise
-        raise Problem(f"The search took longer than {TIMEOUT_SECONDS} s.", code="search_too_slow") from None
-    n = fitting([size for _, size in sizes], [], limit)
-    return list(model.objects.filter(account=account, id__in=[id for id, _ in sizes[:n]]).order_by(*order))
+        n = fitting([size for _, size in sizes], [], limit)
+        return list(model.objects.filter(account=account, id__in=[id for id, _ in sizes[:n]]).order_by(*order))

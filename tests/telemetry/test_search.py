@@ -6,7 +6,9 @@ from typing import Any
 
 import patronus_api
 import pytest
+from django.db import connection
 
+from evalsvc.telemetry import selectors
 from tests.conftest import Caller
 from tests.docs.conftest import web
 from tests.rest.shapes import assert_problem
@@ -115,6 +117,22 @@ def test_too_many_and_too_deep(alice: Caller) -> None:
 @pytest.mark.parametrize("body", [{"limit": 0}, {"limit": 1001}, {"order": "name"}, {"filters": 7}], ids=str)
 def test_it_refuses(alice: Caller, body: dict[str, Any]) -> None:
     assert_problem(alice.post("/v1/otel/spans/search", body), "validation_failed", f"/{next(iter(body))}")
+
+
+@pytest.mark.parametrize("what", ["logs", "spans"])
+@pytest.mark.parametrize("slow", ["first", "second"])
+def test_what_takes_too_long_ends(filled: Caller, monkeypatch: pytest.MonkeyPatch, what: str, slow: str) -> None:
+    monkeypatch.setattr(selectors, "TIMEOUT_SECONDS", 0.2)
+
+    def dawdle(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        # The first statement reads sizes, the second whole rows.
+        is_slow = 'FROM "telemetry_' in sql and ('"resource"' in sql) == (slow == "second")
+        return execute("SELECT pg_sleep(20)", None, many, context) if is_slow else execute(sql, params, many, context)
+
+    with connection.execute_wrapper(dawdle):
+        answer = filled.post(f"/v1/otel/{what}/search", {})
+    assert_problem(answer, "search_too_slow")
+    assert "0.2 s" in answer.json()["detail"]
 
 
 def test_patronus_own_client_reads_the_answers(web: str, filled: Caller) -> None:
