@@ -83,8 +83,18 @@ class Browser:
 
     def open(self, path: str) -> Any:
         answer = self.page.goto(self.address + path)
-        self.page.wait_for_load_state("networkidle")
+        self.settle()
         return answer
+
+    def follow(self, selector: str) -> None:
+        """Click what leads to another page."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page and its fonts are there; never for a quiet network, which a page that polls never has."""
+        self.page.evaluate("() => document.fonts.ready.then(() => null)")
 
     def sign_in(self, user: Any) -> None:
         self.open("/admin/login/")

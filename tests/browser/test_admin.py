@@ -29,8 +29,7 @@ def quiet(browser: Browser) -> Iterator[None]:
 
 
 def submit(browser: Browser, name: str = "_save") -> None:
-    browser.page.click(f"button[name={name}]")
-    browser.page.wait_for_load_state("networkidle")
+    browser.follow(f"button[name={name}]")
 
 
 def test_a_member_makes_and_revises_a_profile(browser: Browser, ann: Any, alice: Caller) -> None:
@@ -54,8 +53,7 @@ def test_a_member_makes_and_revises_a_profile(browser: Browser, ann: Any, alice:
     page.fill("#id_settings", '{"metric": "rougeL", "pass_threshold": 0.25}')
     page.fill("#id_description", "less strict")
     submit(browser)
-    page.click("a:has-text('overlap') >> nth=0")
-    page.wait_for_load_state("networkidle")
+    browser.follow("a:has-text('overlap') >> nth=0")
 
     assert "less strict" in page.content()
     assert '"bleu"' in page.inner_text("#revisions-group")

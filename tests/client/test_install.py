@@ -65,7 +65,9 @@ def test_it_installs_alone(tmp_path: Path) -> None:
         shutil.copy(CHECKOUT / file, source)
     venv.create(tmp_path / "venv", with_pip=True, symlinks=True)
     python = tmp_path / "venv" / "bin" / "python"
-    done = run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", source)
+    # A connection to the index that stalls is given up soon and made anew.
+    patience = ("--timeout", "10", "--retries", "5")
+    done = run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *patience, source)
     if done.returncode != 0 and "No matching distribution found" in done.stderr:
         pytest.skip("no package index can be reached")
 

@@ -19,7 +19,7 @@ import pytest
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import change_account
 from evaluators.registry import families
-from tests.conftest import Caller
+from tests.conftest import Caller, start_worker, stop_group
 
 Http = Callable[..., httpx.Client]
 RUBRIC = {"metric": "rougeL", "pass_threshold": 0.5}
@@ -320,6 +320,14 @@ def crew_run(client: httpx.Client, chosen: list[dict[str, str]], context: str | 
     return results
 
 
+@pytest.fixture(scope="module")
+def judge_worker() -> Iterator[None]:
+    process = start_worker("judge", pool="threads")
+    yield
+    stop_group(process)
+
+
+@pytest.mark.usefixtures("judge_worker")
 def test_crewai_can_run_whatever_it_is_offered(http: Http, alice: Caller) -> None:
     evaluators, criteria = crew_offers(http(alice))
     assert len({row["id"] for row in evaluators}) == len(evaluators)
@@ -368,6 +376,7 @@ def test_any_guardrail_reads_risk_from_the_score(http: Http, charlie: Caller, te
 
 
 @pytest.mark.parametrize("family", sorted({family.name for family in families()} - {"judge", "webhook", "custom"}))
+@pytest.mark.usefixtures("judge_worker")
 def test_a_managed_verdict_always_says_pass(http: Http, alice: Caller, family: str) -> None:
     rows = http(alice).get("/v1/evaluator-criteria", params={"evaluator_family": family}).json()["evaluator_criteria"]
     chosen = [{"evaluator": family, "name": row["name"]} for row in rows if row["is_patronus_managed"]]
