@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 LOWEST_CHANCE = 1e-3
 """A chance nearer to 0 or 1 than this says nothing more; its logit would drown the other model's."""
@@ -13,10 +14,18 @@ LOWEST_CHANCE = 1e-3
 def word_chances(texts: Sequence[str]) -> list[float]:
     """Return alt-profanity-check's chance that each text is offensive, clamped to the range."""
     # The import loads the model; Python's import lock makes that happen once, whatever the number of threads.
-    from profanity_check import predict_prob
+    from profanity_check.profanity_check import model, vectorizer
 
-    folded = [unicodedata.normalize("NFKC", text) for text in texts]
-    return [min(max(float(chance), 0.0), 1.0) for chance in predict_prob(folded)]
+    counts = vectorizer.transform([unicodedata.normalize("NFKC", text) for text in texts])
+    parts = [_calibrated(part, counts) for part in model.calibrated_classifiers_]
+    return [min(max(math.fsum(each) / len(parts), 0.0), 1.0) for each in zip(*parts, strict=True)]
+
+
+def _calibrated(part: Any, counts: Any) -> list[float]:
+    """Compute what `predict_proba` does, which takes four milliseconds to check what it is given."""
+    [calibrator] = part.calibrators
+    distances = (counts @ part.estimator.coef_[0] + part.estimator.intercept_[0]).tolist()
+    return [to_chance(-(calibrator.a_ * distance + calibrator.b_)) for distance in distances]
 
 
 def word_logits(texts: Sequence[str]) -> list[float]:

@@ -11,32 +11,48 @@ from evaluators.grounding.sentences import split_sentences
 WINDOW_CHARS = 280
 MAX_WINDOWS = 2_500
 MAX_SENTENCES = 5_000
-SENTENCE_CHARS = range(8, WINDOW_CHARS)
-"""A shorter sentence says too little by itself, and a longer one is read in windows anyway."""
+SHORTEST_SENTENCE = 8
+"""Characters below which a sentence says too little by itself."""
 MAX_WORD = 40
 MAX_READ = 48
-"""Windows of a text that the sentence model reads, some 25 milliseconds each."""
+"""Passages of a text that the sentence model reads, some 5 to 25 milliseconds each."""
 
 
-def windows_of(text: str) -> Iterator[Span]:
+def windows_of(text: str, span: Span | None = None) -> Iterator[Span]:
     """Cut into windows that overlap by half; longer texts get longer windows, never more than MAX_WINDOWS of them."""
-    size = max(WINDOW_CHARS, math.ceil(2 * len(text) / MAX_WINDOWS))
+    first, last = span or (0, len(text))
+    size = max(WINDOW_CHARS, math.ceil(2 * (last - first) / MAX_WINDOWS))
     step = size // 2
-    for start in range(0, max(len(text) - size + step, 1), step):
-        yield _at_spaces(text, start, min(start + size, len(text)))
+    for start in range(first, max(last - size + step, first + 1), step):
+        yield _at_spaces(text, start, min(start + size, last), (first, last))
 
 
-def windows_and_sentences(text: str) -> list[Span]:
-    """Cut into windows, and add the sentences: even a window's other sentences can hide an insult among them.
+def passages_of(text: str) -> list[Span]:
+    """Cut into sentences: even the others of a window can hide an insult among them, and each word is read once.
 
-    Of more than MAX_SENTENCES, some spread evenly. A text of one sentence is its windows.
+    A short sentence is read with the one after it, and a long one in windows; a text of one sentence is its windows.
+    Of more than MAX_SENTENCES, some spread evenly are read beside windows of everything.
     """
-    sentences = [span for span in split_sentences(text) if span[1] - span[0] in SENTENCE_CHARS]
-    windows = list(windows_of(text))
-    if len(sentences) < 2 and len(windows) < 2:
-        return windows
-    step = math.ceil(max(len(sentences), 1) / MAX_SENTENCES)
-    return [*windows, *sentences[::step]]
+    sentences = _joined(split_sentences(text))
+    if len(sentences) < 2:
+        return list(windows_of(text))
+    if len(sentences) > MAX_SENTENCES:
+        return [*windows_of(text), *sentences[:: math.ceil(len(sentences) / MAX_SENTENCES)]]
+    return [passage for sentence in sentences for passage in windows_of(text, sentence)]
+
+
+def _joined(sentences: Sequence[Span]) -> list[Span]:
+    """Join what is shorter than a sentence to the next one, and at the end to the one before."""
+    joined: list[Span] = []
+    start = None
+    for sentence in sentences:
+        start = sentence[0] if start is None else start
+        if sentence[1] - start >= SHORTEST_SENTENCE:
+            joined.append((start, sentence[1]))
+            start = None
+    if start is not None:
+        joined[-1:] = [(joined[-1][0] if joined else start, sentences[-1][1])]
+    return joined
 
 
 def worth_reading(chances: Sequence[float]) -> list[int]:
@@ -49,13 +65,14 @@ def worth_reading(chances: Sequence[float]) -> list[int]:
     return sorted({*worst, *spread})
 
 
-def _at_spaces(text: str, start: int, end: int) -> Span:
+def _at_spaces(text: str, start: int, end: int, within: Span) -> Span:
     """Move a window's ends back to a space near by: half a word can be an insult that nobody wrote."""
-    return _space_before(text, start), end if end == len(text) else _space_before(text, end)
+    first, last = within
+    return _space_before(text, start, first), end if end == last else _space_before(text, end, first)
 
 
-def _space_before(text: str, index: int) -> int:
-    for place in range(index, max(index - MAX_WORD, 0), -1):
+def _space_before(text: str, index: int, first: int) -> int:
+    for place in range(index, max(index - MAX_WORD, first), -1):
         if text[place - 1].isspace():
             return place
-    return 0 if index <= MAX_WORD else index
+    return first if index <= first + MAX_WORD else index

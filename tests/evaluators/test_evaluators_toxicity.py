@@ -20,7 +20,16 @@ from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score
 from evaluators.families import toxicity as module
 from evaluators.families.toxicity import Toxicity
 from evaluators.registry import find_evaluator
-from evaluators.toxicity.windows import MAX_READ, MAX_WINDOWS, WINDOW_CHARS, windows_of, worth_reading
+from evaluators.toxicity.windows import (
+    MAX_READ,
+    MAX_SENTENCES,
+    MAX_WINDOWS,
+    SHORTEST_SENTENCE,
+    WINDOW_CHARS,
+    passages_of,
+    windows_of,
+    worth_reading,
+)
 from tests.evaluators.toxicity_examples import HARMLESS, TOXIC
 
 FAMILY = Toxicity()
@@ -172,6 +181,45 @@ def test_windows_cut_at_spaces() -> None:
     for start, end in windows_of(text):
         assert start == 0 or text[start - 1] == " "
         assert end == len(text) or text[end - 1] == " "
+
+
+@given(st.text(alphabet="aB. \n!", min_size=1, max_size=1_500))
+@settings(max_examples=100, deadline=None)
+def test_passages_leave_out_only_blanks(text: str) -> None:
+    rest = list(text)
+    for start, end in passages_of(text):
+        rest[start:end] = " " * (end - start)
+    assert "".join(rest).strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It opens at nine. It closes at six.", ["It opens at nine.", "It closes at six."]),
+        ("Oh. No! What a pity that is.", ["Oh. No! What a pity that is."]),
+        ("What a pity that is. Oh. No!", ["What a pity that is. Oh. No!"]),
+        ("You idiot. Go. Now we can talk.", ["You idiot.", "Go. Now we can talk."]),
+        (" One sentence and blanks. ", [" One sentence and blanks. "]),
+    ],
+)
+def test_passages_are_sentences_and_short_ones_are_joined(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in passages_of(text)] == expected
+
+
+def test_a_long_sentence_is_read_in_windows_of_its_own() -> None:
+    long = "a sentence of words " * 40
+    passages = passages_of(f"It opens at nine. {long}. It closes at six.")
+    assert passages[0] == (0, 17)
+    assert all(after[0] <= before[1] for before, after in pairwise(passages[1:-1]))
+    assert len(passages) > 4
+    assert all(SHORTEST_SENTENCE <= end - start <= WINDOW_CHARS for start, end in passages)
+
+
+def test_more_sentences_than_are_read_are_covered_by_windows() -> None:
+    text = "It opens at nine. " * (MAX_SENTENCES + 5_000)
+    passages = passages_of(text)
+    assert len(passages) <= MAX_SENTENCES + MAX_WINDOWS
+    assert passages[: len(list(windows_of(text)))] == list(windows_of(text))
 
 
 @pytest.mark.timeout(60)
