@@ -140,8 +140,17 @@ class AccountView(APIView):
 
 
 def sent(request: Request) -> dict[str, str]:
-    """Return the query without empty parameters: clients of Patronus write null so."""
+    """Return the query, as every view reads it: an empty parameter is none, as clients of Patronus write null so."""
     return {name: value for name, value in request.query_params.items() if value != ""}
+
+
+def sent_once(request: Request) -> dict[str, str]:
+    """Return the query of a deletion, which no parameter may narrow in two ways; raise Invalid for one sent twice."""
+    query = request.query_params
+    repeated = [FieldError(f"/{escape(name)}", "Send it once.") for name in query if len(query.getlist(name)) > 1]
+    if repeated:
+        raise Invalid(*repeated)
+    return sent(request)
 
 
 def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:

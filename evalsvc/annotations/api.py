@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView
+from evalsvc.accounts.views import AccountView, sent
 from evalsvc.annotations import services
 from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, read, schema_of
 from evalsvc.annotations.models import AnnotationCriteria
@@ -72,7 +72,7 @@ class AllAnnotationCriteriaView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List annotation criteria, newest first, or those of one project. Unknown parameters are ignored."""
-        query = CriteriaQuery(data=request.query_params.dict())
+        query = CriteriaQuery(data=sent(request))
         query.is_valid(raise_exception=True)
         wanted = query.validated_data
         rows = list_criteria(account=self.account, project_id=wanted.get("project_id"))

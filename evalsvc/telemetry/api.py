@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.telemetry import services
 from evalsvc.telemetry.answers import log_out, span_out
 from evalsvc.telemetry.records import Batch
@@ -150,7 +150,7 @@ class TraceView(AccountView):
     )
     def get(self, request: Request, trace_id: str) -> Response:
         """Return a trace's spans by their start, and its logs by their time; `next_offset` is null on the last page."""
-        query = checked(TraceQuery(data=request.query_params.dict()))
+        query = checked(TraceQuery(data=sent(request)))
         trace = get_trace(account=self.account, trace_id=trace_id, **query)
         return Response(
             {

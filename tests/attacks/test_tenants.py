@@ -14,7 +14,7 @@ from django.test import Client
 
 from evalsvc.evaluations.models import Evaluation
 from tests.annotations.shapes import new_criteria
-from tests.conftest import Caller, new_caller
+from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
 from tests.projects.test_place import new_experiment
@@ -22,6 +22,7 @@ from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 MARK = "alices-secret-"
+PACKAGE = CHECKOUT / "evalsvc"
 BLEU = {"metric": "bleu"}
 READS = {
     ("post", "/v1/evaluations/search"),
@@ -214,6 +215,32 @@ def test_it_refuses_readers(belongings: Belongings, method: str, path: str) -> N
 def test_it_lets_readers_read(belongings: Belongings, method: str, path: str) -> None:
     status = call(belongings.reader, method, path, belongings.ids.get(path, "")).status_code
     assert status == (422 if path == "/v1/experiments/preview" else 200)
+
+
+def optional_parameters(path: str) -> list[str]:
+    """The parameters that a GET of this path may be asked with."""
+    from evalsvc.urls import urlpatterns  # noqa: F401  the document is made of these
+
+    described = Client().get("/v1/openapi.json").json()["paths"][path]["get"].get("parameters", [])
+    return [one["name"] for one in described if one["in"] == "query" and not one.get("required")]
+
+
+@pytest.mark.parametrize("path", [path for method, path in operations() if method == "get"])
+def test_an_empty_parameter_is_as_if_it_were_not_there(belongings: Belongings, path: str) -> None:
+    where = address(path, belongings.ids.get(path, ""))
+    empty = "&".join(f"{name}=" for name in optional_parameters(path) if f"{name}=" not in where)
+
+    answer = belongings.reader.get(f"{where}{'&' if '?' in where else '?'}{empty}")
+    assert answer.status_code == 200, answer.content
+
+
+def test_nobody_else_reads_queries() -> None:
+    readers = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if "query_params" in file.read_text(encoding="utf-8")
+    }
+    assert readers == {"accounts/views.py"}
 
 
 @pytest.mark.parametrize(("method", "path"), list(with_id()))

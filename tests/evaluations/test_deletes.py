@@ -291,7 +291,7 @@ def test_what_is_pending_stays(alice: Caller) -> None:
     assert [row["status"] for row in alice.get(f"/v1/evaluate/{made['id']}").json()["results"]] == ["pending"]
 
 
-@pytest.mark.parametrize("query", ["", "batch_size=10"])
+@pytest.mark.parametrize("query", ["", "batch_size=10", "app=", "app=&project_id=&trace_id="])
 def test_without_a_filter_it_is_refused(alice: Caller, query: str) -> None:
     keep(alice, 1)
 
@@ -304,12 +304,10 @@ def test_without_a_filter_it_is_refused(alice: Caller, query: str) -> None:
     [
         ("app=default&evaluator=mine", "/evaluator"),
         ("app=default&a/b=1", "/a~1b"),
-        ("app=", "/app"),
         ("app=%00", "/app"),
         ("app=default&app=shop", "/app"),
         ("app=" + "x" * 51, "/app"),
         ("project_id=1", "/project_id"),
-        ("project_id=", "/project_id"),
         ("evaluator_criteria_id=x", "/evaluator_criteria_id"),
         ("experiment_id=x", "/experiment_id"),
         ("experiment_id=-1", "/experiment_id"),

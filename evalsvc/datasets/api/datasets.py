@@ -172,7 +172,7 @@ class VersionsView(UploadView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """List versions, newest first."""
-        query = checked(ListQuery(data=request.query_params.dict()))
+        query = checked(ListQuery(data=sent(request)))
         rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
         found = rows[query["offset"] : query["offset"] + query["limit"]]
         return Response({"versions": [version_out(row, with_schemas=False) for row in found]})
@@ -219,7 +219,7 @@ class DiffView(AccountView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Compare two versions by the ids of their examples. An example that only moved is unchanged."""
-        query = checked(DiffQuery(data=request.query_params.dict()))
+        query = checked(DiffQuery(data=sent(request)))
         after = get_version(account=self.account, dataset_id=id, number=query.get("to"))
         number = query.get("from", after.number - 1)
         if number < 1:

@@ -9,11 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent_once
 from evalsvc.evaluations.api.search import EvaluationView
 from evalsvc.evaluations.call import is_bigint
 from evalsvc.evaluations.deleting import COLUMNS, delete_evaluation, delete_evaluations
-from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.rest.problems import FieldError, Invalid
 
 
 class OneEvaluationView(EvaluationView):
@@ -66,11 +66,7 @@ class EvaluationsView(AccountView):
 
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
-        query = request.query_params
-        repeated = [FieldError(f"/{escape(name)}", "Send it once.") for name in query if len(query.getlist(name)) > 1]
-        if repeated:
-            raise Invalid(*repeated)
-        wanted = dict(checked(DeleteIn(data=query.dict())))
+        wanted = dict(checked(DeleteIn(data=sent_once(request))))
         batch_size = wanted.pop("batch_size")
         if not wanted:
             names = ", ".join(f"`{name}`" for name in COLUMNS)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.catalog.resolve import Unresolved, resolve
 from evalsvc.evaluations import openapi, store
 from evalsvc.evaluations.answers import digits
@@ -85,7 +85,7 @@ class HistoryView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """Return the captured scores, newest first, with the interval of the mean of the newest 1000."""
-        wanted = checked(HistoryIn(data=request.query_params.dict()))
+        wanted = checked(HistoryIn(data=sent(request)))
         evaluator_id, profile_name, family = self._resolve(wanted["evaluator"], wanted.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
         rows = list_history(account=self.account, **names)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.evaluations.marking import set_favorite, set_feedback
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.result_search import N_TAGGED, get_result, list_tags
@@ -88,5 +88,5 @@ class TagsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List the tags of the newest 10 000 tagged requests whose results are kept, the last used first."""
-        wanted = checked(TagsIn(data=request.query_params.dict()))
+        wanted = checked(TagsIn(data=sent(request)))
         return Response({"tags": list_tags(account=self.account, **wanted)})

@@ -12,7 +12,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.live import decision_out, etag_of, live_view, looks_view
 from evalsvc.experiments.recount import recount
@@ -104,7 +104,7 @@ class DecisionsView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """List the decisions with their evidence, newest first."""
         get_plan(account=self.account, id=id)
-        wanted = checked(bodies.PageIn(data=request.query_params.dict()))
+        wanted = checked(bodies.PageIn(data=sent(request)))
         rows, cursor = page(
             list_decisions(account=self.account, experiment_id=id),
             limit=wanted["limit"],

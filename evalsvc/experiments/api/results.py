@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.results import csv_file, parquet_file, rows_out
 from evalsvc.experiments.selectors import get_config, get_plan, list_outputs
@@ -33,7 +33,7 @@ class ResultsView(AccountView):
     def get(self, request: Request, id: int) -> HttpResponseBase:
         """Page through the outputs with their scores, newest first; `format=csv` or `parquet` streams all of them."""
         plan = get_plan(account=self.account, id=id)
-        wanted = checked(bodies.ResultsIn(data=request.query_params.dict()))
+        wanted = checked(bodies.ResultsIn(data=sent(request)))
         config_id = wanted.get("config_id")
         if config_id is not None:
             get_config(account=self.account, experiment_id=id, id=config_id)
