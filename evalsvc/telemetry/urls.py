@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evalsvc.telemetry.api import LogsView, LogView, TracesView, TraceView
+from evalsvc.telemetry.delete_api import SpansView
 from evalsvc.telemetry.search_api import LogSearchView, SpanSearchView
 
 urlpatterns = [
@@ -11,5 +12,6 @@ urlpatterns = [
     path("v1/logs", LogsView.as_view()),
     path("v1/logs/<str:log_id>", LogView.as_view()),
     path("v1/otel/logs/search", LogSearchView.as_view()),
+    path("v1/otel/spans", SpansView.as_view()),
     path("v1/otel/spans/search", SpanSearchView.as_view()),
 ]

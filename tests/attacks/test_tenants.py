@@ -65,6 +65,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/logs"): {},
     ("post", "/v1/otel/logs/search"): {},
     ("post", "/v1/otel/spans/search"): {},
+    ("delete", "/v1/otel/spans"): None,
     ("post", "/v1/webhook-secret/rotate"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},

@@ -14,7 +14,6 @@ from patronus_api._resource import AsyncAPIResource, SyncAPIResource
 
 KINDS = ("sync", "async")
 NOT_SERVED = {
-    "otel.spans.delete": "spans go by retention",
     "trace_insight": "insights into traces are tier 3",
     "prompts": "prompts are tier 3",
 }

@@ -230,6 +230,21 @@ def search_spans(client: Called) -> None:
     assert len(client.otel.spans.search(limit=1).spans) == 1
 
 
+@exercises("otel.spans.delete")
+def delete_spans(client: Called) -> None:
+    gone, kept = new_id(), new_id()
+    client.post("/v1/traces", body=traces(span(gone), span(gone), span(kept)), cast_to=object)
+    client.post("/v1/logs", body=logs(log("gone", traceId=gone), log("kept", traceId=kept)), cast_to=object)
+
+    assert client.otel.spans.delete(trace_id=gone) is None
+
+    assert [one.trace_id for one in client.otel.spans.search().spans] == [kept]
+    assert [one.log_attributes["pat.log.id"] for one in client.otel.logs.search().logs] == ["kept"]
+    # What is null is sent as an empty parameter.
+    assert client.otel.spans.delete(trace_id=kept, app=None, experiment_id=None, project_id=None) is None
+    assert client.otel.spans.search().spans == []
+
+
 @exercises("otel.logs.search")
 def search_logs(client: Called) -> None:
     ids = [str(uuid.uuid4()) for _ in range(2)]

@@ -1,0 +1,66 @@
+"""DELETE /v1/otel/spans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked, sent_once
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.telemetry.deleting import CONDITIONS, delete_traces
+from evalsvc.telemetry.filters import whole_number
+
+
+class DeleteTracesIn(serializers.Serializer[Any]):
+    """The query of DELETE /v1/otel/spans."""
+
+    app = serializers.CharField(required=False, max_length=255)
+    project_id = serializers.UUIDField(required=False)
+    experiment_id = serializers.CharField(required=False, max_length=19)
+    trace_id = serializers.RegexField(r"\A[0-9a-fA-F]{32}\Z", required=False)
+
+    def validate_experiment_id(self, value: str) -> int:
+        """Read the id."""
+        number = whole_number(value)
+        if number is None:
+            raise serializers.ValidationError("An experiment's id is a string of digits.")
+        return number
+
+    def validate_trace_id(self, value: str) -> str:
+        """Write the id as it is stored."""
+        return value.lower()
+
+
+class SpansView(AccountView):
+    """All spans of an account."""
+
+    scoped = False
+
+    @extend_schema(
+        operation_id="delete_spans",
+        tags=["telemetry"],
+        parameters=[DeleteTracesIn],
+        responses=inline_serializer(
+            "DeletedTraces",
+            {
+                "n_spans": serializers.IntegerField(),
+                "n_logs": serializers.IntegerField(),
+                "done": serializers.BooleanField(),
+            },
+        ),
+    )
+    def delete(self, request: Request) -> Response:
+        """Delete the spans, and the logs, that meet all filters, of which at least one has to be given.
+
+        Goes on for at most 20 seconds: with `done` false, send the same request again.
+        """
+        wanted = dict(checked(DeleteTracesIn(data=sent_once(request))))
+        if not wanted:
+            names = ", ".join(f"`{name}`" for name in CONDITIONS)
+            raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")
+        deleted = delete_traces(account=self.account, filters=wanted, actor=self.caller.actor)
+        return Response({"n_spans": deleted.n["spans"], "n_logs": deleted.n["logs"], "done": deleted.done})

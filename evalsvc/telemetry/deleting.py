@@ -1,0 +1,85 @@
+"""The verb that takes traces away: spans and logs by filters, in short transactions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.rest.time_limit import in_time
+from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
+from evalsvc.tenancy.scope import account_scope
+
+PORTION = 5000
+TIME_SECONDS = 20.0
+"""How long a call goes on deleting: below what servers in between and clients wait."""
+TABLES = {"spans": "telemetry_span", "logs": "telemetry_logrecord"}
+# Spans and logs know a project by its name, as their sender does.
+CONDITIONS = {
+    "app": "app = %(app)s",
+    "experiment_id": "experiment_id = %(experiment_id)s",
+    "trace_id": "trace_id = %(trace_id)s",
+    "project_id": "project_name = ("
+    "SELECT name FROM projects_project WHERE account_id = %(account)s AND id = %(project_id)s)",
+}
+# Newest first, each portion after the last one: an index still holds what was just deleted.
+DELETE = """
+WITH doomed AS (
+  SELECT id FROM {table} WHERE account_id = %(account)s AND id < %(before)s AND {conditions}
+  ORDER BY id DESC LIMIT %(limit)s FOR UPDATE
+), gone AS (
+  DELETE FROM {table} t USING doomed WHERE t.account_id = %(account)s AND t.id = doomed.id RETURNING t.id
+)
+SELECT count(*), min(id), (SELECT count(*) FROM gone) FROM doomed
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion has done: how many spans and logs, and whether all that matched are gone."""
+
+    n: Mapping[str, int]
+    done: bool
+
+
+def delete_traces(
+    *, account: Account, filters: Mapping[str, Any], actor: str, clock: Callable[[], float] = time.monotonic
+) -> Deleted:
+    """Delete the spans and the logs that meet all filters (keys of CONDITIONS), newest first.
+
+    Ends after TIME_SECONDS with `done` false; what came in meanwhile may be left. Raises Problem `search_too_slow`
+    where no index serves the filters and there is too much to look through. Call it outside a transaction.
+    """
+    if not filters:
+        raise ValueError("a deletion of traces goes by at least one filter")
+    ends_at, n = clock() + TIME_SECONDS, dict.fromkeys(TABLES, 0)
+    for kind in TABLES:
+        before: int | None = 2**63 - 1
+        while before is not None:
+            if clock() >= ends_at:
+                return Deleted(n, done=False)
+            n_gone, before = _portion(account, kind, filters, before, actor)
+            n[kind] += n_gone
+    return Deleted(n, done=True)
+
+
+def _portion(
+    account: Account, kind: str, filters: Mapping[str, Any], before: int, actor: str
+) -> tuple[int, int | None]:
+    """Delete a portion; return how many rows went, and the id that the next one is before (None after the last)."""
+    conditions = " AND ".join(CONDITIONS[name] for name in filters)
+    sql = DELETE.format(table=TABLES[kind], conditions=conditions)
+    values = {**filters, "account": account.pk, "before": before, "limit": PORTION}
+    with account_scope(account.pk), in_time(TIMEOUT_SECONDS, what="Looking for what to delete"):
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            n_found, last, n_gone = cursor.fetchone()
+        if n_gone:
+            told = {name: str(value) for name, value in filters.items()}
+            record_audit(account=account, actor=actor, action=f"{kind}.deleted", target="many", n=n_gone, **told)
+    return n_gone, last if n_found == PORTION else None
