@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -45,13 +46,33 @@ pytestmark = [
 class Installation:
     checkout: Path
     home: Path
+    port: int
+    service: "Running | None" = None
+    """What runs now, if anything does."""
+
+    def start(self) -> "Running":
+        """Start anew; what ran before has been stopped."""
+        assert self.service is None
+        self.service = self.make_up()
+        return self.service.wait_ready()
+
+    def stop(self) -> None:
+        if self.service is not None:
+            self.service.stop()
+            self.service = None
 
     def environment(self) -> dict[str, str]:
         ours = {
             name: value for name, value in os.environ.items() if not name.startswith(("DATABASE_", "REDIS", "CELERY"))
         }
         venv = os.environ.get("EVALSVC_E2E_VENV") or sys.prefix
-        return {**ours, "EVALSVC_HOME": str(self.home), "EVALSVC_VENV": venv, "EVALSVC_PORT": "8765", "HOME": ""}
+        return {
+            **ours,
+            "EVALSVC_HOME": str(self.home),
+            "EVALSVC_VENV": venv,
+            "EVALSVC_PORT": str(self.port),
+            "HOME": "",
+        }
 
     def make_up(self) -> "Running":
         process = subprocess.Popen(
@@ -135,6 +156,12 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [process for process in processes if lives(process)]
 
 
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
 @pytest.fixture(scope="module")
 def installation() -> Iterator[Installation]:
     folder = Path(tempfile.mkdtemp(prefix="evalsvc end to end "))
@@ -147,17 +174,24 @@ def installation() -> Iterator[Installation]:
             shutil.copytree(source, checkout / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, checkout / part)
-    yield Installation(checkout, folder / "home")
+    installed = Installation(checkout, folder / "home", free_port())
+    yield installed
+    installed.stop()
     shutil.rmtree(folder)
 
 
 @pytest.fixture
-def running(installation: Installation) -> Iterator[Running]:
-    started = installation.make_up()
-    try:
-        yield started.wait_ready()
-    finally:
-        started.stop()
+def running(installation: Installation) -> Running:
+    """The service as another test of this file has left it, or a new one."""
+    return installation.service or installation.start()
+
+
+@pytest.fixture
+def stopped(installation: Installation) -> Iterator[Installation]:
+    """The installation while nothing runs, before the test and after it."""
+    installation.stop()
+    yield installation
+    installation.stop()
 
 
 def test_it_prints_all_that_a_newcomer_needs(running: Running) -> None:
@@ -204,26 +238,24 @@ def test_it_recovers_from_kill_9_of(running: Running, victim: str) -> None:
     eventually_evaluates(running)
 
 
-def test_ctrl_c_leaves_no_process_and_a_second_start_keeps_the_account(installation: Installation) -> None:
+def test_ctrl_c_leaves_no_process_and_a_second_start_keeps_the_account(stopped: Installation) -> None:
     keys = []
     for _ in range(2):
-        started = installation.make_up().wait_ready()
+        started = stopped.start()
         keys.append(started.demo["EVALSVC_API_KEY"])
         processes = started.processes()
-        started.stop()
+        stopped.stop()
         assert "Stopped." in started.output
         assert alive(processes) == []
     assert keys[0] == keys[1]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the kernel's parent-death signal")
-def test_kill_9_of_the_supervisor_leaves_no_process(installation: Installation) -> None:
-    started = installation.make_up().wait_ready()
+def test_kill_9_of_the_supervisor_leaves_no_process(stopped: Installation) -> None:
+    started = stopped.start()
     processes = started.processes()
     processes[0].kill()
     started.process.wait(60)
     assert psutil.wait_procs(processes, timeout=60)[1] == []
-    started.stop()
-    started = installation.make_up().wait_ready()
-    eventually_evaluates(started)
-    started.stop()
+    stopped.stop()
+    eventually_evaluates(stopped.start())
