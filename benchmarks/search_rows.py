@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import sql
 
-TABLES = ("evaluations_evaluation", "evaluations_evaluationrequest")
+TABLES = ("evaluations_evaluation", "evaluations_evaluationrequest", "evaluations_evaluationtag")
 # Where the shares of five accounts end; the first has most of the rows.
 SHARES = [0.6, 0.8, 0.9, 0.96]
 DRAW = """
@@ -63,6 +63,12 @@ FROM (
 ) r
 """
 
+TAGS = """
+INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
+SELECT account_id, id + p, tag_digest(account_id, tag.key, tag.value), created_at
+FROM drawn, jsonb_each_text(tags) tag, generate_series(0, 1) p
+"""
+
 
 def fill(account_ids: Sequence[int], n_rows: int) -> None:
     """Fill the empty tables with so many evaluations, index them, and let the planner know. Speaks as the owner."""
@@ -76,6 +82,7 @@ def fill(account_ids: Sequence[int], n_rows: int) -> None:
         cursor.execute(sql.SQL(DRAW).format(**{name: sql.Literal(value) for name, value in values.items()}))
         cursor.execute(REQUESTS)
         cursor.execute(EVALUATIONS)
+        cursor.execute(TAGS)
         cursor.execute("DROP TABLE drawn")
         say(f"{n_rows} evaluations: {len(indexes)} indexes")
         for definition in indexes:

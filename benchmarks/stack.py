@@ -73,12 +73,12 @@ def stack() -> Iterator[Stack]:
 
 
 @contextlib.contextmanager
-def gunicorn() -> Iterator[tuple[int, psutil.Process]]:
-    """Serve the benchmark's addresses on a free port, with the settings that `make up` uses."""
+def gunicorn(conf: str = "evalsvc.ops.gunicorn_conf") -> Iterator[tuple[int, psutil.Process]]:
+    """Serve the benchmark's addresses on a free port, with the settings that `make up` uses, or a module's."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-c", "python:evalsvc.ops.gunicorn_conf"]
+    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-c", f"python:{conf}"]
     os.environ["EVALSVC_PORT"] = str(port)
     process = subprocess.Popen(command, cwd=CHECKOUT)
     try:

@@ -175,7 +175,7 @@ class Evaluation(models.Model):
 
 
 class EvaluationTag(models.Model):
-    """One tag of one evaluation, as a number: an index of this table gives the newest with a tag, in order.
+    """One tag of a captured evaluation, as a number: an index of this table gives the newest with a tag, in order.
 
     Written by the functions that write evaluations; triggers on those keep it right. A table of its own, as an index of
     a list has no order, and row-level security keeps operators on JSON from every index.

@@ -200,7 +200,7 @@ FEEDBACK = {
 def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
     """Return the condition that all filters of a search hold; absent and null ones let everything through.
 
-    Looks up the names of evaluators: within the account's scope.
+    Looks up the names of evaluators. Within the account's scope.
     """
     given = {name: value for name, value in wanted.items() if value is not None}
     condition = Q(**{lookup: given[name] for name, lookup in EQUAL.items() if name in given})

@@ -94,7 +94,10 @@ UNORDERED = ("tags", "annotation")
 
 
 def condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> Q:
-    """Return the condition that all filters hold; raise Invalid with a pointer to each that cannot be read."""
+    """Return the condition that all filters hold; raise Invalid with a pointer to each that cannot be read.
+
+    Within the account's scope.
+    """
     return _Builder().all_of(filters, pointer, 0)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
-from django.db.models.functions import Cast
+from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.lookups import IsNull
 
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import EvaluationTag
+from evalsvc.tenancy.scope import current_account
 
 # So many evaluations with a tag are named by their ids; of more, enough are met on the way from the newest.
 MAX_LISTED = 5000
@@ -19,10 +19,13 @@ MAX_JOINED = 4
 
 
 class HasTag(Exists):
-    """The condition that an evaluation has a tag, of the account in force."""
+    """The condition that an evaluation has a tag. Made within the account's scope."""
 
     def __init__(self, key: str, value: str) -> None:
-        self.rows = EvaluationTag.objects.filter(digest=_digest(key, value))
+        # The account as a value: of that the planner knows how many have the tag, and computes the digest once.
+        account = Value(current_account(), output_field=BigIntegerField())
+        digest = Func(account, Value(key), Value(value), function="tag_digest", output_field=BigIntegerField())
+        self.rows = EvaluationTag.objects.filter(digest=digest)
         super().__init__(_of_one_evaluation(self.rows))
 
     def row_by_row(self) -> IsNull:
@@ -30,19 +33,12 @@ class HasTag(Exists):
         return IsNull(Subquery(_of_one_evaluation(self.rows).values_list(Value(True))), False)
 
 
-def _digest(key: str, value: str) -> Func:
-    account = Cast(
-        Func(Value("app.account_id"), function="current_setting", output_field=TextField()), BigIntegerField()
-    )
-    return Func(account, Value(key), Value(value), function="tag_digest", output_field=BigIntegerField())
-
-
 def _of_one_evaluation(rows: QuerySet[EvaluationTag]) -> QuerySet[EvaluationTag]:
     return rows.filter(account_id=OuterRef("account_id"), evaluation_id=OuterRef("pk"))
 
 
 def tagged(tags: Mapping[str, str]) -> Q:
-    """Return the condition that an evaluation has all these tags, at least one."""
+    """Return the condition that an evaluation has all these tags, at least one. Within the account's scope."""
     return Q(*(HasTag(key, value) for key, value in tags.items()))
 
 

@@ -127,7 +127,7 @@ CHECKS = {
           SELECT e.id, e.account_id, e.created_at, tag_digest(e.account_id, tag.key, tag.value) AS digest
           FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
           CROSS JOIN LATERAL jsonb_each_text(q.tags) tag
-          WHERE q.tags IS NOT NULL) sent
+          WHERE q.tags IS NOT NULL AND e.captured) sent
         FULL JOIN evaluations_evaluationtag t
           ON (t.account_id, t.evaluation_id, t.digest) = (sent.account_id, sent.id, sent.digest)
         WHERE t.created_at IS DISTINCT FROM sent.created_at""",

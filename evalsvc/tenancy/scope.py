@@ -48,6 +48,13 @@ def current_role() -> str:
     return _role.get()
 
 
+def current_account() -> int:
+    """Return the id of the account whose scope this is. LookupError outside of any."""
+    if (found := _account.get()) is None:
+        raise LookupError("no account's scope")
+    return found[1]
+
+
 @contextmanager
 def role_scope(alias: str) -> Iterator[None]:
     """Let the ORM speak as another role: `system` for the operator's admin and the sweep, `owner` for set-up."""

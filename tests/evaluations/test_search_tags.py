@@ -133,3 +133,14 @@ def test_verify_tells_of_tags_that_are_not_the_requests(alice: Caller) -> None:
         cursor.execute("DELETE FROM evaluations_evaluationtag WHERE account_id = %s", [alice.account.pk])
 
     assert found_wrong(alice) == ["an evaluation is found by other tags, or at another time, than its request has"]
+
+
+def test_tags_follow_whether_an_evaluation_is_kept(alice: Caller, bob: Caller) -> None:
+    """As work that is queued learns it last, and an error that is tried again forgets it."""
+    (id,) = kept(alice)
+    for captured, found in ((None, []), (True, [id]), (False, []), (True, [id])):
+        with account_scope(alice.account.pk):
+            Evaluation.objects.filter(id=id).update(captured=captured)
+
+        assert ids(bob, **TAGS) == found
+        assert found_wrong(alice) == []

@@ -90,7 +90,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
 
     `row` is an Evaluation or a row of `search_evaluations`, which comes with its request's row of `requests_of`.
     """
-    request, details = request or row.request, as_sent(row.details or {})
+    request, details = request or row.request, as_sent(row.details) if row.details else {}
     return {
         "id": digits(row.id),
         "log_id": row.log_id or "",
@@ -115,7 +115,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         "explanation": row.explanation,
         "evaluation_duration": iso_duration(row.duration_us),
         "explanation_duration": iso_duration(details.get("explanation_us")),
-        "usage": usage_of(row.extra),
+        "usage": usage_of(row.extra) if row.extra else None,
         "metric_name": details.get("metric_name"),
         "metric_description": details.get("metric_description"),
         "annotation_criteria_id": details.get("annotation_criteria_id"),

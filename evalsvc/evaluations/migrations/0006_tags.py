@@ -15,7 +15,7 @@ SELECT e.account_id, e.id, tag_digest(e.account_id, tag.key, tag.value), e.creat
 FROM evaluations_evaluationrequest q
 CROSS JOIN LATERAL jsonb_each_text(CASE WHEN jsonb_typeof(q.tags) = 'object' THEN q.tags END) tag
 JOIN evaluations_evaluation e ON e.request_id = q.id AND e.account_id = q.account_id
-WHERE q.tags IS NOT NULL
+WHERE q.tags IS NOT NULL AND e.captured
 ON CONFLICT DO NOTHING
 """
 # As the history's: rows that vacuum has not seen cost an index-only scan a look at the table each.

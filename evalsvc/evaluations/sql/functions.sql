@@ -92,7 +92,8 @@ BEGIN
   IF request.tags IS NOT NULL THEN
     INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
     SELECT p_account, e.id, tag_digest(p_account, tag.key, tag.value), request.created_at
-    FROM unnest(evaluation_ids) e(id), jsonb_each_text(request.tags) tag
+    FROM evaluations_evaluation e, jsonb_each_text(request.tags) tag
+    WHERE e.account_id = p_account AND e.id = ANY(evaluation_ids) AND e.captured
     ON CONFLICT DO NOTHING;
   END IF;
   request_id := request.id;

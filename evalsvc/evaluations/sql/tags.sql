@@ -6,7 +6,9 @@ RETURN (
   'x' || encode(substr(sha256(convert_to(p_account || ':' || length(p_key) || ':' || p_key || p_value, 'UTF8')), 1, 8), 'hex')
 )::bit(64)::bigint;
 
--- Tags go with their evaluation, whoever deletes it, and stand at its time, whoever changes that.
+-- Of captured evaluations alone, so that a search by a tag need not look at them. Tags go with their evaluation, whoever
+-- deletes it, and follow whoever changes its time or learns whether it is kept. The functions that write evaluations write
+-- their tags themselves: a trigger on every insert would cost calls without tags.
 CREATE OR REPLACE FUNCTION forget_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER AS $$
 BEGIN
   DELETE FROM evaluations_evaluationtag t USING gone
@@ -14,14 +16,21 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION move_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER AS $$
+CREATE OR REPLACE FUNCTION keep_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER AS $$
 BEGIN
-  UPDATE evaluations_evaluationtag t SET created_at = NEW.created_at
-  WHERE t.account_id = NEW.account_id AND t.evaluation_id = NEW.id;
+  DELETE FROM evaluations_evaluationtag t WHERE t.account_id = OLD.account_id AND t.evaluation_id = OLD.id;
+  IF NEW.captured THEN
+    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
+    SELECT NEW.account_id, NEW.id, tag_digest(NEW.account_id, tag.key, tag.value), NEW.created_at
+    FROM evaluations_evaluationrequest q, jsonb_each_text(q.tags) tag
+    WHERE q.account_id = NEW.account_id AND q.id = NEW.request_id
+    ON CONFLICT DO NOTHING;
+  END IF;
   RETURN NULL;
 END $$;
 
 CREATE TRIGGER forget_tags AFTER DELETE ON evaluations_evaluation
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forget_tags();
-CREATE TRIGGER move_tags AFTER UPDATE OF created_at ON evaluations_evaluation
-  FOR EACH ROW WHEN (OLD.created_at <> NEW.created_at) EXECUTE FUNCTION move_tags();
+CREATE TRIGGER keep_tags AFTER UPDATE OF created_at, captured ON evaluations_evaluation FOR EACH ROW
+  WHEN (OLD.created_at <> NEW.created_at OR OLD.captured IS DISTINCT FROM NEW.captured)
+  EXECUTE FUNCTION keep_tags();
