@@ -1,16 +1,20 @@
-"""How right the evaluators are that nobody trained, on the development sets: nothing is fitted, so each set is whole."""
+"""How right the evaluators are that nobody trained, on the development sets: nothing is fitted, so each set is whole.
+
+For short answers there is no such set; constructed pairs stand in, some of them held apart.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.short_answers import HELD_APART, TUNED, Pair
 from evaluators.base import Sample
 from evaluators.families.hallucination import Hallucination
 from evaluators.pii.find import find_entities
@@ -26,6 +30,8 @@ def measured_rules(folder: Path) -> dict[str, Any]:
     """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents."""
     print("-- rules: nothing is trained; their constants were chosen looking at these sets")
     figures: dict[str, Any] = {f"hallucination {name}": support(folder / f"{name}.jsonl.gz") for name in SUPPORT}
+    figures["short answers, looked at"] = short_answers(TUNED)
+    figures["short answers, held apart"] = short_answers(HELD_APART)
     figures["pii structured"] = documents(folder / DOCUMENTS)
     for name, figure in figures.items():
         print(f"{name:30} {figure}", flush=True)
@@ -52,6 +58,21 @@ def support(path: Path) -> dict[str, Any]:
     low, high = np.quantile(found, [0.025, 0.975])
     auc = roc_auc_score(bad, risk)
     return {"n": len(bad), "auc": round(float(auc), 4), "interval": [round(float(low), 4), round(float(high), 4)]}
+
+
+def short_answers(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The AUC of support for right over wrong answers; apart for wrong ones that are sentences, and as short as right."""
+    rows = {"all": pairs, "wrong_in_sentences": [each for each in pairs if not each.is_short]}
+    rows["wrong_as_short"] = [each for each in pairs if each.is_short]
+    return {"n": len(pairs), **{name: round(auc_of_pairs(each), 4) for name, each in rows.items()}}
+
+
+def auc_of_pairs(pairs: Sequence[Pair]) -> float:
+    """The chance that some right answer has more support than some wrong one, also of another pair."""
+    family = Hallucination()
+    answers = [(pair, text) for pair in pairs for text in (pair.right, pair.wrong)]
+    samples = (Sample(input=pair.question, output=text, contexts=(pair.passage,)) for pair, text in answers)
+    return float(roc_auc_score([1, 0] * len(pairs), [family.score(sample, {}).value for sample in samples]))
 
 
 def documents(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from evaluators.base import (
@@ -18,6 +19,7 @@ from evaluators.base import (
 )
 from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
 from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.nearness import near_question
 from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
 from evaluators.judging.claims import judge_claims
 from evaluators.judging.family import FamilyWithJudge
@@ -97,7 +99,8 @@ class Hallucination(FamilyWithJudge):
         if not evidence.words:
             because = "The output makes claims, and no context has a word that could support them."
             return _plain(0.0, threshold, because if explain else None)
-        return _measured(support, threshold, explain=explain)
+        near = near_question(output, question, sample.contexts or (), evidence)
+        return _measured(replace(support, near_question=near), threshold, explain=explain)
 
     def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""
@@ -140,6 +143,8 @@ def _explain(found: Support, threshold: float) -> str:
         else "it has one sentence"
     )
     reasons = ", ".join(_reasons(worst))
+    if found.near_question is not None:
+        reasons += f", and {found.near_question:.2f} is how near this short answer stands to the question's words"
     return f"The support is {found.value:.2f}, {verdict} the threshold of {threshold:g}: {where}, {reasons}."
 
 
@@ -163,6 +168,7 @@ def _extra(found: Support, worst: SentenceSupport) -> dict[str, JSONValue]:
         "words": worst.parts.words,
         "pairs": worst.parts.pairs,
         "together": worst.parts.together,
+        "near_question": found.near_question,
         "negation_differs": worst.is_negation_off,
         "unsupported_numbers": _offsets(where for each in found.sentences for where in each.numbers),
         "unsupported_names": _offsets(where for each in found.sentences for where in each.names),

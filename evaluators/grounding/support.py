@@ -24,6 +24,8 @@ NEGATION_FACTOR = 0.75
 SUPPORTED = 0.6
 """The support from which a sentence counts as supported."""
 _BELOW = math.nextafter(SUPPORTED, 0.0)
+NEAR_WEIGHT = 0.05
+"""How much nearness to the question counts for short answers: enough to rank those whose words all stand somewhere."""
 LIFT = 0.35
 """How far the other sentences can lift a bad one. Up to .375, raising any sentence's support never lowers the whole."""
 
@@ -64,6 +66,8 @@ class Support:
     """The sentences that claim something, in their order. Without any there is nothing to ask for."""
 
     sentences: tuple[SentenceSupport, ...]
+    near_question: float | None = None
+    """How near a short answer stands to the question's words in the contexts; see `near_question`."""
 
     @property
     def worst(self) -> SentenceSupport:
@@ -80,8 +84,16 @@ class Support:
         """Return the worst sentence's support, lifted a little by the others as long as it stays below SUPPORTED.
 
         So outputs with one bad sentence rank above those with nothing else, and no number of good sentences makes a
-        worst one below SUPPORTED reach it.
+        worst one below SUPPORTED reach it. Nearness to the question takes from a short answer, and from no other, and
+        never so much that it would fall below SUPPORTED.
         """
+        if self.near_question is None:
+            return self._of_sentences
+        lowered = self._of_sentences * (1 - NEAR_WEIGHT * (1 - self.near_question))
+        return max(lowered, min(self._of_sentences, SUPPORTED))
+
+    @property
+    def _of_sentences(self) -> float:
         worst = self.worst.value
         if worst >= SUPPORTED:
             return worst

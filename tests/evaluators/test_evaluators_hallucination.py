@@ -10,6 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.rules import short_answers
+from benchmarks.short_answers import HELD_APART
 from evaluators.base import JSONValue, Lane, Sample, Score
 from evaluators.families.hallucination import DEFAULT_THRESHOLD, MAX_LISTED, MAX_SPANS, Hallucination
 from evaluators.grounding.claims import negated
@@ -105,7 +107,7 @@ def test_support_may_come_from_several_contexts() -> None:
     ],
 )
 def test_it_reads_any_script(context: str, right: str, wrong: str) -> None:
-    assert score(right, context).value == 1.0
+    assert score(right, context).value >= 0.95
     assert score(wrong, context).value < 0.5
 
 
@@ -164,6 +166,52 @@ def test_claims_without_context_score_zero(contexts: tuple[str, ...]) -> None:
 
 def test_a_missing_context_is_an_empty_one() -> None:
     assert FAMILY.score(Sample(output="The Mir is long."), {}).value == 0.0
+
+
+# Short answers
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        ("How long is the Mir?", "240 km", "1906"),
+        ("Who built the first bridge over the Sova?", "Anna Petrova", "the Black Sea"),
+        ("When was the first bridge built?", "1906", "240"),
+    ],
+)
+def test_of_short_answers_the_one_near_the_question_ranks_above(question: str, right: str, wrong: str) -> None:
+    better, worse = score(right, RIVER, question=question), score(wrong, RIVER, question=question)
+    assert better.value > worse.value >= 0.95
+    assert "stands to the question's words" in (better.explanation or "")
+
+
+def test_nearness_speaks_of_short_answers_alone() -> None:
+    assert score("The Mir is 240 km long and not open to cars.", RIVER).extra["near_question"] is None
+    assert score("240 km", RIVER, question="What is it?").extra["near_question"] is None
+    assert score("240 km", RIVER, question=None).value == 1.0
+    near = score("240 km", RIVER).extra["near_question"]
+    assert isinstance(near, float)
+    assert 0.0 < near <= 1.0
+
+
+@given(support=st.floats(0, 1), near=st.none() | st.floats(0, 1))
+def test_nearness_takes_little_and_never_the_verdict(support: float, near: float | None) -> None:
+    value = Support((SentenceSupport((0, 1), support, Parts(0.0, 0.0, 0.0)),), near).value
+    assert support * 0.95 - 1e-12 <= value <= support
+    assert (value >= DEFAULT_THRESHOLD) == (support >= DEFAULT_THRESHOLD)
+
+
+def test_right_short_answers_rank_above_wrong_ones_held_apart() -> None:
+    found = short_answers(HELD_APART)
+    assert found["wrong_in_sentences"] >= 0.95
+    assert found["wrong_as_short"] >= 0.75
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", ["b ", "a b ", "a b. ", "b c d e f g h i j k l m n o p q r s. "])
+def test_a_short_answer_in_the_longest_context_is_scored(unit: str) -> None:
+    context = (unit * 240_000)[:480_000]
+    assert 0.0 <= score("b", context, question="Is it " + "c d e f g h i j k l m n o p " * 1_000 + "?").value <= 1.0
 
 
 # Where and why
