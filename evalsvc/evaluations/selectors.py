@@ -85,7 +85,7 @@ def request_facts(request: EvaluationRequest) -> RequestFacts:
         project_id=request.project_id,
         app=request.app,
         experiment_id=request.experiment_id,
-        extras=as_sent(request.extras),
+        extras=as_sent(request.extras) if request.extras else None,
         tags=request.tags,
         dataset_id=request.dataset_id,
         dataset_sample_id=request.dataset_sample_id,
@@ -104,14 +104,14 @@ def as_sent(value: Any) -> Any:
 
 def sample_of(request: EvaluationRequest) -> Sample:
     """Return the stored inputs."""
-    rare = {name: (request.extras or {}).get(name) for name in RARE_INPUTS}
+    extras = request.extras
     return Sample(
         input=request.input,
         output=request.output,
         contexts=tuple_or_none(request.contexts),
         gold=request.gold,
         system_prompt=request.system_prompt,
-        **{name: tuple_or_none(value) for name, value in rare.items()},
+        **{name: tuple_or_none(extras.get(name)) for name in RARE_INPUTS} if extras else {},
     )
 
 
@@ -122,11 +122,22 @@ def tuple_or_none(values: list[Any] | None) -> tuple[Any, ...] | None:
 
 def entry_of(row: Evaluation) -> EntryFacts:
     """Return one stored evaluation's part of an answer."""
-    names = (name for name in VERDICT_COLUMNS if name != "position")
     return EntryFacts(
         evaluator_id=row.evaluator_id,
         profile_name=row.profile_name or "",
-        verdict=Verdict(**{name: getattr(row, name) for name in names}),
+        # Each by its name: a page makes thousands of them.
+        verdict=Verdict(
+            row.status,
+            row.error_code,
+            row.error_message,
+            row.score,
+            row.passed,
+            row.text_output,
+            row.explanation,
+            row.spans,
+            row.extra,
+            row.duration_us,
+        ),
         explain_strategy=row.explain_strategy,
         family=row.family,
         profile_id=row.profile_id,
@@ -134,7 +145,7 @@ def entry_of(row: Evaluation) -> EntryFacts:
         evaluation_id=row.id,
         captured=bool(row.captured),
         evaluation_type=row.evaluation_type,
-        details=as_sent(row.details),
+        details=as_sent(row.details) if row.details else None,
         favorite=row.favorite,
         feedback=row.feedback,
     )
