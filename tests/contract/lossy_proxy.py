@@ -60,9 +60,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.proxy.seen.append((self.command, self.path, self.headers.get("x-stainless-retry-count", "")))
         fault = self.proxy.faults.popleft() if self.proxy.faults else None
         if fault == "walk-away":
+            sent = threading.Event()
+            request.extensions["trace"] = lambda name, _: (
+                sent.set() if name.endswith("send_request_body.complete") else None
+            )
             thread = threading.Thread(target=self.forward.send, args=[request])
             self.proxy.threads.append(thread)
             thread.start()
+            sent.wait(30)  # or the retry might overtake it
             self.close_connection = True
             return
         answer = self.forward.send(request)
