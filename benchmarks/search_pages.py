@@ -50,6 +50,7 @@ def filters() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     yield "two tags", [is_("tags", {"env": "dev", "user": "u77"})]
     yield "in: 2 tags", [is_("tags.env", ["staging", "dev"], "in")]
     yield "in: 2 rare tags", [is_("tags.user", ["u1234", "u77"], "in")]
+    yield "dataset and sample", [is_("dataset_id", "dataset-7"), is_("dataset_sample_id", "77")]
     yield "app ne", [is_("app", "app-0", "ne")]
     yield "in: 3 apps", [is_("app", ["app-7", "app-30", "app-49"], "in")]
     yield "in: 3 evaluators", [is_("evaluator_id", ["evaluator-19", "evaluator-18", "none"], "in")]

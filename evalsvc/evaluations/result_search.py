@@ -115,14 +115,9 @@ def _by_sample(
     top, start = _read_sample_cursor(cursor, of=f"{of}:{account.pk}") if cursor else (None, offset)
     newest = search_evaluations(
         account=account, condition=condition, limit=N_SORTED, cursor=top, of=of,
-        columns=("id", "created_at", "request_id"),
+        columns=("id", "created_at", "request__dataset_sample_id"),
     ).rows  # fmt: skip
-    requests = requests_of(
-        account=account, request_ids=[row.request_id for row in newest], columns=("dataset_sample_id",)
-    )
-    # What is deleted meanwhile is left out.
-    there = [row for row in newest if row.request_id in requests]
-    ids = _in_order([(requests[row.request_id].dataset_sample_id, row.id) for row in there], descends)
+    ids = _in_order([(sample, id) for id, _created_at, sample in newest], descends)
     page = ids[start : start + limit]
     columns = Evaluation.objects.filter(AnyOf(F("id"), page), account=account).values_list(*RESULT_COLUMNS)
     by_id = {row.id: row for row in fetched(columns)}
