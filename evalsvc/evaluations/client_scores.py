@@ -8,7 +8,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.evaluations import store
 from evalsvc.evaluations.client_rows import ClientScore, RowError, Wish
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.projects.services import Place, place_request
+from evalsvc.projects.services import Place, place_held, remember_app
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -33,13 +33,11 @@ def keep_scores(
 
 def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple[list[ClientScore], list[RowError]]:
     """Add to each score where it belongs; a batch has a few places, each looked up once."""
-    known: dict[Wish, Place | list[tuple[str, str]]] = {}
+    known = _places(account, list(dict.fromkeys(score.wish for score in scores))[:MAX_PLACES])
     good: list[ClientScore] = []
     errors: list[RowError] = []
     for score in scores:
-        if score.wish not in known:
-            known[score.wish] = _place(account, score.wish) if len(known) < MAX_PLACES else TOO_MANY
-        place = known[score.wish]
+        place = known.get(score.wish, TOO_MANY)
         if isinstance(place, Place):
             columns = {"project_id": place.project_id, "app": place.app, "experiment_id": place.experiment_id}
             score.request.update(columns)
@@ -52,9 +50,17 @@ def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple
 TOO_MANY = [("", f"A batch has at most {MAX_PLACES} different apps, projects and experiments.")]
 
 
+def _places(account: Account, wishes: Sequence[Wish]) -> dict[Wish, Place | list[tuple[str, str]]]:
+    """Find each place, or what is wrong with it; new names are made in the order in which calls make theirs."""
+    found = {wish: _place(account, wish) for wish in sorted(wishes, key=lambda wish: wish.project_name or "")}
+    for app in sorted({place.app for place in found.values() if isinstance(place, Place) and place.app}):
+        remember_app(account.pk, app)
+    return found
+
+
 def _place(account: Account, wish: Wish) -> Place | list[tuple[str, str]]:
     try:
-        return place_request(
+        return place_held(
             account_id=account.pk,
             app=wish.app,
             experiment_id=wish.experiment_id,

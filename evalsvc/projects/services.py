@@ -58,6 +58,9 @@ def place_request(
     An experiment decides the project. A project's name outranks its id. With neither app nor experiment the app is
     `default`. Raises Invalid for an experiment or project that the account does not have. With the account's `epoch`
     a project that was looked up under it is not looked up again.
+
+    The project is made before the app. Whoever makes several of either within a transaction makes all projects first,
+    by name, and then all apps: in another order two transactions wait for each other.
     """
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)
@@ -66,10 +69,36 @@ def place_request(
     elif project_id is not None:
         with account_scope(account_id):
             if find_project(account_id=account_id, id=project_id) is None:
-                raise Invalid(FieldError("/project_id", "No such project."))
+                raise no_such_project()
     name = app or DEFAULT_APP
     remember_app(account_id, name)
     return Place(project_id, name)
+
+
+def place_held(
+    *,
+    account_id: int,
+    app: str | None = None,
+    experiment_id: int | None = None,
+    project_id: uuid.UUID | None = None,
+    project_name: str | None = None,
+) -> Place:
+    """Find a place as `place_request` does, with a project that nobody deletes until the transaction ends.
+
+    The app is left to the caller, for the order in which names are made.
+    """
+    if experiment_id is not None:
+        return _place_in_experiment(account_id, experiment_id)
+    if project_name or project_id is not None:
+        project_id = hold_project(account_id, id=None if project_name else project_id, name=project_name or "")
+        if project_id is None:
+            raise no_such_project()
+    return Place(project_id, app or DEFAULT_APP)
+
+
+def no_such_project() -> Invalid:
+    """Make the refusal of a project that the account does not have."""
+    return Invalid(FieldError("/project_id", "No such project."))
 
 
 def _place_in_experiment(account_id: int, experiment_id: int) -> Place:
@@ -116,8 +145,8 @@ def create_project(*, account: Account, name: str, actor: str) -> Project:
 def delete_project(*, account: Account, id: uuid.UUID, actor: str) -> None:
     """Delete an empty project; `in_use` while experiments, evaluations or anything else belong to it.
 
-    Apps and evaluations of requests under way do not wait for this: such a late one keeps the id of the deleted
-    project, and the next request of that name makes a new project.
+    An evaluation under way, which was placed before and is kept after the deletion, is in no project. The next request
+    of that name makes a new one.
     """
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):

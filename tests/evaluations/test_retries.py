@@ -115,7 +115,11 @@ def request_result(caller: Caller, request_id: str) -> str:
     return str(caller.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"])
 
 
-BOTH = SLOW | LOG | {"evaluators": [{"evaluator": "toxicity"}, {"evaluator": "exact-match"}], "label": "Hello."}
+BOTH = (
+    SLOW
+    | LOG
+    | {"evaluators": [{"evaluator": "toxicity"}, {"evaluator": "exact-match"}], "label": "Hello.", "tags": {"a": "b"}}
+)
 
 
 def failed_beside_a_success(caller: Caller) -> dict[str, Any]:

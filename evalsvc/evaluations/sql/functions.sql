@@ -64,6 +64,14 @@ BEGIN
   request.id := next_id();
   request.account_id := p_account;
   request.purged := false;
+  -- As a foreign key would: whoever deletes the project waits for this, and finds it in use.
+  -- Where the deletion came first, the evaluation is in no project rather than in one that is gone.
+  IF request.project_id IS NOT NULL THEN
+    PERFORM 1 FROM projects_project p WHERE p.account_id = p_account AND p.id = request.project_id FOR KEY SHARE;
+    IF NOT FOUND THEN
+      request.project_id := NULL;
+    END IF;
+  END IF;
   request.created_at := clock_timestamp();
   IF NOT jsonb_path_exists(p_evaluations, '$[*] ? (@.status == "pending")') THEN
     request.completed_at := request.created_at;
