@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import CharField, Lookup, TextField
+
+
+def bigints(ids: Iterable[int]) -> str:
+    """Write a parameter for `bigint[]`: psycopg dumps a list number by number, which takes longer than to find them."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 class Like(Lookup):
@@ -38,8 +44,7 @@ class AnyOf(Lookup):
         left, left_params = self.process_lhs(compiler, connection)
         if isinstance(self.lhs.output_field, CharField):
             return f"{left} = ANY(%s::text[])", (*left_params, list(self.rhs))
-        # As PostgreSQL's own text for them: a list is written number by number, which takes longer than to find them.
-        return f"{left} = ANY(%s::bigint[])", (*left_params, f"{{{','.join(map(str, self.rhs))}}}")
+        return f"{left} = ANY(%s::bigint[])", (*left_params, bigints(self.rhs))
 
 
 for field in (CharField, TextField):

@@ -16,9 +16,9 @@ from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
 from evalsvc.evaluations.answers import SAMPLE_NUMBER
 from evalsvc.evaluations.client_rows import PREFIX
-from evalsvc.evaluations.lookups import AnyOf
+from evalsvc.evaluations.lookups import AnyOf, bigints
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.searching import COLUMNS, fetched, requests_of, search_evaluations
+from evalsvc.evaluations.searching import fetched, requests_of, search_evaluations
 from evalsvc.evaluations.tags import tagged
 from evalsvc.rest.pagination import not_a_cursor, write_place
 from evalsvc.rest.problems import NotFound
@@ -28,7 +28,12 @@ N_SORTED = 10_000
 """How many of the newest results are put in the order of their samples."""
 MAX_TEXT = 32 * 2**20
 """Bytes of inputs in a page, which ends early beyond them: a request may hold half a million characters."""
-RESULT_COLUMNS = (*COLUMNS, "captured")
+# Where a result belongs is told by its request.
+RESULT_COLUMNS = (
+    "id", "request_id", "created_at", "family", "evaluator_id", "profile_name", "profile_id", "profile_revision",
+    "status", "error_code", "error_message", "explain_strategy", "passed", "score", "text_output", "explanation",
+    "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback", "captured",
+)  # fmt: skip
 INPUT_COLUMNS = (
     "id", "strategy", "created_at", "project_id", "app", "experiment_id", "extras", "tags", "dataset_id",
     "dataset_sample_id", "log_id", "input", "output", "contexts", "gold", "system_prompt",
@@ -37,7 +42,7 @@ SIZES = """
 SELECT id, coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0) + coalesce(octet_length(gold), 0)
   + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(array_to_string(contexts, '')), 0)
   + coalesce(octet_length(extras::text), 0)
-FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s)
+FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s::bigint[])
 """
 # The bound is on the requests that are looked at, before any of them is left out.
 TAGS = """
@@ -154,7 +159,7 @@ def _in_order(samples: Sequence[tuple[str | None, int]], descends: bool) -> list
 def _within_bounds(account: Account, rows: Sequence[Any]) -> Sequence[Any]:
     """Return as many rows, from the first on, as MAX_TEXT lets through, and one at least where there is one."""
     with connection.cursor() as cursor:
-        cursor.execute(SIZES, [account.pk, list({row.request_id for row in rows})])
+        cursor.execute(SIZES, [account.pk, bigints({row.request_id for row in rows})])
         size_of = dict(cursor.fetchall())
     # Each row of an answer holds the inputs of its request, though several rows may share one.
     n_bytes = accumulate(size_of.get(row.request_id, 0) for row in rows)
