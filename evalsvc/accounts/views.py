@@ -85,7 +85,12 @@ class AccountView(APIView):
         changes = request.method in self.remembers_tries and not getattr(self, "reads", False)
         if not (changes and self.scoped) or (is_retry := retries_of(request)) is None:
             return None
-        return claim_try(account_id=self.account.pk, fingerprint=self.fingerprint(request), is_retry=is_retry)
+        return claim_try(
+            account_id=self.account.pk,
+            actor=self.caller.actor,
+            fingerprint=self.fingerprint(request),
+            is_retry=is_retry,
+        )
 
     def receive(self, request: Request) -> None:
         """Take the body in, as far as that must be done before the transaction begins."""

@@ -102,12 +102,12 @@ def retries_of(request: HttpRequest) -> bool | None:
     return count.strip("0") != "" if count.isascii() and count.isdigit() else None
 
 
-def claim_try(*, account_id: int, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
-    """Claim the key that is made for a request, or return the answer that its retry has missed.
+def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
+    """Claim the key that is made for a request of one actor, or return the answer that its retry has missed.
 
     A first try is new work, whatever equal requests there were. None while an equal one runs: both are meant.
     """
-    key = MADE_PREFIX + fingerprint.hex()
+    key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
     if is_retry:
         return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
     token = uuid.uuid4()

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsvc.rest.models import IdempotencyRecord
 from tests.annotations.shapes import ANNOTATE, annotate_body, new_criteria
-from tests.conftest import Caller
+from tests.conftest import Caller, new_caller
 from tests.rest.shapes import assert_problem
 
 BODY = {"name": "July", "project_name": "checkout"}
@@ -61,6 +61,15 @@ def test_another_body_or_account_is_another_request(alice: Caller, charlie: Call
     assert create(alice, "1", BODY | {"name": "June"}) != first
     assert create(charlie, "1") != first
     assert bob.post("/v1/experiments", BODY, X_Stainless_Retry_Count="1").status_code == 403
+
+
+def test_a_retry_comes_with_the_api_key_of_its_first_try(alice: Caller) -> None:
+    colleague = new_caller(alice.account)
+    first, other = create(alice, "0"), create(colleague, "0")
+
+    assert first != other
+    assert (create(alice, "1"), create(colleague, "1")) == (first, other)
+    assert create(new_caller(alice.account), "1") not in (first, other)
 
 
 def test_after_ten_minutes_it_is_a_new_request(alice: Caller) -> None:
