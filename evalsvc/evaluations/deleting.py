@@ -59,6 +59,10 @@ WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND q.completed_at
     SELECT 1 FROM evaluations_evaluation e
     WHERE e.account_id = q.account_id AND e.request_id = q.id AND e.status = 'pending')
 """
+CAPTURED = "captured"
+PENDING = """status = 'pending' AND EXISTS (
+  SELECT 1 FROM evaluations_evaluationrequest q
+  WHERE q.account_id = %(account)s AND q.id = request_id AND q.capture <> 'none')"""
 # The columns that a bulk delete goes by; each leads an index of captured evaluations by time.
 COLUMNS = {
     "app": "app",
@@ -105,39 +109,43 @@ def delete_evaluations(
     actor: str,
     clock: Callable[[], float] = time.monotonic,
 ) -> Deleted:
-    """Delete the captured evaluations that meet all filters (keys of COLUMNS), newest first, in short transactions.
+    """Delete the evaluations that meet all filters (keys of COLUMNS), newest first, in short transactions.
 
+    Those are the captured ones, and before them the pending ones that may be: they would be there a moment later.
     Ends after TIME_SECONDS with `done` false; what came in meanwhile may be left. Call it outside a transaction.
     """
     if not filters:
         raise ValueError("a bulk delete goes by at least one filter")
-    ends_at, n, last = clock() + TIME_SECONDS, 0, None
-    while True:
-        with account_scope(account.pk):
-            found = _next(account, filters, batch_size, last)
-            n_gone = _delete(account, [row.id for row in found], [row.request_id for row in found], lock_first=True)
-            if n_gone:
-                told = {name: str(value) for name, value in filters.items()}
-                record_audit(
-                    account=account, actor=actor, action="evaluations.deleted", target="many", n=n_gone, **told
-                )
-        n += n_gone
-        if len(found) < batch_size:
-            return Deleted(n, done=True)
-        if clock() >= ends_at:
-            return Deleted(n, done=False)
-        last = found[-1]
+    ends_at, n, told = clock() + TIME_SECONDS, 0, {name: str(value) for name, value in filters.items()}
+    for which in (PENDING, CAPTURED):
+        last: _Found | None = None
+        while True:
+            with account_scope(account.pk):
+                found = _next(account, which, filters, batch_size, last)
+                ids, requests = [row.id for row in found], [row.request_id for row in found]
+                n_gone = _delete(account, ids, requests, lock_first=which == CAPTURED)
+                if n_gone:
+                    record_audit(
+                        account=account, actor=actor, action="evaluations.deleted", target="many", n=n_gone, **told
+                    )
+            n += n_gone
+            if len(found) < batch_size:
+                break
+            if clock() >= ends_at:
+                return Deleted(n, done=False)
+            last = found[-1]
+    return Deleted(n, done=True)
 
 
 def _next(
-    account: Account, filters: Mapping[str, str | int | UUID], batch_size: int, last: _Found | None
+    account: Account, which: str, filters: Mapping[str, str | int | UUID], batch_size: int, last: _Found | None
 ) -> list[_Found]:
     """Return the next rows of a bulk delete: after the last ones, as an index still holds what was just deleted."""
     names = " AND ".join(f"{COLUMNS[name]} = %({name})s" for name in filters)
     after = "AND (created_at, id) < (%(last_at)s, %(last_id)s)" if last else ""
     sql = (
         "SELECT id, request_id, created_at FROM evaluations_evaluation"  # noqa: S608  # nosec B608  names are ours
-        f" WHERE account_id = %(account)s AND captured AND {names} {after}"
+        f" WHERE account_id = %(account)s AND {which} AND {names} {after}"
         " ORDER BY created_at DESC, id DESC LIMIT %(limit)s"
     )
     values: dict[str, Any] = {**filters, "account": account.pk, "limit": batch_size}

@@ -284,11 +284,33 @@ def test_it_ends_in_time_and_goes_on_when_asked_again(alice: Caller, monkeypatch
     assert bulk(alice, "app=cart&batch_size=2") == (1, True)
 
 
-def test_what_is_pending_stays(alice: Caller) -> None:
-    made = evaluate(alice, "toxicity", "exact-match", headers={"prefer": "wait=0"})
+def test_what_is_pending_goes_too(alice: Caller, charlie: Caller) -> None:
+    made, others = (evaluate(one, "toxicity", "exact-match", headers={"prefer": "wait=0"}) for one in (alice, charlie))
+    elsewhere = evaluate(alice, "toxicity", app="desk", headers={"prefer": "wait=0"})
 
-    assert bulk(alice, "app=shop") == (1, True)
-    assert [row["status"] for row in alice.get(f"/v1/evaluate/{made['id']}").json()["results"]] == ["pending"]
+    assert bulk(alice, "app=shop") == (2, True)
+    assert_problem(alice.get(f"/v1/evaluate/{made['id']}"), "not_found")
+    for caller, kept in ((alice, elsewhere), (charlie, others)):
+        assert caller.get(f"/v1/evaluate/{kept['id']}").json()["results"][0]["status"] == "pending"
+    # Its worker comes too late.
+    assert work_off(account_id=alice.account.pk, request_id=int(made["id"]), lane="cpu", expected_attempts=0) == []
+    assert scores_of(alice, "toxicity") == []
+    assert findings(alice) == {}
+
+
+def test_what_is_pending_and_will_not_be_captured_stays(alice: Caller) -> None:
+    made = evaluate(alice, "toxicity", app=None, capture="none", trace_id="t", headers={"prefer": "wait=0"})
+
+    assert bulk(alice, "trace_id=t") == (0, True)
+    assert alice.get(f"/v1/evaluate/{made['id']}").json()["results"][0]["status"] == "pending"
+
+
+def test_pending_ones_go_by_portions(alice: Caller) -> None:
+    for n in range(5):
+        evaluate(alice, "toxicity", output=f"Hello {n}.", headers={"prefer": "wait=0"})
+
+    assert bulk(alice, "app=shop&batch_size=2") == (5, True)
+    assert n_left(alice) == 0
 
 
 @pytest.mark.parametrize("query", ["", "batch_size=10", "app=", "app=&project_id=&trace_id="])

@@ -62,7 +62,7 @@ class EvaluationsView(AccountView):
         ),
     )
     def delete(self, request: Request) -> Response:
-        """Delete the captured evaluations that meet all filters, of which at least one has to be given.
+        """Delete the evaluations that meet all filters, of which at least one has to be given; pending ones too.
 
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
