@@ -30,7 +30,7 @@ from evaluators.toxicity.windows import (
     windows_of,
     worth_reading,
 )
-from tests.evaluators.toxicity_examples import HARMLESS, TOXIC
+from tests.evaluators.toxicity_examples import GROUP_HATE, GROUP_TALK, HARMLESS, TOXIC
 
 FAMILY = Toxicity()
 POLITE = "Thank you for your question; the library opens at nine on weekdays. "
@@ -307,6 +307,15 @@ def test_most_mildly_worded_insults_fail_and_more_than_by_words_alone() -> None:
     found = sum(not score(text).passed for text in TOXIC)
     assert found >= 0.85 * len(TOXIC)
     assert found > sum(not score(text, variant="words").passed for text in TOXIC)
+
+
+def test_group_hate_in_clean_words_ranks_below_other_talk_of_groups() -> None:
+    hateful, other = ([score(text) for text in texts] for texts in (GROUP_HATE, GROUP_TALK))
+    lower = sum(bad.value < good.value for bad in hateful for good in other)
+    assert lower >= 0.83 * len(hateful) * len(other)
+    # What the documentation owns up to: by half it is missed.
+    assert sum(not found.passed for found in hateful) >= 0.45 * len(hateful)
+    assert sum(not found.passed for found in other) <= 0.125 * len(other)
 
 
 def test_the_components_are_shown() -> None:

@@ -14,9 +14,10 @@ import pytest
 from evaluators.minilm import SIZE
 from evaluators.minilm.heads import FOLDER, head
 from tests.evaluators.phi_examples import HEALTH, MEDICINE, PERSONS
-from tests.evaluators.toxicity_examples import HARMLESS, TOXIC
+from tests.evaluators.toxicity_examples import GROUP_HATE, GROUP_TALK, HARMLESS, TOXIC
 from training.constructed import HARMLESS as TRAINED_HARMLESS
 from training.constructed import TOXIC as TRAINED_TOXIC
+from training.hate import HATE, NO_HATE
 from training.health import MEDICINE_WITHOUT_PERSONS, PERSONS_WITHOUT_HEALTH, SOMEBODYS_HEALTH
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,8 @@ def test_a_head_s_logit_does_not_depend_on_the_batch(name: str) -> None:
 def test_no_constructed_test_text_was_trained_on() -> None:
     assert set(HARMLESS).isdisjoint(TRAINED_HARMLESS)
     assert set(TOXIC).isdisjoint(TRAINED_TOXIC)
+    assert {*HATE, *NO_HATE}.isdisjoint([*GROUP_HATE, *GROUP_TALK, *HARMLESS, *TOXIC])
+    assert set(HATE).isdisjoint(NO_HATE)
     trained = {*SOMEBODYS_HEALTH, *PERSONS_WITHOUT_HEALTH, *MEDICINE_WITHOUT_PERSONS}
     assert trained.isdisjoint([*HEALTH, *PERSONS, *MEDICINE])
 
