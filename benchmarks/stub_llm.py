@@ -261,7 +261,7 @@ class RunningStub:
 
         address = self.base_url.removesuffix("/v1")
         with httpx.Client(trust_env=False) as client:
-            return client.request(method, f"{address}/stub/{name}", timeout=10).raise_for_status().json()
+            return client.request(method, f"{address}/stub/{name}", timeout=60).raise_for_status().json()
 
 
 @contextlib.contextmanager

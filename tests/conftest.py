@@ -118,7 +118,7 @@ def findings(*callers: Caller) -> dict[str, int]:
     return {what: finding.n for what, finding in checks if finding}
 
 
-def wait_until(question: Callable[[], Any], *, seconds: float = 60, pause: float = 0.05) -> Any:
+def wait_until(question: Callable[[], Any], *, seconds: float = 100, pause: float = 0.05) -> Any:
     """Ask until the answer is true; fail when it never is."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

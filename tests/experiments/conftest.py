@@ -56,8 +56,8 @@ def make_experiment(caller: Caller, dataset_id: str, configs: list[dict[str, Any
     return ok(caller.post("/v1/experiments", body))["experiment"]
 
 
-def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, lease_seconds: float = 5.0) -> None:
-    """Work in this process until there is nothing left to do."""
+def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, lease_seconds: float = 60.0) -> None:
+    """Work in this process until there is nothing left to do; its leases outlast a machine that stands still."""
     from evalsvc.experiments.pump import Pump
 
     Pump(slots=slots, n_pumps=1, lease_seconds=lease_seconds).run(seconds=seconds, idle_seconds=idle_seconds)

@@ -81,7 +81,7 @@ def state_of(caller: Caller, id: str) -> str:
     return str(live(caller, id)["experiment"]["state"])
 
 
-def wait_for(caller: Caller, id: str, *states: str, seconds: float = 60) -> str:
+def wait_for(caller: Caller, id: str, *states: str, seconds: float = 120) -> str:
     """Wait until an experiment is in one of these states; the recount must agree whenever one looks."""
     wait_until(lambda: state_of(caller, id) in states, seconds=seconds, pause=0.1)
     return state_of(caller, id)

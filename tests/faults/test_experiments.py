@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
+from evalsvc.experiments.models import WorkUnit
 from tests.conftest import new_caller, stop_group, wait_until
 from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment
 from tests.faults.experiment_tools import (
@@ -88,7 +89,13 @@ FAULTS = {
 }
 
 
-@pytest.mark.timeout(120)
+def n_lost_leases(experiment_id: str) -> int:
+    """How often a unit had to be given to a second worker: on a machine that stands still a living one loses it too."""
+    attempts = WorkUnit.objects.using("system").filter(experiment_id=experiment_id).values_list("attempt", flat=True)
+    return sum(max(0, attempt - 1) for attempt in attempts)
+
+
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_it_asks_scores_and_counts_every_example_once(
     crew: Crew, slow_stub: RunningStub, fault: Callable[[Crew], None]
@@ -98,11 +105,13 @@ def test_it_asks_scores_and_counts_every_example_once(
     dataset = make_dataset(caller, n=N_EXAMPLES)
     slow_stub.reset()
     experiment = make_experiment(caller, dataset, [chat(connection, model) for model in MODELS])
-    wait_until(lambda: slow_stub.calls()["total"] > N_QUERIES // 4, seconds=60, pause=0.02)
+    wait_until(lambda: slow_stub.calls()["total"] > N_QUERIES // 4, pause=0.02)
 
     fault(crew)
     repair(crew.servers)
 
     assert wait_for(caller, experiment["id"], "done") == "done"
     check_whole(caller, experiment["id"], n_configs=len(MODELS), n_examples=N_EXAMPLES)
-    assert N_QUERIES <= slow_stub.calls()["total"] <= N_QUERIES + FAULTS[fault]
+    # Nothing is asked again but what the holder of a lost lease may have asked and not recorded.
+    n_again = slow_stub.calls()["total"] - N_QUERIES
+    assert 0 <= n_again <= max(FAULTS[fault], MICRO_BATCH * n_lost_leases(experiment["id"]))

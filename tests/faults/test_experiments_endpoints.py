@@ -97,7 +97,9 @@ def test_a_failure_has_a_type_and_no_score(outcome: Outcome, model: str) -> None
     assert [row["error_type"] for row in rows] == [error_type] * N
     assert {row["status"] for row in rows} == {"timeout" if error_type == "timeout" else "error"}
     assert [row["scores"]["accuracy"]["value"] for row in rows] == [None] * N
-    assert outcome.calls[model] == N * n_calls
+    # On a machine that stands still a call's time can be up before the endpoint hears of it.
+    fewest = 1 if error_type == "timeout" else N * n_calls
+    assert fewest <= outcome.calls[model] <= N * n_calls
     config = outcome.configs[model]
     assert (config["state"], config["n_ok"], config["n_error"]) == ("completed", 0, N)
     estimate = config["metrics"]["accuracy"]

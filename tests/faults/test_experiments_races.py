@@ -260,7 +260,7 @@ def test_a_pump_too_many_ends_at_once(no_pumps: Callable[[], list[tuple[bytes, f
 
 def test_a_stop_is_felt_within_a_query(alice: Caller, connection: str, stub: RunningStub) -> None:
     slots = 4
-    models = [f"{model}@60" for model in MODELS[:2]]
+    models = [f"{model}@300" for model in MODELS[:2]]
     experiment = make_experiment(alice, make_dataset(alice, n=60), [chat(connection, model) for model in models])
     root = f"/v1/experiments/{experiment['id']}"
     worker = threading.Thread(target=pump, kwargs={"slots": slots, "idle_seconds": 0.3})

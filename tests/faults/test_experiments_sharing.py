@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,25 +16,28 @@ from tests.experiments.conftest import chat, make_connection, make_dataset, make
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
 
 SLOTS = 4
-TIMEOUT_SECONDS = 12
+# Far longer than a test takes: no call of a hanging endpoint ends before the test does, however slow the machine.
+TIMEOUT_SECONDS = 120
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def stub() -> Iterator[RunningStub]:
     with running_stub(latency_ms=10) as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
-def alone(stub: RunningStub) -> Iterator[None]:
+def alone() -> Iterator[None]:
     stop_everything()
-    stub.reset()
     yield
     stop_everything()
 
 
 class Working:
-    """A pump in the background."""
+    """A pump in the background. It ends with the endpoint, whose hanging calls it would wait for."""
+
+    def __init__(self, stub: RunningStub) -> None:
+        self.stub = stub
 
     def __enter__(self) -> Working:
         self.thread = threading.Thread(target=pump, kwargs={"slots": SLOTS, "idle_seconds": 0.5})
@@ -41,6 +46,7 @@ class Working:
 
     def __exit__(self, *exc: object) -> None:
         stop_everything()
+        os.kill(self.stub.pid, signal.SIGKILL)
         self.thread.join()
 
 
@@ -63,7 +69,7 @@ def test_two_accounts_take_turns(alice: Caller, charlie: Caller, stub: RunningSt
     """Four configs against one: by accounts, not by configs, so both have had as many when the small one is through."""
     large = healthy(alice, stub, (*MODELS[:3], "stub-accuracy-0.90-f"))
     small = healthy(charlie, stub)
-    with Working():
+    with Working(stub):
         calls = wait_until(lambda: finished(stub, "stub-echo", 60), pause=0.02)
     assert sum(calls.values()) - 60 <= 2 * 60
     assert sum(calls.values()) - 60 >= 60 // 3
@@ -79,7 +85,7 @@ def finished(stub: RunningStub, model: str, n: int) -> dict[str, int] | None:
 def test_a_stuck_account_does_not_hold_up_the_other(alice: Caller, charlie: Caller, stub: RunningStub) -> None:
     """It came first and holds every slot; the other is through before a single one of those calls has ended."""
     stuck = hanging(alice, stub)
-    with Working():
+    with Working(stub):
         wait_until(lambda: stub.calls()["by_model"].get("stub-hang", 0) >= SLOTS, pause=0.02)
         other = healthy(charlie, stub)
         wait_until(lambda: n_outputs(other) == 60, pause=0.05)
@@ -92,7 +98,7 @@ def test_a_stuck_account_does_not_hold_up_the_other(alice: Caller, charlie: Call
 
 def test_a_stuck_newcomer_takes_no_more_than_its_share(alice: Caller, charlie: Caller, stub: RunningStub) -> None:
     working = healthy(charlie, stub, MODELS[:2], n=120)
-    with Working():
+    with Working(stub):
         wait_until(lambda: stub.calls()["total"] > 20, pause=0.02)
         stuck = hanging(alice, stub)
         wait_until(lambda: state_of(charlie, working["id"]) == "done", pause=0.05)

@@ -12,6 +12,7 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.tasks import sweep
 from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
+from tests.faults.conftest import put_off_what_is_pending
 
 N_REQUESTS = 12
 
@@ -59,6 +60,7 @@ def is_done(caller: Caller) -> bool:
 
 @pytest.mark.timeout(240)
 def test_a_killed_worker_s_evaluations_end_and_count_once(stub: RunningStub, judge_worker: Callable[[], Any]) -> None:
+    put_off_what_is_pending()
     caller = new_caller(name="faults")
     connection = {"name": "stub", "base_url": stub.base_url, "model": "stub-judge-pass", "key": uuid.uuid4().hex}
     assert caller.post("/v1/connections", connection).status_code == 201

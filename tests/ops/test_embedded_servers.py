@@ -161,7 +161,7 @@ def test_a_server_restarted_by_a_thread_outlives_the_thread(services: Services) 
 
 def test_a_foreign_process_under_the_old_number_does_not_stop_the_start(services: Services) -> None:
     services.postgres.kill_hard()
-    sleeper = subprocess.Popen(["sleep", "60"])
+    sleeper = subprocess.Popen(["sleep", "600"])
     try:
         pidfile = services.postgres.data / "postmaster.pid"
         lines = pidfile.read_text().splitlines()
