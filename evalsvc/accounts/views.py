@@ -122,6 +122,9 @@ class AccountView(APIView):
             # Rendering is part of it: a transaction that it left open would take in what this thread does next.
             if isinstance(final, Response):
                 final.render()
+                # The view, its request and this answer refer to each other: what it was written from would stay, for
+                # as long as it takes the garbage collector to come and walk it.
+                final.data = None
             if self._scope is not None or self.claim is not None:
                 self._finish(final)
         except Exception as exc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -145,6 +146,23 @@ def test_a_page_takes_two_reads_of_evaluations_and_one_of_requests(alice: Caller
 
     assert len(statements) == 3
     assert not any(f'"{column}"' in text for text in statements for column in ("input", "output", "contexts", "gold"))
+
+
+def test_a_page_leaves_nothing_to_the_garbage_collector(alice: Caller) -> None:
+    """What a cycle keeps is there until the collector walks it, in the midst of somebody's answer."""
+    keep(alice, *range(200))
+    search(alice)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(5):
+            search(alice)
+        left = len(gc.get_objects()) - before
+    finally:
+        gc.enable()
+
+    assert left < 5 * 200
 
 
 def test_an_empty_page_takes_one_read(alice: Caller) -> None:
