@@ -12,6 +12,7 @@ from tests.conftest import Caller, scores_of
 from tests.contract.lossy_proxy import FAULTS, Proxy, lossy
 from tests.contract.patronus_clients import Called, connect, served_methods
 from tests.contract.patronus_exercises import LOG, PARIS
+from tests.telemetry.otlp import new_id, span, traces
 
 SAMPLE = PARIS | {"capture": "all"}
 
@@ -119,6 +120,12 @@ def projects(client: Called, _: Any) -> list[str]:
     return [row.name for row in client.projects.list().projects]
 
 
+def sent_span(client: Called) -> str:
+    trace_id = new_id()
+    client.post("/v1/traces", body=traces(span(trace_id)), cast_to=object)
+    return trace_id
+
+
 CHANGES = {
     "projects.create": Change(lambda _: None, lambda c, _: c.projects.create(name="p"), projects, ["p"]),
     "projects.delete": Change(
@@ -150,6 +157,12 @@ CHANGES = {
     "evaluations.delete": Change(captured, lambda c, made: c.evaluations.delete(int(made.id)), lambda c, _: ids(c), []),
     "evaluations.batch_delete": Change(
         captured, lambda c, _: c.evaluations.batch_delete(app="default"), lambda c, _: ids(c), []
+    ),
+    "otel.spans.delete": Change(
+        sent_span,
+        lambda c, trace_id: c.otel.spans.delete(trace_id=trace_id),
+        lambda c, _: list(c.otel.spans.search().spans),
+        [],
     ),
 }
 
