@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import time
+from typing import Any
 
 import pytest
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments.produce import Asking, Produced, produce
 from evalsvc.experiments.slot import MAX_LEASES
-from tests.conftest import Caller
+from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
     EXACT,
     by_name,
@@ -96,18 +97,27 @@ def test_outputs_that_kill_whoever_scores_them_end_as_errors(alice: Caller) -> N
 
 
 def test_a_pump_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
-    alice: Caller, charlie: Caller, stub: RunningStub
+    alice: Caller, charlie: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = make_experiment(
-        alice, make_dataset(alice, n=1), [chat(make_connection(alice, stub.base_url), "stub-slow-8000")]
-    )
+    slow = make_experiment(alice, make_dataset(alice, n=1), [chat(make_connection(alice, stub.base_url), "stub-echo")])
     quick = make_experiment(
         charlie, make_dataset(charlie, n=60), [chat(make_connection(charlie, stub.base_url), "stub-slow-150")]
     )
-    began = time.monotonic()
+
+    def quick_is_done() -> bool:
+        return bool(live(charlie, quick["id"])["experiment"]["state"] == "done")
+
+    def produce_slowly(asking: Asking, example: Any) -> Produced:
+        """Answer for the slow one when the quick one is done, and not before."""
+        if asking.account_id == alice.account.pk:
+            wait_until(quick_is_done)
+        return produce(asking, example)
+
+    monkeypatch.setattr("evalsvc.experiments.slot.produce", produce_slowly)
     pump(seconds=1, slots=2)
-    assert live(charlie, quick["id"])["experiment"]["state"] == "done", time.monotonic() - began
-    assert live(alice, slow["id"])["configs"][0]["n_done"] == 1
+    assert quick_is_done()
+    found = live(alice, slow["id"])["configs"][0]
+    assert (found["n_ok"], found["n_error"]) == (1, 0)
 
 
 def test_deleting_an_experiment_leaves_nothing_of_it_but_its_history(alice: Caller) -> None:

@@ -75,7 +75,7 @@ def test_it_changes_its_mind_after_a_429(stub: RunningStub) -> None:
 
 
 def test_it_lists_models_and_embeds(stub: RunningStub) -> None:
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=30) as client:
         assert "stub-echo" in {row["id"] for row in client.get(f"{stub.base_url}/models").json()["data"]}
         vectors = client.post(f"{stub.base_url}/embeddings", json={"model": "stub", "input": ["a", "b"]}).json()["data"]
     assert len(vectors) == 2 and vectors[0]["embedding"] != vectors[1]["embedding"]

@@ -9,6 +9,7 @@ import orjson
 import pytest
 import redis
 from django.conf import settings
+from django.test import override_settings
 
 from evalsvc.celery import QUEUES, app
 from evalsvc.evaluations import store, upkeep
@@ -96,13 +97,14 @@ def test_a_lane_is_put_on_its_own_queue() -> None:
     assert sent["properties"]["delivery_mode"] == 2
 
 
+@override_settings(LEASE_SECONDS=300)
 def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CELERY_BROKER_WRITE_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setitem(app.conf.broker_transport_options, "max_retries", 1)
     monkeypatch.setitem(app.conf.broker_transport_options, "interval_start", 0)
     monkeypatch.setattr(app, "_pool", None)
     monkeypatch.setattr(app.amqp, "_producer_pool", None)
-    request_id = pending(alice, lease_seconds=-1.0)
+    request_id = pending(alice, lease_seconds=-1e9)  # the first that a sweep takes
     ref = LaneRef(alice.account.pk, request_id, "cpu", 0)
 
     assert enqueue_lane(ref, reply_to=None) is False
