@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,6 +17,10 @@ from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Stems, spl
 WINDOW = 8
 """Words that are weighed together: the worst ones of a sentence count, so copied words cannot dilute a claim in it."""
 STEP = 2
+GLUED = 2 * WINDOW
+"""Words from which a sentence may be a copied one with a claim glued to it; its short clauses are weighed alone too."""
+SHORTEST_CLAUSE = 3
+_CLAUSE_END = re.compile(r"[,;:()\"]\s|\s[-\u2013\u2014(]")
 
 NUMBER_WEIGHT = 0.4
 NAME_WEIGHT = 0.4
@@ -168,10 +173,11 @@ def _is_content(word: str) -> bool:
 
 
 def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | None:
-    words = claim_words(evidence.in_its_words(output[slice(*span)]))
+    text = evidence.in_its_words(output[slice(*span)])
+    words = claim_words(text)
     if not words:
         return None
-    parts = _Words(words, evidence).worst_parts()
+    parts = min((_Words(each, evidence).worst_parts() for each in (words, *_clauses(text, words))), key=_mean)
     numbers = evidence.missing_numbers(output, span)
     names = tuple(
         where for where, name in find_names(output, span) if not evidence.words.issuperset(_stems(name, evidence))
@@ -180,6 +186,19 @@ def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | 
     value = parts.mean * _penalty(len(numbers), NUMBER_WEIGHT) * _penalty(len(names), NAME_WEIGHT)
     value *= NEGATION_FACTOR if is_off else 1.0
     return SentenceSupport(span, value, parts, any(map(_is_content, words)), numbers, names, is_off)
+
+
+def _clauses(text: str, words: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the clauses of a long sentence that no window has by itself: a window of both dilutes a claim."""
+    if len(words) < GLUED:
+        return
+    for clause in map(split_words, _CLAUSE_END.split(text)):
+        if SHORTEST_CLAUSE <= len(clause) < WINDOW and any(map(_is_content, clause)):
+            yield clause
+
+
+def _mean(parts: Parts) -> float:
+    return parts.mean
 
 
 def _stems(name: str, evidence: Evidence) -> list[str]:

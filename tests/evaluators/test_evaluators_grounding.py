@@ -187,8 +187,20 @@ def test_a_long_sentence_is_as_good_as_its_worst_words() -> None:
     assert alone < 0.5
 
 
+@pytest.mark.parametrize("template", ["{c}, {b}", "{b}, {c}", "{c} - {b} - {c}", "{c} ({b})", "{c}; {b}; {c}"])
+@pytest.mark.parametrize("claim", ["frozen most winters", "it tastes nice", "Danish monks painted it"])
+def test_a_short_claim_glued_to_a_copied_sentence_is_weighed_alone(template: str, claim: str) -> None:
+    context = "The river Sova flows through three countries before it reaches the sea and many villages on its banks"
+    evidence = Evidence([context])
+    alone, glued = (measure_support(text, evidence).value for text in (claim, template.format(c=context, b=claim)))
+    assert glued <= alone + 0.1
+    assert measure_support(f"{context}, {context}", evidence).value > 0.9
+
+
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("unit", ["word ", "a", "A b1 not. ", "x, ", "日本。", "I don't know the context does not "])
+@pytest.mark.parametrize(
+    "unit", ["word ", "a", "a, ((", "a, ", "A b1 not. ", "x, ", "日本。", "I don't know the context does not "]
+)
 def test_half_a_million_characters_are_measured(unit: str) -> None:
     text = (unit * 240_000)[:240_000]
     started = time.process_time()

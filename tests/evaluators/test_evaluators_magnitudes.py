@@ -53,7 +53,8 @@ def test_texts_are_rewritten_in_digits() -> None:
 )
 def test_a_number_in_another_notation_is_supported_and_another_number_is_not(good: str, bad: str, context: str) -> None:
     right, wrong = score(good, context), score(bad, context)
-    assert (right.value, right.passed) == (1.0, True)
+    assert right.passed
+    assert right.value >= 0.95
     assert wrong.value < 0.5
     assert not wrong.passed
 
