@@ -39,7 +39,7 @@ def pre_fork(server: Any, worker: Any) -> None:
 
 
 def leave_imports_alone() -> None:
-    """Keep the garbage collector from what is imported, which stays for ever: half a million objects.
+    """Keep the garbage collector from what is imported, which stays for ever: two hundred thousand objects.
 
     It would walk all of them in the midst of an answer, and write to each, so that no page of memory stayed shared.
     """
