@@ -18,10 +18,16 @@ from unittest import mock
 
 import pytest
 from django.db import connections
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests import services
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+
+# No example fails for being slow: the machine may stand still for seconds.
+hypothesis_settings.register_profile("evalsvc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("evalsvc")
 
 
 @dataclass
@@ -147,7 +153,7 @@ def stop_group(process: subprocess.Popen[bytes], sig: int = signal.SIGKILL) -> N
         os.killpg(process.pid, sig)
     except ProcessLookupError:
         return
-    process.wait(timeout=30)
+    process.wait(timeout=100)
 
 
 @pytest.fixture(autouse=True)

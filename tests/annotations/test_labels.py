@@ -174,7 +174,7 @@ def test_many_at_once_make_one_label(alice: Caller) -> None:
     barrier = threading.Barrier(8)
 
     def say(i: int) -> str:
-        barrier.wait(timeout=30)
+        barrier.wait(timeout=100)
         found = [label(alice, criteria, "log", value_score=i * 10 + j)["id"] for j in range(5)]
         assert len(set(found)) == 1
         return str(found[0])

@@ -133,7 +133,7 @@ def browser(chromium: str, address: str, chromium_process: Any) -> Iterator[Brow
     context = chromium_process.new_context(viewport={"width": 1280, "height": 900})
     window = Browser(context.new_page(), address)
     page = window.page
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(60_000)
     page.on("dialog", lambda dialog: (window.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
     page.on("pageerror", lambda error: window.errors.append(f"script {error}"))
     page.on("console", lambda line: window.errors.append(f"console {line.text}") if line.type == "error" else None)

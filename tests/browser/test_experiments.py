@@ -88,7 +88,7 @@ def test_buttons_act_while_the_board_moves(browser: Browser, ann: Any, alice: Ca
 
     row(browser, first).locator("button:has-text('Stop')").click()
     browser.page.wait_for_selector("text=Stopped 1 config.")
-    assert "by user" in row(browser, first).inner_text()
+    row(browser, first).locator("text=by user").first.wait_for()
     row(browser, first).locator("button:has-text('Resume')").click()
     browser.page.wait_for_selector("text=Resumed 1 config.")
     browser.page.click("button:has-text('Stop all')")

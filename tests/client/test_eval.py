@@ -376,7 +376,9 @@ def test_it_survives_a_crash(client: Client, web: str, alice: Caller, tmp_path: 
     result = client.resume(found["id"], again, progress=False)
 
     assert (len(result), result.metrics["exact-match"].value) == (60, 1.0)
-    assert sum(calls.values()) == 60 - len(recorded)
+    # What the dead process had sent may have been recorded after we looked.
+    assert sum(calls.values()) <= 60 - len(recorded)
+    assert set(calls.values()) <= {1}
     assert client._transport.get(f"/v1/experiments/{found['id']}/recount")["equal"]
 
 
@@ -408,10 +410,11 @@ def test_a_service_that_stays_away_is_said_with_how_to_go_on(
 
 def test_leaving_the_loop_early_gives_the_work_back(client: Client) -> None:
     calls: Counter[str] = Counter()
+    pause = 0.2
 
     def counted(query: str) -> str:
         calls[query] += 1
-        time.sleep(0.02)
+        time.sleep(pause)
         return query
 
     options: dict[str, Any] = {"evaluators": ["pii"], "progress": False, "threads": 1}
@@ -419,7 +422,7 @@ def test_leaving_the_loop_early_gives_the_work_back(client: Client) -> None:
         if len(partial) >= 5:
             break
     assert partial.experiment_id is not None
-    n_before = sum(calls.values())
+    n_before, pause = sum(calls.values()), 0.0
     result = client.resume(partial.experiment_id, counted, progress=False, threads=1)
 
     assert n_before < 40

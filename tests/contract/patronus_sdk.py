@@ -45,8 +45,8 @@ class Api:
 @contextmanager
 def connect(kind: str, url: str, key: str) -> Iterator[Api]:
     """Open the client. One event loop for its whole life: its connections belong to it."""
-    with asyncio.Runner() as runner, httpx.Client(trust_env=False) as http:
-        http_async = httpx.AsyncClient(trust_env=False)
+    with asyncio.Runner() as runner, httpx.Client(trust_env=False, timeout=60) as http:
+        http_async = httpx.AsyncClient(trust_env=False, timeout=60)
         client = PatronusAPIClient(client_http_async=http_async, client_http=http, base_url=url, api_key=key)
         yield Api(client, kind, runner.run)
         runner.run(http_async.aclose())

@@ -67,7 +67,7 @@ def test_every_strategy_is_explained() -> None:
 
 
 def test_the_page_of_the_service_explains_the_same_codes(web: str) -> None:
-    connection = http.client.HTTPConnection(web.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(web.removeprefix("http://"), timeout=60)
     connection.request("GET", "/docs/errors")
     page = connection.getresponse().read().decode()
     connection.close()

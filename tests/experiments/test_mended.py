@@ -101,7 +101,7 @@ def test_a_pump_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
 ) -> None:
     slow = make_experiment(alice, make_dataset(alice, n=1), [chat(make_connection(alice, stub.base_url), "stub-echo")])
     quick = make_experiment(
-        charlie, make_dataset(charlie, n=60), [chat(make_connection(charlie, stub.base_url), "stub-slow-150")]
+        charlie, make_dataset(charlie, n=40), [chat(make_connection(charlie, stub.base_url), "stub-slow-150")]
     )
 
     def quick_is_done() -> bool:

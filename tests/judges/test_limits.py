@@ -117,15 +117,25 @@ import django; django.setup()
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.limits import take
 connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", "http://x", "m", "", rpm=30)
+print("ready", flush=True)
+sys.stdin.readline()
 print(sum(take(connection, "m", tokens=1) == 0.0 for _ in range(20)))
 """
 
 
 def test_processes_take_exactly_the_limit() -> None:
     command = [sys.executable, "-c", TAKER, str(uuid.uuid4().int % 2**40), str(uuid.uuid4())]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(os.environ)) for _ in range(3)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    running = [subprocess.Popen(command, env=dict(os.environ), text=True, **pipes) for _ in range(3)]
+    for process in running:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
 
-    assert sum(int(process.communicate(timeout=60)[0]) for process in running) == 30
+    # Together, and not a minute apart as a busy machine may start them.
+    assert sum(int(process.communicate(timeout=100)[0]) for process in running) == 30
 
 
 def test_unused_tokens_come_back() -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import CHECKOUT, stop_group, wait_until
 
+pytestmark = pytest.mark.timeout(400)
+
 COMMAND = [sys.executable, "-u", "-m", "benchmarks.demo_experiment", "--latency-ms", "1"]
 
 
@@ -57,7 +59,7 @@ def test_it_ends_with_the_truth(started: Any) -> None:
     below = children(process)
     rest = process.stdout.read()
 
-    assert process.wait(60) == 0, rest
+    assert process.wait(200) == 0, rest
     for words in (
         "queries              90 of 90",
         "best kept            yes",
@@ -74,7 +76,7 @@ def test_ctrl_c_leaves_nothing(started: Any) -> None:
 
     process.send_signal(signal.SIGINT)
 
-    assert "nothing is left" in process.communicate(timeout=60)[0]
+    assert "nothing is left" in process.communicate(timeout=200)[0]
     assert process.returncode == 130
     assert_gone(below)
 

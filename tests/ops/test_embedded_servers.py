@@ -51,7 +51,7 @@ def services() -> Iterator[Services]:
         yield running
 
 
-def wait_until_gone(pids: list[int], seconds: float = 30) -> list[int]:
+def wait_until_gone(pids: list[int], seconds: float = 100) -> list[int]:
     deadline = time.monotonic() + seconds
     while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -204,7 +204,7 @@ def test_web_and_workers_never_see_the_url_of_the_owner(monkeypatch: pytest.Monk
     code = "import json, os; print(json.dumps(dict(os.environ)))"
 
     process = start(roster.python("-c", code, checkout=home, env=env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    seen = json.loads(process.communicate(timeout=30)[0])
+    seen = json.loads(process.communicate(timeout=100)[0])
     assert "secret" not in "".join(seen.values())
     assert (seen["DATABASE_URL"], seen["EVALSVC_HOME"]) == ("postgresql://app@db/x", str(home))
 
@@ -335,11 +335,11 @@ def test_a_program_keeps_its_arguments_whatever_they_hold(tmp_path: Path) -> Non
     )
 
     process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert json.loads(process.communicate(timeout=30)[0]) == arguments
+    assert json.loads(process.communicate(timeout=100)[0]) == arguments
 
 
 def test_a_child_leads_a_session_of_its_own_and_takes_its_children_along() -> None:
-    code = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
+    code = "import subprocess, sys; p = subprocess.Popen(['sleep', '600']); print(p.pid, flush=True); p.wait()"
     process = start(
         Command([sys.executable, "-c", code], dict(os.environ)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

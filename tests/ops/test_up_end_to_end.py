@@ -37,7 +37,7 @@ QUESTION = {
 }
 
 pytestmark = [
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(not shutil.which("make"), reason="needs make"),
 ]
 
@@ -134,12 +134,12 @@ class Running:
     def stop(self) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
-            self.output += self.process.communicate(timeout=120)[0]
+            self.output += self.process.communicate(timeout=200)[0]
         if self.process.stdout:
             self.process.stdout.close()
 
 
-def eventually_evaluates(running: Running, seconds: float = 90) -> None:
+def eventually_evaluates(running: Running, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not running.evaluates():
         assert time.monotonic() < deadline, "the service did not recover"
@@ -225,7 +225,7 @@ def test_a_second_one_names_the_first(running: Running) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=200,
     )
     assert second.returncode == 0
     assert f"already runs at {running.demo['EVALSVC_URL']}" in second.stdout
@@ -255,7 +255,7 @@ def test_kill_9_of_the_supervisor_leaves_no_process(stopped: Installation) -> No
     started = stopped.start()
     processes = started.processes()
     processes[0].kill()
-    started.process.wait(60)
-    assert psutil.wait_procs(processes, timeout=60)[1] == []
+    started.process.wait(200)
+    assert psutil.wait_procs(processes, timeout=200)[1] == []
     stopped.stop()
     eventually_evaluates(stopped.start())

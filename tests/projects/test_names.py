@@ -31,7 +31,7 @@ def names(model: Any, caller: Caller) -> list[str]:
 
 def at_once(n: int, ask: Callable[[int], T]) -> list[T]:
     """Ask from n threads that set off together, each with a connection of its own."""
-    barrier = threading.Barrier(n, timeout=30)
+    barrier = threading.Barrier(n, timeout=100)
 
     def one(number: int) -> T:
         try:

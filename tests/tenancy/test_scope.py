@@ -83,7 +83,7 @@ def test_a_failed_inner_scope_takes_back_only_its_own() -> None:
 
 
 def test_two_threads_have_two_accounts() -> None:
-    meet = threading.Barrier(2, timeout=20)
+    meet = threading.Barrier(2, timeout=100)
 
     def look(account_id: int) -> str:
         try:

@@ -68,7 +68,7 @@ def test_ids_are_unique_and_grow_in_every_connection() -> None:
 
     def draw() -> None:
         with psycopg.connect(settings.DATABASE_URL, autocommit=True) as connection:
-            start.wait(30)
+            start.wait(100)
             rows = connection.execute("SELECT next_id() FROM generate_series(1, 2000)").fetchall()
             drawn.append([row[0] for row in rows])
 
@@ -76,7 +76,7 @@ def test_ids_are_unique_and_grow_in_every_connection() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(100)
 
     assert len({number for numbers in drawn for number in numbers}) == 8 * 2000
     for numbers in drawn:
