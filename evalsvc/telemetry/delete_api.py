@@ -44,14 +44,16 @@ class SpansView(AccountView):
         operation_id="delete_spans",
         tags=["telemetry"],
         parameters=[DeleteTracesIn],
-        responses=inline_serializer(
-            "DeletedTraces",
-            {
-                "n_spans": serializers.IntegerField(),
-                "n_logs": serializers.IntegerField(),
-                "done": serializers.BooleanField(),
-            },
-        ),
+        responses={
+            200: inline_serializer(
+                "DeletedTraces",
+                {
+                    "n_spans": serializers.IntegerField(),
+                    "n_logs": serializers.IntegerField(),
+                    "done": serializers.BooleanField(),
+                },
+            )
+        },
     )
     def delete(self, request: Request) -> Response:
         """Delete the spans, and the logs, that meet all filters, of which at least one has to be given.

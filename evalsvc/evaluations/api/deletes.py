@@ -57,9 +57,11 @@ class EvaluationsView(AccountView):
         operation_id="delete_evaluations",
         tags=["evaluations"],
         parameters=[DeleteIn],
-        responses=inline_serializer(
-            "DeletedEvaluations", {"n_deleted": serializers.IntegerField(), "done": serializers.BooleanField()}
-        ),
+        responses={
+            200: inline_serializer(
+                "DeletedEvaluations", {"n_deleted": serializers.IntegerField(), "done": serializers.BooleanField()}
+            )
+        },
     )
     def delete(self, request: Request) -> Response:
         """Delete the evaluations that meet all filters, of which at least one has to be given; pending ones too.
