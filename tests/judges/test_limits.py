@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
+from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.judges import limits
 from evalsvc.judges.calls import ask, estimated_tokens
 from evalsvc.judges.failures import CallFailed
@@ -340,8 +342,15 @@ def test_a_call_that_failed_at_once_is_not_paid_for(stub: Any) -> None:
     assert spent(connection) == 0.0
 
 
-def test_asked_calls_keep_to_the_seats(stub: Any) -> None:
-    stub.reset()
+@pytest.fixture
+def stub_of_its_own() -> Iterator[RunningStub]:
+    """One where no call of another test is still under way."""
+    with running_stub() as running:
+        yield running
+
+
+def test_asked_calls_keep_to_the_seats(stub_of_its_own: RunningStub) -> None:
+    stub = stub_of_its_own
     connection = facts(stub.base_url, max_concurrency=2)
     outcomes: list[str] = []
 

@@ -200,7 +200,7 @@ def test_it_is_done_once(alice: Caller) -> None:
 @pytest.mark.parametrize("route", ["/v1/evaluate", "/v1/evaluator-criteria"])
 def test_eight_at_once_have_one_effect(alice: Caller, route: str) -> None:
     path, body = ROUTES[route](alice)
-    start = threading.Barrier(8)
+    start = threading.Barrier(8, timeout=100)
 
     def send(_: int) -> Any:
         start.wait()
