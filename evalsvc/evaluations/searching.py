@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,13 +16,12 @@ from uuid import UUID
 
 import orjson
 from django.core.exceptions import EmptyResultSet
-from django.db import OperationalError, connections
+from django.db import connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.lookups import IsNull
 from psycopg import Cursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.errors import QueryCanceled
 from psycopg.pq import Format
 
 from evalsvc.accounts.models import Account
@@ -32,7 +30,7 @@ from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.tags import HasTag, settled
 from evalsvc.rest.pagination import by_time, read_place, write_place
-from evalsvc.rest.problems import Problem
+from evalsvc.rest.time_limit import in_time
 from evalsvc.tenancy.scope import current_role
 
 # Of each statement of a search. What no index serves walks the account's evaluations, and that must end.
@@ -71,13 +69,13 @@ def search_evaluations(
     foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
     place = read_place(cursor, of=f"{of}:{account.pk}") if cursor else None
-    with in_time():
+    with in_time(TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
         rows = _places(account, condition or Q(), place, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
         found = fetched(rows[offset : offset + limit + 1])
-    ids = [id for id, _ in found[:limit]]
-    shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
-    page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
+        ids = [id for id, _ in found[:limit]]
+        shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+        page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
     if len(found) <= limit:
         return Page(page, None)
     last_id, moment = found[limit - 1]
@@ -104,30 +102,6 @@ def _places(
         tagged = tagged.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
     in_order = by_time(tagged, after=after, oldest_first=oldest_first, id="evaluation_id")
     return in_order.values_list("evaluation_id", "created_at")
-
-
-@contextmanager
-def in_time() -> Iterator[None]:
-    """Run statements within the time of a search, planned for the values at hand.
-
-    Raises Problem `search_too_slow`. Within the account's scope, of which it bounds all later statements as well.
-    """
-    with connections[current_role()].cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),"
-            " set_config('plan_cache_mode', 'force_custom_plan', true),"
-            " set_config('max_parallel_workers_per_gather', '0', true)",
-            [f"{round(TIMEOUT_SECONDS * 1000)}ms"],
-        )
-    try:
-        yield
-    except OperationalError as exc:
-        if isinstance(exc.__cause__, QueryCanceled):
-            raise Problem(
-                f"Looking through the account's evaluations took longer than {TIMEOUT_SECONDS:g} s.",
-                code="search_too_slow",
-            ) from None
-        raise
 
 
 class _Json(Loader):

@@ -1,9 +1,10 @@
 -- A tag as a number of the account's own, so that an index of tags holds keys and texts of any length. Of a digest that
 -- nobody can turn round: what two tags share by chance is 64 bits, and whoever writes one tag cannot aim at another.
+-- Numbers are cast to text, as joining them to text is not immutable, and the function would be called, not inlined.
 CREATE OR REPLACE FUNCTION tag_digest(p_account bigint, p_key text, p_value text)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
-  'x' || encode(substr(sha256(convert_to(p_account || ':' || length(p_key) || ':' || p_key || p_value, 'UTF8')), 1, 8), 'hex')
+  'x' || encode(substr(sha256(convert_to(p_account::text || ':' || length(p_key)::text || ':' || p_key || p_value, 'UTF8')), 1, 8), 'hex')
 )::bit(64)::bigint;
 
 -- Of captured evaluations alone, so that a search by a tag need not look at them. Tags go with their evaluation, whoever
