@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -28,6 +29,12 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 # No example fails for being slow: the machine may stand still for seconds.
 hypothesis_settings.register_profile("evalsvc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("evalsvc")
+
+
+def pytest_collection_finish() -> None:
+    """Keep ten thousand collected tests from the garbage collector, which would walk through them all run long."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass

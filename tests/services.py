@@ -22,6 +22,21 @@ _stack = contextlib.ExitStack()
 atexit.register(_stack.close)
 
 
+def look_through_static_files_once() -> None:
+    """Let all test clients share one look: each makes every middleware anew, and this took longer than most requests."""
+    from whitenoise.middleware import WhiteNoiseMiddleware
+
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def add_files_from_finders(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            look(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    WhiteNoiseMiddleware.add_files_from_finders = add_files_from_finders
+
+
 def start() -> None:
     """Start PostgreSQL and Valkey, migrate, and set Django up."""
     from evalsvc.ops.embedded.throwaway import throwaway
@@ -48,6 +63,7 @@ def start() -> None:
     import django
 
     django.setup()
+    look_through_static_files_once()
     # Threads of this process must not report, after pytest's summary, that the servers are gone.
     _stack.callback(logging.disable)
 

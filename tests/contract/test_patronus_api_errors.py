@@ -230,6 +230,7 @@ WRITES: dict[str, Callable[[Called, dict[str, Any]], Any]] = {
     "evaluator_criteria.create": lambda c, _: c.evaluator_criteria.create(evaluator_family="a", name="b", config={}),
     "experiments.create": lambda c, ids: c.experiments.create(name="June", project_id=ids["projects"]),
     "projects.create": lambda c, _: c.projects.create(name="other"),
+    "otel.spans.delete": lambda c, _: c.otel.spans.delete(trace_id="secret"),
 }
 READS = {name for name in BY_ID if name.endswith("retrieve")}
 
