@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import psutil
 import pytest
 from django.db import connections
 from hypothesis import HealthCheck
@@ -139,6 +140,18 @@ def wait_until(question: Callable[[], Any], *, seconds: float = 100, pause: floa
             return answer
         time.sleep(pause)
     raise AssertionError(f"still not so after {seconds} s")
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Which of these processes still run; each may end at any moment."""
+
+    def lives(process: psutil.Process) -> bool:
+        try:
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    return [process for process in processes if lives(process)]
 
 
 def start_worker(*queues: str, pool: str = "prefork", concurrency: int = 2) -> subprocess.Popen[bytes]:

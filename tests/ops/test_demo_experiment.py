@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.conftest import CHECKOUT, stop_group, wait_until
+from tests.conftest import CHECKOUT, alive, stop_group, wait_until
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -41,7 +41,7 @@ def children(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 def assert_gone(processes: list[psutil.Process]) -> None:
     assert processes
-    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes))
+    wait_until(lambda: not alive(processes))
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> list[str]:
