@@ -10,13 +10,12 @@ from evalsvc.client.crew import Crew, Known
 from evalsvc.client.experiment import ExperimentResult
 from evalsvc.client.launch import Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
 from evalsvc.client.live import Live
-from evalsvc.client.metrics import CustomMetric, Scorer
+from evalsvc.client.metrics import CustomMetric, Scorers
 from evalsvc.client.options import Options, RunOptions, run_options
 from evalsvc.client.results import EvaluationResult
 from evalsvc.client.runnables import name_of
 from evalsvc.client.service import Evaluators, Service
 
-Scorers = Mapping[str, Scorer | CustomMetric]
 EVAL = "eval"
 HOW_TO_RESUME_EVAL = "`client.resume({id!r}, runnable)`."
 HOW_TO_RESUME_EXPERIMENT = "`client.resume_experiment({id!r}, configs).run()`."

@@ -12,7 +12,7 @@ from typing import Any
 from evalsvc.client.api import Api
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.live import ALIVE, Live
-from evalsvc.client.metrics import CustomMetric
+from evalsvc.client.metrics import CustomMetric, is_whole
 from evalsvc.client.rescoring import score_here
 from evalsvc.client.results import Row, RowScore
 from evalsvc.client.runnables import Loop, Runner
@@ -197,6 +197,8 @@ class Crew:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = {}
         for name, metric in self.metrics.items():
+            if is_whole(metric):
+                continue
             try:
                 scores[name] = score_here(metric, row.input, row.output, row.expected, self.loop)
             except Exception as exc:

@@ -14,8 +14,10 @@ from evalsvc.client.api import Api
 from evalsvc.client.crew import Crew, of_components, row_of
 from evalsvc.client.errors import ClientError
 from evalsvc.client.live import Live, Standing
+from evalsvc.client.metrics import is_whole
 from evalsvc.client.progress import Progress
 from evalsvc.client.results import EvaluationResult, Row, RowScore
+from evalsvc.client.whole import held_to_its_type, named_apart, whole_metrics
 
 if TYPE_CHECKING:
     from evalsvc.client.client import Client
@@ -125,7 +127,7 @@ class ExperimentResult:
 
     def _assembled(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:
         job = self._crew.jobs.get(one.id)
-        return EvaluationResult(
+        result = EvaluationResult(
             name=live.name,
             experiment_id=self.id,
             config=one.name,
@@ -139,6 +141,19 @@ class ExperimentResult:
             rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
             client=self._client,
         )
+        if is_final:
+            self._add_whole(result)
+        return result
+
+    def _add_whole(self, result: EvaluationResult) -> None:
+        """Work out what only the whole result has, and hold metrics over batches to the type that they say."""
+        level = float(self.plan.get("level") or 0.95)
+        for name, metric in self._crew.metrics.items():
+            if is_whole(metric):
+                made = whole_metrics(name, metric, result.rows, level=level)
+                result.metrics.update(named_apart(made, result.metrics.keys(), name))
+            elif metric.compute is not None and name in result.metrics:
+                result.metrics[name] = held_to_its_type(name, metric, result.rows, result.metrics[name])
 
     def results_of(self, config: str) -> Iterator[EvaluationResult]:
         """Run, and yield what is known of one config whenever something changed; the last one is final."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.client.api import Api, content_name, json_lines
 from evalsvc.client.crew import Known
-from evalsvc.client.metrics import CustomMetric, Scorer, custom, plan_metrics
+from evalsvc.client.metrics import CustomMetric, Scorers, custom, is_whole, plan_metrics
 from evalsvc.client.options import plan_options
 from evalsvc.client.runnables import name_of
 from evalsvc.client.values import to_json
@@ -105,7 +105,7 @@ def _listed(values: Sequence[Any] | Mapping[str, Any] | str | None) -> list[Any]
     return [values] if isinstance(values, (str, Mapping)) else list(values)
 
 
-def scorers_of(metrics: Mapping[str, Scorer | CustomMetric] | None) -> dict[str, CustomMetric]:
+def scorers_of(metrics: Scorers | None) -> dict[str, CustomMetric]:
     """Return the caller's scorers by name."""
     return {name: custom(scorer) for name, scorer in (metrics or {}).items()}
 
@@ -122,9 +122,10 @@ def unfinished(api: Api, wanted: Wanted, dataset: Mapping[str, Any]) -> dict[str
 def check_scorers(body: Mapping[str, Any], scorers: Mapping[str, CustomMetric]) -> None:
     """Refuse to go on with an experiment whose numbers the caller can no longer compute, or with ones it lacks."""
     planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
-    if missing := sorted(planned - scorers.keys()):
+    posted = {name for name, metric in scorers.items() if not is_whole(metric)}
+    if missing := sorted(planned - posted):
         raise ValueError(f"Experiment {body['id']} needs the functions of these metrics again: {', '.join(missing)}.")
-    if unknown := sorted(scorers.keys() - planned):
+    if unknown := sorted(posted - planned):
         raise ValueError(f"Experiment {body['id']} has no metrics {', '.join(unknown)}; its plan cannot change.")
 
 

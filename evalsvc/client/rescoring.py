@@ -11,6 +11,7 @@ from evalsvc.client.metrics import CustomMetric, Metric, Scorer, custom, estimat
 from evalsvc.client.results import Row, RowScore
 from evalsvc.client.runnables import Loop, settled
 from evalsvc.client.values import as_text
+from evalsvc.client.whole import one_example
 
 if TYPE_CHECKING:
     from evalsvc.client.client import Client
@@ -41,6 +42,8 @@ def rescore(
 
 def score_here(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:
     """Call a scorer and return what goes on the wire; raises whatever it raises, or ValueError for no number."""
+    if metric.compute is not None:
+        return one_example(metric, value, output, expected)
     return posted_score(settled(metric.score(value, output, expected), loop), ratio=metric.ratio)
 
 

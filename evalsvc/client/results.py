@@ -190,15 +190,21 @@ class EvaluationResult:
     ) -> Metrics:
         """Score the outputs that are here, without running the runnable again; return and keep the estimates.
 
-        A function is called here as `(input, output, expected)`; an evaluator (`"pii"`, `"pii/my-profile"`) is asked
-        of the service, which keeps nothing of it. `component` narrows outputs and expectations to one component's.
+        A function is called here as `(input, output, expected)`, or on batches of them (`CustomMetric(compute=…)`); an
+        evaluator (`"pii"`, `"pii/my-profile"`) is asked of the service, which keeps nothing of it. `component` narrows
+        outputs and expectations to one component's.
         """
         from evalsvc.client.rescoring import rescore
+        from evalsvc.client.whole import whole_metrics
 
         if name is not None and len(wanted) != 1:
             raise ValueError("`name` names one metric; give one, or leave the name out.")
         found = Metrics()
         for one in wanted:
+            if isinstance(one, CustomMetric) and one.compute is not None:
+                label = str(name or getattr(one.compute, "__name__", "metric"))
+                found.update(whole_metrics(label, one, self.rows, level=level))
+                continue
             metric = rescore(
                 self.rows,
                 one,

@@ -103,7 +103,7 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
     if run is None and source not in (CLIENT, *MEASURED_SOURCES) and not source.startswith("/"):
         known = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
         raise MetricProblem("/source", f"{source!r} is none of {known}, nor a JSON pointer into the output.")
-    kind = row.get("type") or "algebraic"
+    kind = kind_of(row)
     if kind == "ratio" and source != CLIENT and not (source.startswith("/") and row.get("denominator")):
         raise MetricProblem("/type", "A ratio metric is `client`, or has JSON pointers in `source` and `denominator`.")
     bounds, binary = _bounds(row, run, source)
@@ -121,6 +121,23 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         denominator=row.get("denominator"),
         **(_run_facts(run) if run else {}),
     )
+
+
+def kind_of(row: Mapping[str, Any]) -> str:
+    """Return the type of a metric as asked for: by `type`, or by `is_algebraic` and `is_distributive`.
+
+    Whoever says neither means a mean. Whoever speaks of the flags and sets none of them wants the number as it is.
+    """
+    flags = {name: row.get(f"is_{name}") for name in ("algebraic", "distributive")}
+    spoken = [name for name, flag in flags.items() if flag is not None]
+    chosen = [name for name, flag in flags.items() if flag]
+    if not spoken:
+        return str(row.get("type") or "algebraic")
+    if row.get("type"):
+        raise MetricProblem("/type", "Give either `type`, or `is_algebraic` and `is_distributive`.")
+    if len(chosen) > 1:
+        raise MetricProblem("/is_distributive", "A metric is a mean (algebraic) or a total (distributive), not both.")
+    return chosen[0] if chosen else "untyped"
 
 
 def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> Resolved | None:

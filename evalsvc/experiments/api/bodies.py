@@ -50,6 +50,8 @@ class MetricIn(Strict):
     evaluator = serializers.CharField(max_length=255, required=False, allow_null=True)
     criteria = serializers.CharField(max_length=255, required=False, allow_null=True)
     type = serializers.ChoiceField(choices=KINDS, required=False)
+    is_algebraic = serializers.BooleanField(required=False, allow_null=True, default=None)
+    is_distributive = serializers.BooleanField(required=False, allow_null=True, default=None)
     value_range = serializers.ListField(
         child=serializers.FloatField(), min_length=2, max_length=2, required=False, allow_null=True
     )

@@ -1,0 +1,185 @@
+"""Metrics over batches and over the whole result: `compute` for each batch, `accumulate` for what they returned.
+
+A batch is a dictionary of columns: `input`, `output` and `expected`, each a list. What `compute` returns may be
+
+* anything: `accumulate` then gets the list of it, one for each batch, and returns a number;
+* several metrics by name, `{"Total": {"value": 32}, …}`: `accumulate` then gets `{"Total": [{"value": 32}, …], …}` and
+  returns metrics by name, each of which may say `is_algebraic` or `is_distributive` and its `value_range`.
+
+Without `accumulate`, the whole result is one batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.metrics import CustomMetric, Metric, Metrics, estimate
+
+if TYPE_CHECKING:
+    from evalsvc.client.results import Row
+
+COLUMNS = ("input", "output", "expected")
+TOLERANCE = 1e-9
+NOT_WHAT_IT_SAYS = {"algebraic": "not the mean of its examples", "distributive": "not the sum of its examples"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number that came of the whole result, and what was said about it."""
+
+    value: float
+    kind: str
+
+
+def whole_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, level: float) -> Metrics:
+    """Work out a metric (or several) over all rows that have an output.
+
+    What says that it is algebraic or distributive is held to it: its value must be the mean, or the sum, of its values
+    for single examples. Then it has an interval; any other is shown as it is, without one.
+    """
+    answered = [row for row in rows if row.is_ok]
+    try:
+        found = _readings(name, metric, answered)
+        singles = _singles(name, metric, answered) if any(one.kind != "untyped" for one in found.values()) else {}
+    except Exception as exc:
+        # The caller's own code: what it raises must not cost the rows that are there.
+        return Metrics({name: _as_it_is(name, None, answered, rows, f"{type(exc).__name__}: {exc}")})
+    return Metrics({one: _metric(one, said, singles.get(one), rows, level) for one, said in found.items()})
+
+
+def named_apart(found: Metrics, taken: Collection[str], prefix: str) -> Metrics:
+    """Return the metrics by names that none of the others has: an estimate that is there is never written over."""
+    names = {one: f"{prefix}.{one}" if one in taken else one for one in found}
+    return Metrics({names[one]: replace(metric, name=names[one]) for one, metric in found.items()})
+
+
+def one_example(metric: CustomMetric, value: Any, output: Any, expected: Any) -> float:
+    """Return what a metric over batches, of a single number, says of one example alone."""
+    readings = _read("", _alone(metric, value, output, expected), metric.kind)
+    if len(readings) != 1:
+        raise ValueError("A metric with a type of its own is one number; leave the type to what `accumulate` returns.")
+    return next(iter(readings.values())).value
+
+
+def _alone(metric: CustomMetric, value: Any, output: Any, expected: Any) -> Any:
+    return _combined(metric, [{"input": [value], "output": [output], "expected": [expected]}])
+
+
+def held_to_its_type(name: str, metric: CustomMetric, rows: Sequence[Row], known: Metric) -> Metric:
+    """Return the estimate that the service made of single examples, if that is what the whole result comes to.
+
+    Otherwise the metric is not of the type that it says, and its value over the whole result stands alone.
+    """
+    scored = [row for row in rows if name in row.scores and row.scores[name].value is not None]
+    if not scored:
+        return known
+    values = [float(row.scores[name].value or 0.0) for row in scored]
+    try:
+        said = next(iter(_readings(name, metric, scored).values()))
+    except Exception as exc:
+        return replace(known, warnings=(*known.warnings, f"{type(exc).__name__}: {exc}"))
+    if _agrees(metric.kind, said.value, values):
+        return known
+    return _as_it_is(name, said.value, scored, rows, NOT_WHAT_IT_SAYS[metric.kind])
+
+
+def _metric(name: str, said: Reading, singles: Sequence[float] | None, rows: Sequence[Row], level: float) -> Metric:
+    answered = [row for row in rows if row.is_ok]
+    if said.kind == "untyped" or singles is None:
+        return _as_it_is(name, said.value, answered, rows)
+    if not _agrees(said.kind, said.value, singles):
+        return _as_it_is(name, said.value, answered, rows, NOT_WHAT_IT_SAYS[said.kind])
+    mean = estimate(name, singles, n_total=len(rows), level=level)
+    if said.kind == "algebraic":
+        return mean
+    # A total speaks of these examples only; how it would be for others, their mean says.
+    total = _as_it_is(name, said.value, answered, rows)
+    return replace(
+        total, type="distributive", covers="this set", raw={"mean": mean.value, "mean_interval": _ends(mean)}
+    )
+
+
+def _ends(metric: Metric) -> dict[str, Any] | None:
+    if metric.lower is None:
+        return None
+    return {"lower": metric.lower, "upper": metric.upper, "method": metric.method, "covers": metric.covers}
+
+
+def _as_it_is(name: str, value: float | None, answered: Sequence[Row], rows: Sequence[Row], *warnings: str) -> Metric:
+    n = len(answered) if value is not None else 0
+    return Metric(
+        name, value, n=n, N=len(rows), n_error=len(rows) - n, type="untyped", covers="this set", warnings=warnings
+    )
+
+
+def _agrees(kind: str, value: float, singles: Sequence[float]) -> bool:
+    total = math.fsum(singles)
+    expected = total if kind == "distributive" else total / len(singles)
+    return math.isclose(value, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def _readings(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, Reading]:
+    if not rows:
+        raise ValueError("no outputs to compute it of")
+    return _read(name, _combined(metric, list(_batches(rows, metric))), metric.kind)
+
+
+def _singles(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        alone = _alone(metric, row.input, row.output, row.expected)
+        for one, said in _read(name, alone, metric.kind).items():
+            values.setdefault(one, []).append(said.value)
+    return {one: found for one, found in values.items() if len(found) == len(rows)}
+
+
+def _batches(rows: Sequence[Row], metric: CustomMetric) -> Iterator[dict[str, list[Any]]]:
+    size = len(rows) if metric.accumulate is None else metric.batch_size
+    for start in range(0, len(rows), size):
+        yield {column: [getattr(row, column) for row in rows[start : start + size]] for column in COLUMNS}
+
+
+def _combined(metric: CustomMetric, batches: Sequence[dict[str, list[Any]]]) -> Any:
+    if metric.compute is None:
+        raise ValueError("This metric scores single examples.")
+    results = [metric.compute(batch) for batch in batches]
+    if metric.accumulate is None:
+        return results[0]
+    return metric.accumulate(_joined(results))
+
+
+def _joined(results: Sequence[Any]) -> Any:
+    if not all(isinstance(one, Mapping) for one in results):
+        return list(results)
+    names = dict.fromkeys(name for one in results for name in one)
+    return {name: [one[name] for one in results if name in one] for name in names}
+
+
+def _read(name: str, result: Any, kind: str) -> dict[str, Reading]:
+    if not isinstance(result, Mapping):
+        return {name: _reading(result, kind)}
+    if "value" in result:
+        return {name: _reading(result, kind)}
+    return {str(one): _reading(said, kind) for one, said in result.items()}
+
+
+def _reading(said: Any, kind: str) -> Reading:
+    if isinstance(said, Mapping):
+        kind = _kind_of(said, kind)
+        said = said.get("value")
+    value = float(said)
+    if not math.isfinite(value):
+        raise ValueError(f"A metric must be a finite number, not {said!r}.")
+    return Reading(value, kind)
+
+
+def _kind_of(said: Mapping[str, Any], kind: str) -> str:
+    algebraic, distributive = said.get("is_algebraic"), said.get("is_distributive")
+    if algebraic and distributive:
+        raise ValueError("A metric is a mean (algebraic) or a total (distributive), not both.")
+    if distributive:
+        return "distributive"
+    return "algebraic" if algebraic else kind

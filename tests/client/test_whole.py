@@ -1,0 +1,159 @@
+"""Metrics over batches and over the whole result: computed here, and held to the type that they say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from evalsvc.client import Client, CustomMetric, EvaluationResult, Row
+from evalsvc.client.metrics import custom, plan_metrics
+from evalsvc.client.whole import whole_metrics
+
+GOLDS = ["a", "b", "c", "d", "e", "f", "g"]
+
+
+def rows(n_right: int = 5) -> list[Row]:
+    made = [Row(str(i), i, {"q": i}, gold, gold if i < n_right else "wrong", index=i) for i, gold in enumerate(GOLDS)]
+    return [*made, Row("7", 7, "q", "h", status="error", error_type="bug", index=7)]
+
+
+def compute(batch: dict[str, list[Any]]) -> dict[str, Any]:
+    pairs = zip(batch["output"], batch["expected"], strict=True)
+    return {"Total": {"value": len(batch["input"])}, "Correct": {"value": sum(said == gold for said, gold in pairs)}}
+
+
+def accumulate(results: dict[str, Any]) -> dict[str, Any]:
+    total, correct = (sum(one["value"] for one in results[name]) for name in ("Total", "Correct"))
+    return {
+        "Total": {"value": total},
+        "Correct": {"value": correct, "is_distributive": True, "value_range": (0, 1)},
+        "Accuracy": {"value": correct / total, "is_algebraic": True, "value_range": [0, 1]},
+    }
+
+
+SEED = CustomMetric(compute=compute, accumulate=accumulate, batch_size=3)
+
+
+def test_the_functions_of_the_seed_give_its_metrics() -> None:
+    found = whole_metrics("seed", SEED, rows(), level=0.95)
+
+    total, correct, accuracy = (found[name] for name in ("Total", "Correct", "Accuracy"))
+    assert (total.value, total.type, total.lower) == (7, "untyped", None)
+    assert (correct.value, correct.type, correct.lower, correct.covers) == (5, "distributive", None, "this set")
+    assert accuracy.value == pytest.approx(5 / 7)
+    assert (accuracy.n, accuracy.N, accuracy.n_error, accuracy.method) == (7, 8, 1, "wilson")
+    assert accuracy.lower is not None and accuracy.upper is not None
+    assert accuracy.lower < 5 / 7 < accuracy.upper
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100])
+def test_the_size_of_batches_changes_nothing(size: int) -> None:
+    metric = CustomMetric(compute=compute, accumulate=accumulate, batch_size=size)
+
+    assert whole_metrics("seed", metric, rows(), level=0.95) == whole_metrics("seed", SEED, rows(), level=0.95)
+
+
+def test_without_accumulate_everything_is_one_batch() -> None:
+    seen: list[int] = []
+
+    def distinct(batch: dict[str, list[Any]]) -> float:
+        seen.append(len(batch["output"]))
+        return len(set(batch["output"]))
+
+    found = whole_metrics("distinct", CustomMetric(compute=distinct), rows(), level=0.95)["distinct"]
+    assert (found.value, found.lower, found.type, seen) == (6.0, None, "untyped", [7])
+
+
+def test_accumulate_gets_what_batches_returned() -> None:
+    metric = CustomMetric(compute=lambda batch: len(batch["output"]), accumulate=max, batch_size=4)
+
+    assert whole_metrics("largest", metric, rows(), level=0.95)["largest"].value == 4
+
+
+def test_a_type_is_checked() -> None:
+    def largest(batch: dict[str, list[Any]]) -> float:
+        return float(sum(map(len, batch["output"]))) ** 2
+
+    mean = CustomMetric(compute=largest, is_algebraic=True)
+    total = CustomMetric(compute=largest, is_distributive=True)
+
+    for metric, why in ((mean, "not the mean of its examples"), (total, "not the sum of its examples")):
+        found = whole_metrics("m", metric, rows(), level=0.95)["m"]
+        assert (found.type, found.lower, found.warnings) == ("untyped", None, (why,))
+
+
+def test_what_the_function_raises_costs_this_metric_only() -> None:
+    def broken(batch: dict[str, list[Any]]) -> float:
+        raise KeyError("no such column")
+
+    result = EvaluationResult("r", rows=rows())
+    found = result.calculate_metrics(CustomMetric(compute=broken), SEED)
+
+    assert found["broken"].value is None
+    assert found["broken"].warnings == ("KeyError: 'no such column'",)
+    assert found["Accuracy"].value == pytest.approx(5 / 7)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "x", None])
+def test_only_finite_numbers_are_metrics(value: Any) -> None:
+    found = whole_metrics("m", CustomMetric(compute=lambda _: value), rows(), level=0.95)["m"]
+
+    assert found.value is None
+    assert found.warnings
+
+
+def test_nothing_answered_gives_nothing() -> None:
+    found = whole_metrics("m", SEED, rows()[-1:], level=0.95)["m"]
+
+    assert (found.value, found.warnings) == (None, ("ValueError: no outputs to compute it of",))
+
+
+def test_the_spelling_of_the_seed_has_no_type_unless_it_says_one() -> None:
+    def score(input: Any, output: Any, expected: Any) -> float:
+        return 1.0
+
+    plain, mean = plan_metrics(
+        [], {"plain": {"value": score}, "mean": {"value": score, "is_algebraic": True, "value_range": (0, 1)}}
+    )
+    assert (plain["type"], mean["type"], mean["value_range"]) == ("untyped", "algebraic", [0, 1])
+    assert plan_metrics([], {"bare": score})[0]["type"] == "algebraic"
+    assert custom({"value": score, "is_distributive": True}).kind == "distributive"
+
+
+@pytest.mark.parametrize(("wrong", "why"), [
+    ({}, "Give either `score`"),
+    ({"score": len, "compute": len}, "Give either `score`"),
+    ({"score": len, "accumulate": len}, "there is no `compute`"),
+    ({"compute": len, "is_algebraic": True, "is_distributive": True}, "not both"),
+    ({"compute": len, "batch_size": 0}, "at least 1"),
+])  # fmt: skip
+def test_a_metric_that_cannot_be_is_refused(wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        CustomMetric(**wrong)
+
+
+def test_an_evaluation_has_them_all(client: Client) -> None:
+    def right(batch: dict[str, list[Any]]) -> float:
+        return sum(map(str.__eq__, batch["output"], batch["expected"])) / len(batch["output"])
+
+    result = client.eval(
+        lambda text: text if text < "d" else "wrong",
+        GOLDS,
+        GOLDS,
+        metrics={
+            "seed": SEED,
+            "right": CustomMetric(compute=right, is_algebraic=True, binary=True),
+            "squares": CustomMetric(compute=lambda batch: len(batch["output"]) ** 2, is_distributive=True),
+        },
+        progress=False,
+    )
+
+    assert {name: metric.value for name, metric in result.metrics.items()} == {
+        "right": pytest.approx(3 / 7), "squares": 49, "Total": 7, "Correct": 3, "Accuracy": pytest.approx(3 / 7),
+    }  # fmt: skip
+    # The service has estimated it while it ran, and it is what it says.
+    assert result.metrics["right"].strategy == "exact"
+    assert result.metrics["squares"].warnings == ("not the sum of its examples",)
+    assert all(row.scores["right"].value in (0.0, 1.0) for row in result.rows)
