@@ -195,7 +195,7 @@ def board_lines(view: dict[str, Any], truths: dict[str, float]) -> list[str]:
 
     for config in sorted(view["configs"], key=rank):
         found, mark = config["metrics"]["accuracy"], "*" if config["id"] == view["leader"] else " "
-        shown = f"{config['n_done']:>4}/{found['N'] + found['n_error']}  {drawn(found)}  {words_of(found)}"
+        shown = f"{config['n_done']:>4}/{found['N']}  {drawn(found)}  {words_of(found)}"
         lines.append(f"{mark} {config['name']:<25} {config['state']:<9} {shown}   true {truths[config['name']]:.3f}")
     return lines
 

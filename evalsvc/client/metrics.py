@@ -85,7 +85,10 @@ class CustomMetric:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers."""
+    """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers.
+
+    `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`.
+    """
 
     name: str
     value: float | None
@@ -94,6 +97,8 @@ class Metric:
     n: int = 0
     N: int = 0
     n_error: int = 0
+    n_na: int = 0
+    n_pending: int = 0
     type: str = "algebraic"
     strategy: str | None = None
     level: float | None = None
@@ -114,6 +119,8 @@ class Metric:
             n=body.get("n") or 0,
             N=body.get("N") or 0,
             n_error=body.get("n_error") or 0,
+            n_na=body.get("n_na") or 0,
+            n_pending=body.get("n_pending") or 0,
             type=body.get("type") or "algebraic",
             strategy=body.get("strategy"),
             level=body.get("level"),
@@ -131,7 +138,8 @@ class Metric:
         return f"{self.name} {self.value:.3g}{bounds}"
 
 
-COLUMNS = ("metric", "value", "lower", "upper", "n", "N", "n_error", "level", "strategy", "method")
+COLUMNS = ("metric", "value", "lower", "upper", "n", "N", "n_error", "n_na", "n_pending")
+COLUMNS += ("level", "strategy", "method")
 
 
 class Metrics(dict[str, Metric]):
@@ -215,28 +223,31 @@ def posted_score(value: Any, *, ratio: bool) -> float | dict[str, float]:
     return {"numerator": numbers[0], "denominator": numbers[1]} if ratio else numbers[0]
 
 
-def estimate(name: str, scores: Sequence[float], *, n_total: int, level: float = 0.95) -> Metric:
+def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0, level: float = 0.95) -> Metric:
     """Estimate the mean of scores computed here: Wilson's interval for zeros and ones, else Student's t.
+
+    `n_na` rows lack what the metric needs; those that are left of `n_total` have failed.
 
     It covers new data like these, for one look. Numbers too few or too equal for that get no interval and a warning.
     """
     n = len(scores)
-    failed = n_total - n
+    failed = n_total - n - n_na
     if n == 0:
-        return Metric(name, None, n=0, N=n_total, n_error=failed, level=level, warnings=("no scores",))
+        return Metric(name, None, n=0, N=n_total, n_error=failed, n_na=n_na, level=level, warnings=("no scores",))
     mean = statistics.fmean(scores)
     z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
-    known = {"n": n, "N": n_total, "n_error": failed, "level": level, "covers": "new data", "safe": "one look"}
+    known: dict[str, Any] = {"n": n, "N": n_total, "n_error": failed, "n_na": n_na, "level": level}
+    known |= {"covers": "new data", "safe": "one look"}
     small = ("n<30",) if n < 30 else ()
     if set(scores) <= {0.0, 1.0}:
         lower, upper = _wilson(mean, n, z)
-        return Metric(name, mean, lower, upper, method="wilson", warnings=small, **known)  # type: ignore[arg-type]
+        return Metric(name, mean, lower, upper, method="wilson", warnings=small, **known)
     spread = statistics.stdev(scores) if n > 1 else 0.0
     if n < 6 or spread == 0.0:
         reason = "all scores are equal" if n > 1 and spread == 0.0 else "n<6"
-        return Metric(name, mean, method=None, warnings=(reason,), **known)  # type: ignore[arg-type]
+        return Metric(name, mean, method=None, warnings=(reason,), **known)
     half = _student(z, n - 1) * spread / math.sqrt(n)
-    return Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known)  # type: ignore[arg-type]
+    return Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known)
 
 
 def _wilson(p: float, n: int, z: float) -> tuple[float, float]:

@@ -37,7 +37,8 @@ def rescore(
         if score is not None:
             row.scores[label] = score
     values = [score.value for score in scores if score is not None and score.value is not None]
-    return estimate(label, values, n_total=len(rows), level=level)
+    n_na = sum(score is not None and score.error_code == "not_applicable" for score in scores)
+    return estimate(label, values, n_total=len(rows), n_na=n_na, level=level)
 
 
 def score_here(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:

@@ -36,13 +36,14 @@ def sums_of_row(row: Aggregate) -> Sums:
     return sums_from(row.n, row.total, row.squares, row.lowest, row.highest, row.den_total, row.den_squares, row.cross)
 
 
-def population_of(plan: ExperimentPlan, config: Config, *, n_error: int) -> int:
+def population_of(plan: ExperimentPlan, config: Config, *, n_left_out: int) -> int:
     """Return of how many examples an estimate speaks.
 
-    Those whose designer cannot have seen their answers, less those that could not be scored: so an estimate is exact
-    once every example has been tried, and what the failures could have changed is told beside it.
+    Those whose designer cannot have seen their answers, less those that could not be scored or to which the metric does
+    not apply: so an estimate is exact once every example has been tried, and what the failures could have changed is
+    told beside it.
     """
-    return plan.n_examples - config.fresh_from - n_error
+    return plan.n_examples - config.fresh_from - n_left_out
 
 
 def estimate_of(
@@ -51,7 +52,7 @@ def estimate_of(
     metric: Metric,
     sums: Sums,
     *,
-    n_error: int,
+    n_left_out: int,
     end: int,
     level: float | None = None,
     strategy: str | None = None,
@@ -64,7 +65,7 @@ def estimate_of(
     return estimate(
         metric.kind,
         sums,
-        population=population_of(plan, config, n_error=n_error),
+        population=population_of(plan, config, n_left_out=n_left_out),
         strategy=chosen,
         level=level or plan.level,
         value_range=metric.value_range,

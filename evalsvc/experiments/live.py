@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connections
 
-from evalsvc.experiments.estimates import decision_level, estimate_of, population_of, sums_of_row
+from evalsvc.experiments.estimates import decision_level, estimate_of, sums_of_row
 from evalsvc.experiments.evidence import Pairs, is_comparable, primary_metric, read_pairs
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
@@ -24,7 +24,8 @@ STAMP = """
 SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(a.n),
   (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s)
 FROM experiments_config c
-LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a ON true
+LEFT JOIN LATERAL (
+  SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a ON true
 WHERE c.experiment_id = %(experiment)s
 """
 
@@ -138,12 +139,16 @@ def _config_view(
 def metric_view(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> dict[str, Any]:
     """Return one metric of one config: the estimate over what counts, and beside it what is only shown."""
     row = sums.get((config.pk, metric.name, Scope.PREFIX)) or Aggregate(config=config, metric=metric.name)
-    found = estimate_of(plan, config, metric, sums_of_row(row), n_error=row.n_error, end=config.watermark)
+    left_out = row.n_error + row.n_na
+    found = estimate_of(plan, config, metric, sums_of_row(row), n_left_out=left_out, end=config.watermark)
+    n_examples = plan.n_examples - config.fresh_from
     view: dict[str, Any] = {
         "type": metric.kind,
         "n": found.n,
-        "N": population_of(plan, config, n_error=row.n_error),
+        "N": n_examples,
         "n_error": row.n_error,
+        "n_na": row.n_na,
+        "n_pending": n_examples - found.n - left_out,
         "value": found.value,
         "lower": found.lower,
         "upper": found.upper,
@@ -172,7 +177,9 @@ def _decision_interval(plan: ExperimentPlan, config: Config, metric: Metric, row
     if metric.kind == "untyped" or not row.n:
         return None
     level = decision_level(plan)
-    found = estimate_of(plan, config, metric, sums_of_row(row), n_error=row.n_error, end=config.watermark, level=level)
+    left_out = row.n_error + row.n_na
+    sums = sums_of_row(row)
+    found = estimate_of(plan, config, metric, sums, n_left_out=left_out, end=config.watermark, level=level)
     return {"lower": found.lower, "upper": found.upper, "level": level}
 
 
@@ -182,7 +189,7 @@ def _bounds(plan: ExperimentPlan, config: Config, metric: Metric, row: Aggregate
         sums_of_row(row),
         row.n_error,
         value_range=metric.value_range,
-        population=plan.n_examples - config.fresh_from,
+        population=plan.n_examples - config.fresh_from - row.n_na,
     )
     return {"lower": found[0], "upper": found[1]} if found else None
 
@@ -253,6 +260,8 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     """Return, by config, the estimates at the end of each shard: the points of a chart."""
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
     for look in Look.objects.filter(config__in=[config.pk for config in configs]).order_by("shard", "metric"):
-        point = {name: getattr(look, name) for name in ("metric", "shard", "n", "n_error", "value", "lower", "upper")}
+        point = {
+            name: getattr(look, name) for name in ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
+        }
         views[str(look.config_id)].append(point)
     return views

@@ -14,7 +14,8 @@ from evalsvc.experiments.models import Config, ExperimentPlan, Look
 from evalsvc.tenancy.scope import current_role
 
 SUMS = """
-SELECT metric, count(value), count(*) - count(value), coalesce(sum(value), 0), coalesce(sum(value * value), 0),
+SELECT metric, count(value), count(*) FILTER (WHERE error_code <> 'not_applicable'),
+  count(*) FILTER (WHERE error_code = 'not_applicable'), coalesce(sum(value), 0), coalesce(sum(value * value), 0),
   min(value), max(value), coalesce(sum(denominator), 0), coalesce(sum(denominator * denominator), 0),
   coalesce(sum(value * denominator), 0)
 FROM experiments_score WHERE config_id = %s AND pos >= %s AND pos < %s GROUP BY metric
@@ -60,8 +61,8 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[L
         cursor.execute(SUMS, [config.pk, config.fresh_from, end])
         rows: list[Any] = cursor.fetchall()
     looks = []
-    for name, n, n_error, *sums in rows:
-        found = estimate_of(plan, config, metrics[name], sums_from(n, *sums), n_error=n_error, end=end)
+    for name, n, n_error, n_na, *sums in rows:
+        found = estimate_of(plan, config, metrics[name], sums_from(n, *sums), n_left_out=n_error + n_na, end=end)
         looks.append(
             Look(
                 account_id=plan.account_id,
@@ -70,6 +71,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[L
                 shard=shard,
                 n=n,
                 n_error=n_error,
+                n_na=n_na,
                 value=found.value,
                 lower=found.lower,
                 upper=found.upper,

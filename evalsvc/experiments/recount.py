@@ -23,8 +23,9 @@ WITH scoped AS (
     ('prefix', s.pos < c.watermark AND s.pos >= c.fresh_from)) AS scope(name, applies)
   WHERE c.experiment_id = %(experiment)s AND scope.applies
 ), counted AS (
-  SELECT config_id, metric, scope, count(value) AS n, count(*) - count(value) AS n_error,
-    coalesce(sum(value), 0) AS total,
+  SELECT config_id, metric, scope, count(value) AS n,
+    count(*) FILTER (WHERE error_code <> 'not_applicable') AS n_error,
+    count(*) FILTER (WHERE error_code = 'not_applicable') AS n_na, coalesce(sum(value), 0) AS total,
     coalesce(sum(value * value), 0) AS squares, coalesce(sum(denominator), 0) AS den_total,
     coalesce(sum(denominator * denominator), 0) AS den_squares, coalesce(sum(value * denominator), 0) AS "cross",
     min(value) AS lowest, max(value) AS highest
@@ -34,8 +35,10 @@ WITH scoped AS (
   WHERE c.experiment_id = %(experiment)s
 )
 SELECT coalesce(s.config_id, t.config_id)::text, coalesce(s.metric, t.metric) || ' ' || coalesce(s.scope, t.scope),
-  ARRAY[s.n, s.n_error, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest, s.highest]::float8[],
-  ARRAY[t.n, t.n_error, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest, t.highest]::float8[]
+  ARRAY[s.n, s.n_error, s.n_na, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest,
+    s.highest]::float8[],
+  ARRAY[t.n, t.n_error, t.n_na, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest,
+    t.highest]::float8[]
 FROM stored s FULL JOIN counted t ON t.config_id = s.config_id AND t.metric = s.metric AND t.scope = s.scope
 """
 # Each query names what is wrong and lists the configs (or rows) of which it is true; none may return a row.
@@ -76,7 +79,7 @@ CHECKS = {
           FROM experiments_workunit u WHERE u.config_id = c.id) u ON true
         WHERE c.experiment_id = %(experiment)s AND (u.covered <> c.claim_pos OR u.furthest <> c.claim_pos)""",
 }
-NAMES = ("n", "n_error", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
+NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
 
 
 def recount(experiment_id: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from evalsvc.evaluations.scoring import Verdict, refused, score_sample
 from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric
 from evalsvc.experiments.pointers import MISSING, resolve_pointer
 from evalsvc.judges.outside import outside_for
-from evaluators.base import Lane, Sample
+from evaluators.base import Field, Lane, Sample
 from evaluators.registry import find_evaluator
 
 SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
@@ -146,6 +146,10 @@ class VerdictOf:
         found = find_evaluator(metric.runs or "")
         if found is None:
             return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
+        lacking = found[0].missing_fields(self.sample, metric.settings or {})
+        if missing := [name for name in lacking if name != Field.OUTPUT]:
+            names = ", ".join(f"`{name}`" for name in missing)
+            return refused("not_applicable", f"The metric needs {names}, which the dataset does not have here.")
         outside = None
         if self.account_id is not None:
             # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.

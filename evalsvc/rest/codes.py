@@ -142,8 +142,8 @@ EVALUATION_ERRORS = {
         Code(
             "not_applicable",
             200,
-            "The metric has no value for this sample",
-            "Leave it out of a mean: it is neither 0 nor an error of yours.",
+            "The metric has no value for this sample, or needs what the dataset does not have",
+            "Leave it out of a mean: it is neither 0 nor an error of yours. Experiments count it in `n_na`.",
         ),
         Code(
             "not_configured", 200, "The evaluator needs something that is not set up", "Set up what the message names."

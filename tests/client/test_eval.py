@@ -115,8 +115,9 @@ def test_blind_is_without_expectations(client: Client) -> None:
     result = run(client, knows, expected=[], evaluators=["pii", "exact-match"])
 
     assert result.metrics["pii"].value == 1.0
-    assert (result.metrics["exact-match"].n, result.metrics["exact-match"].n_error) == (0, 4)
-    assert result.rows[0].scores["exact-match"].error_code == "missing_input"
+    assert (result.metrics["exact-match"].n, result.metrics["exact-match"].n_na) == (0, 4)
+    assert (result.metrics["exact-match"].n_error, result.metrics["exact-match"].N) == (0, 4)
+    assert result.rows[0].scores["exact-match"].error_code == "not_applicable"
 
 
 def test_lengths_must_agree(client: Client) -> None:

@@ -182,7 +182,7 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
 
 def _cell(view: Mapping[str, Any], scale: Scale | None) -> Cell:
     has_ends = view["value"] is not None and view["lower"] is not None and view["upper"] is not None
-    note = f"{view['method'] or 'no interval'}; {view['n']} of {view['N']} scored; about {view['covers']}"
+    note = f"{view['method'] or 'no interval'}; {counted(view)}; about {view['covers']}"
     warnings = f"; {', '.join(view['warnings'])}" if view["warnings"] else ""
     return Cell(
         value=number(view["value"]),
@@ -191,6 +191,13 @@ def _cell(view: Mapping[str, Any], scale: Scale | None) -> Cell:
         note=note + warnings,
         bar=Bar(scale(view["lower"]), scale(view["value"]), scale(view["upper"])) if has_ends and scale else None,
     )
+
+
+def counted(view: Mapping[str, Any]) -> str:
+    """Say what became of the examples; the counts add up to all of them."""
+    words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
+    rest = [f"{view[name]} {word}" for name, word in words if view[name]]
+    return "; ".join([f"{view['n']} of {view['N']} scored", *rest])
 
 
 def _versus(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500
-SHOWN = ("n", "N", "value", "lower", "upper", "safe")
+SHOWN = ("n", "n_error", "n_na", "n_pending", "N", "value", "lower", "upper", "safe")
 
 
 class LeaseView(AccountView):

@@ -6,7 +6,9 @@ from django.db import migrations
 
 from evalsvc.tenancy.rls import protect
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+# Unchecked: today's file may name columns that only a later migration adds, which then installs it again.
+FUNCTIONS = "SET LOCAL check_function_bodies = off;\n"
+FUNCTIONS += (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 DROP = """
 DROP FUNCTION record_unit; DROP FUNCTION add_scores; DROP FUNCTION lease_unit; DROP FUNCTION claim_units;
 DROP FUNCTION take_unit; DROP FUNCTION within_budget;

@@ -154,17 +154,21 @@ BEGIN
   END IF;
 END $$;
 
--- Add the sums of the scores of a config in [p_from, p_to) to one scope of its aggregates.
+-- Add the sums of the scores of a config in [p_from, p_to) to one scope of its aggregates. What a metric does not apply
+-- to (the dataset lacks what it needs) is counted apart from what failed.
 CREATE OR REPLACE FUNCTION add_scores(p_account bigint, p_config bigint, p_scope text, p_from int, p_to int)
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   INSERT INTO experiments_aggregate AS a (
-    account_id, config_id, metric, scope, n, n_error, total, squares, den_total, den_squares, "cross", lowest, highest)
-  SELECT p_account, p_config, s.metric, p_scope, count(s.value), count(*) - count(s.value), coalesce(sum(s.value), 0),
-    coalesce(sum(s.value * s.value), 0), coalesce(sum(s.denominator), 0), coalesce(sum(s.denominator * s.denominator), 0),
-    coalesce(sum(s.value * s.denominator), 0), min(s.value), max(s.value)
+    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
+    highest)
+  SELECT p_account, p_config, s.metric, p_scope, count(s.value),
+    count(*) FILTER (WHERE s.error_code <> 'not_applicable'), count(*) FILTER (WHERE s.error_code = 'not_applicable'),
+    coalesce(sum(s.value), 0), coalesce(sum(s.value * s.value), 0), coalesce(sum(s.denominator), 0),
+    coalesce(sum(s.denominator * s.denominator), 0), coalesce(sum(s.value * s.denominator), 0), min(s.value), max(s.value)
   FROM experiments_score s WHERE s.config_id = p_config AND s.pos >= p_from AND s.pos < p_to GROUP BY s.metric
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, total = a.total + excluded.total,
+    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
+    total = a.total + excluded.total,
     squares = a.squares + excluded.squares, den_total = a.den_total + excluded.den_total,
     den_squares = a.den_squares + excluded.den_squares, "cross" = a."cross" + excluded."cross",
     lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest);
@@ -251,13 +255,16 @@ BEGIN
     ON CONFLICT (source, source_id) DO NOTHING
   )
   INSERT INTO experiments_aggregate AS g (
-    account_id, config_id, metric, scope, n, n_error, total, squares, den_total, den_squares, "cross", lowest, highest)
-  SELECT p_account, unit.config_id, a.metric, 'all', count(a.value), count(*) - count(a.value),
+    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
+    highest)
+  SELECT p_account, unit.config_id, a.metric, 'all', count(a.value),
+    count(*) FILTER (WHERE a.error_code <> 'not_applicable'), count(*) FILTER (WHERE a.error_code = 'not_applicable'),
     coalesce(sum(a.value), 0), coalesce(sum(a.value * a.value), 0), coalesce(sum(a.denominator), 0),
     coalesce(sum(a.denominator * a.denominator), 0), coalesce(sum(a.value * a.denominator), 0), min(a.value), max(a.value)
   FROM added a GROUP BY a.metric
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = g.n + excluded.n, n_error = g.n_error + excluded.n_error, total = g.total + excluded.total,
+    n = g.n + excluded.n, n_error = g.n_error + excluded.n_error, n_na = g.n_na + excluded.n_na,
+    total = g.total + excluded.total,
     squares = g.squares + excluded.squares, den_total = g.den_total + excluded.den_total,
     den_squares = g.den_squares + excluded.den_squares, "cross" = g."cross" + excluded."cross",
     lowest = least(g.lowest, excluded.lowest), highest = greatest(g.highest, excluded.highest);
