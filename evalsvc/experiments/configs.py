@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from evalsvc.experiments.knobs import knobs_of, label, names_of, with_values
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.templates import names_in, problem_with
 from evalsvc.outbound.failures import OutboundFailed
@@ -50,6 +51,22 @@ class Candidate:
     parameters: dict[str, Any]
 
 
+@dataclass(slots=True)
+class Room:
+    """A search must not make more of a body than a body may be; that shows before all of it is made."""
+
+    n_bytes: int
+    pointer: str
+
+    def take(self, point: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], str]:
+        """Return a point that there is room for; raises Invalid when there is none."""
+        self.n_bytes -= len(orjson.dumps(point[0]))
+        if self.n_bytes < 0:
+            detail = f"The parameters of all configs have more than {settings.MAX_BODY_BYTES} bytes."
+            raise Invalid(FieldError(self.pointer, detail))
+        return point
+
+
 def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence[str] = ()) -> list[Candidate]:
     """Turn configs and searches over knobs into candidates with distinct names.
 
@@ -58,10 +75,11 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
     errors: list[FieldError] = []
     candidates: list[Candidate] = []
     names = set(taken)
+    room = Room(settings.MAX_BODY_BYTES, pointer)
     for i, row in enumerate(wanted):
         at = f"{pointer}/{i}"
         try:
-            points = list(itertools.islice(_points(row), MAX_CONFIGS + 1))
+            points = [room.take(point) for point in itertools.islice(_points(row), MAX_CONFIGS + 1)]
         except ValueError as exc:
             errors.append(FieldError(f"{at}/search", str(exc)))
             continue
@@ -79,11 +97,6 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
             raise Invalid(FieldError(pointer, f"More than {MAX_CONFIGS} configs; search at random with a smaller `n`."))
     if errors:
         raise Invalid(*errors[:50])
-    # A search must not make more of a body than a body may be.
-    if sum(len(orjson.dumps(candidate.parameters)) for candidate in candidates) > settings.MAX_BODY_BYTES:
-        raise Invalid(
-            FieldError(pointer, f"The parameters of all configs have more than {settings.MAX_BODY_BYTES} bytes.")
-        )
     return candidates
 
 
@@ -98,45 +111,31 @@ def _points(row: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     if not search:
         yield fixed, ""
         return
-    axes = dict(_axes(search))
+    knobs = knobs_of(search)
+    axes, paths, names = [knob.values for knob in knobs], [knob.path for knob in knobs], names_of(knobs)
     for values in _choices(axes, row.get("method") or "grid", row.get("n"), row.get("seed") or 0):
-        point = dict(zip(axes, values, strict=True))
-        yield {**fixed, **point}, " ".join(f"{knob}={_short(value)}" for knob, value in point.items())
+        yield with_values(fixed, paths, values), label(names, values)
 
 
-def _axes(search: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    for knob, values in search.items():
-        if not isinstance(values, list) or not values:
-            raise ValueError(f"`{knob}` must be a list with at least one value to try.")
-        # Once each: combinations of repeated values would be as many, and none of them new.
-        yield knob, list({orjson.dumps(value, option=orjson.OPT_SORT_KEYS): value for value in values}.values())
-
-
-def _choices(axes: Mapping[str, list[Any]], method: str, n: int | None, seed: int) -> Iterator[tuple[Any, ...]]:
+def _choices(axes: Sequence[list[Any]], method: str, n: int | None, seed: int) -> Iterator[tuple[Any, ...]]:
     if method == "grid":
-        yield from itertools.product(*axes.values())
+        yield from itertools.product(*axes)
         return
     rng = random.Random(seed)  # noqa: S311  # nosec B311 - a seeded draw of configs, not a secret
     if n is None:
         raise ValueError("A random search needs `n`, the number of configs to draw.")
     size = 1
-    for values in axes.values():
+    for values in axes:
         size *= len(values)
     if size > LARGEST_SPACE:
         raise ValueError(f"More than {LARGEST_SPACE} combinations; leave out some values.")
     # Without replacement: asking the same config twice would only cost.
     for index in rng.sample(range(size), min(n, size, MAX_CONFIGS + 1)):
         point = []
-        for values in reversed(list(axes.values())):
+        for values in reversed(axes):
             index, place = divmod(index, len(values))
             point.append(values[place])
         yield tuple(reversed(point))
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    text = " ".join(text.split())
-    return text if len(text) <= 30 else text[:29] + "…"
 
 
 def problems(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

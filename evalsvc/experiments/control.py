@@ -11,6 +11,7 @@ from django.db.models import Case, F, Q, Value, When
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.configs import Candidate, problems
+from evalsvc.experiments.knobs import pointed, with_values
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan
 from evalsvc.experiments.planner import find_locked_plan, n_in_flight, settle, stop
 from evalsvc.experiments.plans import check_templates
@@ -142,7 +143,7 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
-        parameters = {**config.parameters, **changes}
+        parameters = _changed(config.parameters, changes)
         parameters = {knob: value for knob, value in parameters.items() if value is not None}
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
@@ -158,6 +159,14 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
             changed_ids=[made.pk],
         )
         return made
+
+
+def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    paths = [pointed(knob) if knob.startswith("/") else (knob,) for knob in changes]
+    try:
+        return with_values(parameters, paths, list(changes.values()))
+    except ValueError as exc:
+        raise Invalid(FieldError("/changes", str(exc))) from None
 
 
 def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate) -> None:
