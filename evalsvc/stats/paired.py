@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalsvc.stats.checks import FloatArray, Scores, as_row, checked_level
+from evalsvc.stats.extremes import added_scores
 from evalsvc.stats.finite import Ends, squared_correction, t_margin, t_quantile
 from evalsvc.stats.intervals import z_of
 from evalsvc.stats.results import DEGENERATE, FEW_SCORES
 
 NEW_DATA, THIS_SET = "new data", "this set"
-# From here on, Student's interval for paired shares is as good, and needs no added examples.
-ENOUGH_PAIRS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,22 @@ def differences_of(first: Scores, second: Scores) -> Differences:
 
 
 def paired_interval(
-    pairs: Differences, *, population: int | None, level: float, use_fpc: bool, binary: bool
+    pairs: Differences,
+    *,
+    population: int | None,
+    level: float,
+    use_fpc: bool,
+    binary: bool,
+    reach: float | None = None,
 ) -> PairedInterval:
     r"""Return an interval for the mean paired difference.
 
-    Student's t with the variance of the differences; for 0/1 scores on fewer than 100 pairs the adjusted Wald interval,
-    which has a width even where all pairs agree.
+    Where the scores have a range, the adjusted Wald interval of Bonett & Price: some pairs are added that differ as
+    much as pairs can, equally many each way, so that the interval has a width even where all pairs agree. They add one
+    pair each way; here it is 1.25 at the level 0.95 and more above, since with one the coverage of rare differences
+    falls to 93.7 %. Without a range Student's t.
+
+    .. math:: c \pm z\sqrt{(q - c^2)/(n+2m)}, \qquad c = \frac{\sum d}{n+2m}, \quad q = \frac{\sum d^2 + 2mr^2}{n+2m}
 
     Parameters
     ----------
@@ -106,12 +115,20 @@ def paired_interval(
     use_fpc : bool
         True for this set, with the variance times 1-n/N; False for new data.
     binary : bool
-        Whether both scores are declared to be 0 or 1.
+        Whether both scores are declared to be 0 or 1; the differences then reach from -1 to 1.
+    reach : float or None
+        Largest difference r that there can be: the width of the scores' range, 1 for scores rescaled to [0, 1]. None
+        for scores without a range.
 
     Returns
     -------
     PairedInterval
-        Fewer than two differences, or equal ones that are not binary, have no interval.
+        Without a range, fewer than two differences, or equal ones, have no interval.
+
+    Raises
+    ------
+    ValueError
+        If the pairs are more than the set holds, or differ by more than they can.
 
     References
     ----------
@@ -123,13 +140,15 @@ def paired_interval(
     >>> pairs = Differences(50, 10.0, 14.0, 12, 2)
     >>> found = paired_interval(pairs, population=400, level=0.95, use_fpc=True, binary=True)
     >>> found.method, found.value, round(found.lower, 3), round(found.upper, 3)
-    ('bonett-price', 0.2, 0.061, 0.325)
+    ('bonett-price', 0.2, 0.059, 0.324)
     """
     set_size = population if use_fpc else None
-    level = checked_level(level)
+    level, reach = checked_level(level), 1.0 if binary else reach
     if set_size is not None and pairs.n > set_size:
         raise ValueError(f"`population` must not be less than the pairs seen, {pairs.n}, and is {set_size}.")
-    ends, method, warnings = _ends(pairs, set_size, level, binary)
+    if reach is not None and pairs.squares > pairs.n * reach * reach * (1.0 + 1e-9):
+        raise ValueError(f"`pairs` must not differ by more than `reach`, {reach:g}.")
+    ends, method, warnings = _ends(pairs, set_size, level, binary, reach)
     lower, upper = ends if ends is not None else (None, None)
     value = pairs.mean if pairs.n else None
     covers = NEW_DATA if set_size is None else THIS_SET
@@ -137,29 +156,29 @@ def paired_interval(
 
 
 def _ends(
-    pairs: Differences, population: int | None, level: float, binary: bool
+    pairs: Differences, population: int | None, level: float, binary: bool, reach: float | None
 ) -> tuple[Ends | None, str, tuple[str, ...]]:
     few = (FEW_SCORES,) if pairs.n < 30 else ()
     if not pairs.n:
         return None, "none", few
     if pairs.n == population:
         return (pairs.mean, pairs.mean), "census", ()
-    if binary and pairs.n < ENOUGH_PAIRS:
-        return _bonett_price(pairs, population, level), "bonett-price", few
+    if reach is not None:
+        return _adjusted(pairs, reach, population, level), "bonett-price" if binary else "adjusted-wald", few
     if pairs.variance == 0.0:
         return None, "none", (*few, DEGENERATE)
     margin = t_margin(pairs.variance, pairs.n, population, level)
     return (pairs.mean - margin, pairs.mean + margin), "t", few
 
 
-def _bonett_price(pairs: Differences, population: int | None, level: float) -> Ends:
+def _adjusted(pairs: Differences, reach: float, population: int | None, level: float) -> Ends:
     # As in the seed's Wilson interval, a finite set makes the sample larger, and so the added examples fade out.
-    scale = 1.0 / squared_correction(pairs.n, population)
-    size = pairs.n * scale + 2.0
-    plus, minus = (pairs.n_plus * scale + 1.0) / size, (pairs.n_minus * scale + 1.0) / size
-    centre = plus - minus
-    margin = z_of(level) * math.sqrt((plus + minus - centre * centre) / size)
-    return max(-1.0, min(centre - margin, pairs.mean)), min(1.0, max(centre + margin, pairs.mean))
+    scale, added = 1.0 / squared_correction(pairs.n, population), added_scores(level)
+    size = pairs.n * scale + 2.0 * added
+    centre = pairs.total * scale / size
+    squares = (pairs.squares * scale + 2.0 * added * reach * reach) / size
+    margin = z_of(level) * math.sqrt(max(0.0, squares - centre * centre) / size)
+    return max(-reach, min(centre - margin, pairs.mean)), min(reach, max(centre + margin, pairs.mean))
 
 
 def clustered_interval(differences: Scores, clusters: Sequence[Hashable], level: float) -> PairedInterval:

@@ -10,6 +10,9 @@ Warnings: TypeAlias = tuple[str, ...]
 FEW_SCORES = "n<30"
 DEGENERATE = "degenerate"
 AUTOCORRELATED = "autocorrelated"
+SKEWED = "skewed"
+HEAVY_TAIL = "heavy_tail"
+WIDE_RANGE = "wide_range"
 
 
 @dataclass(frozen=True, slots=True)

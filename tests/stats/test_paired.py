@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm, ttest_1samp
+from scipy.stats import multinomial, norm, ttest_1samp
 
 from evalsvc.stats.paired import (
     Differences,
@@ -50,16 +51,33 @@ def test_for_this_set_it_narrows_by_the_fraction_seen() -> None:
     assert np.diff(ends(narrow)) == pytest.approx(np.diff(ends(wide)) * 0.5)
 
 
-def test_few_binary_pairs_take_the_adjusted_interval() -> None:
-    # 12 for, 2 against, of 50: shares 13/52 and 3/52, difference 10/52.
-    plus, minus = 13 / 52, 3 / 52
-    margin = norm.ppf(0.975) * math.sqrt((plus + minus - (plus - minus) ** 2) / 52)
+def test_binary_pairs_take_the_adjusted_interval() -> None:
+    # 12 for, 2 against, of 50, and a pair and a quarter each way: shares 13.25/52.5 and 3.25/52.5.
+    plus, minus = 13.25 / 52.5, 3.25 / 52.5
+    margin = norm.ppf(0.975) * math.sqrt((plus + minus - (plus - minus) ** 2) / 52.5)
 
     found = ask(Differences(50, 10.0, 14.0, 12, 2), binary=True)
 
     assert found.method == "bonett-price"
     assert found.value == 0.2
-    assert ends(found) == pytest.approx((10 / 52 - margin, 10 / 52 + margin))
+    assert ends(found) == pytest.approx((10 / 52.5 - margin, 10 / 52.5 + margin))
+
+
+def test_scores_in_a_range_take_it_in_their_own_unit() -> None:
+    rng = np.random.default_rng(7)
+    first, second = rng.random(60), rng.random(60)
+
+    unit = ask(differences_of(first, second), reach=1.0)
+    grades = ask(differences_of(1 + 4 * first, 1 + 4 * second), reach=4.0)
+
+    assert unit.method == grades.method == "adjusted-wald"
+    assert ends(grades) == pytest.approx([4 * end for end in ends(unit)])
+    assert np.diff(ends(unit)) == pytest.approx(np.diff(ends(ask(differences_of(first, second)))), rel=0.1)
+
+
+def test_pairs_that_differ_by_more_than_they_can_are_refused() -> None:
+    with pytest.raises(ValueError, match="reach"):
+        ask(Differences(50, 10.0, 60.0, 12, 2), reach=1.0)
 
 
 def test_binary_pairs_that_all_agree_still_have_a_width() -> None:
@@ -69,9 +87,33 @@ def test_binary_pairs_that_all_agree_still_have_a_width() -> None:
     assert upper > 0.05
 
 
-def test_from_a_hundred_binary_pairs_on_it_is_t() -> None:
-    assert ask(Differences(99, 10.0, 14.0, 12, 2), binary=True).method == "bonett-price"
-    assert ask(Differences(100, 10.0, 14.0, 12, 2), binary=True).method == "t"
+@pytest.mark.parametrize("n", [99, 100, 101, 5000])
+def test_pairs_that_all_agree_have_a_width_however_many_there_are(n: int) -> None:
+    lower, upper = ends(ask(Differences(n, 0.0, 0.0, 0, 0), population=None, binary=True))
+
+    assert -3.7 / n < lower < 0.0 < upper < 3.7 / n
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.95, 0.944), (0.99, 0.985), (0.9996, 0.999)])
+@pytest.mark.parametrize("n", [30, 50, 100, 200, 400])
+def test_it_covers_rare_differences_of_binary_scores(n: int, level: float, least: float) -> None:
+    """Sum over all counts of pairs for and against, exactly."""
+    most = min(n, 110)
+    plus, minus = (
+        row[row_ok]
+        for row_ok in [np.add.outer(np.arange(most + 1), np.arange(most + 1)) <= n]
+        for row in np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
+    )
+    found = np.array(
+        [
+            ends(ask(Differences(n, float(p - m), float(p + m), p, m), population=None, binary=True, level=level))
+            for p, m in zip(plus.tolist(), minus.tolist(), strict=True)
+        ]
+    )
+    for p, m in itertools.product((0.003, 0.01, 0.03, 0.05, 0.07, 0.09, 0.12), (0.0, 0.002, 0.01)):
+        weights = multinomial.pmf(np.stack([plus, minus, n - plus - minus], axis=1), n, [p, m, 1.0 - p - m])
+        inside = (found[:, 0] <= p - m + 1e-12) & (p - m <= found[:, 1] + 1e-12)
+        assert weights @ inside >= least
 
 
 @pytest.mark.parametrize("binary", [True, False])
