@@ -11,7 +11,6 @@ import contextlib
 import json
 import random
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -70,18 +69,13 @@ def service(say: Any) -> Iterator[Service]:
         prepare = roster.python("manage.py", "up", "--prepare", checkout=CHECKOUT, env=env)
         account = json.loads(supervisor.run_step("migrate", prepare))
         say("starting web and worker ...")
-        port = unused_port()
-        web = supervisor.add(roster.web(CHECKOUT, env, "127.0.0.1", port))
-        supervisor.add(roster.worker(CHECKOUT, env, "experiments", *roster.WORKERS["experiments"]))
-        supervisor.wait_ready(web, timeout=120)
-        yield Service(f"http://127.0.0.1:{port}", account, supervisor)
-
-
-def unused_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        listener = stack.enter_context(roster.listen_on_free_port("127.0.0.1", 0))
+        web = supervisor.add(roster.web(CHECKOUT, env, "127.0.0.1", listener))
+        (home / "run").mkdir()
+        worker = roster.worker(CHECKOUT, env, home, "experiments", *roster.WORKERS["experiments"])
+        for child in (web, supervisor.add(worker)):
+            supervisor.wait_ready(child, timeout=120)
+        yield Service(f"http://127.0.0.1:{listener.getsockname()[1]}", account, supervisor)
 
 
 @dataclass

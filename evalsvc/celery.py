@@ -1,8 +1,11 @@
 """The Celery application: `celery -A evalsvc.celery worker -Q cpu`."""
 
 import os
+from pathlib import Path
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_ready
 from kombu.entity import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
@@ -61,3 +64,10 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry"])
+
+
+@worker_ready.connect
+def say_ready(**kwargs: Any) -> None:
+    """Tell whoever started this worker that it takes work from now on."""
+    if path := os.environ.get("EVALSVC_READY_FILE"):
+        Path(path).touch()

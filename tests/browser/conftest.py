@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 from django.db import connections
 
 from tests.admin.conftest import PASSWORD
-from tests.conftest import CHECKOUT, stop_group, wait_until
+from tests.serving import serving
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -40,36 +36,11 @@ def fresh_connections() -> None:
     connections.close_all()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def answers(url: str) -> bool:
-    try:
-        return bool(urlopen(url, timeout=2).status == 200)
-    except OSError:
-        return False
-
-
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """Serve the application as in production."""
-    port = free_port()
-    log = Path(os.environ["EVALSVC_HOME"]) / "gunicorn.log"
-    environment = os.environ | {"EVALSVC_PORT": str(port), "EVALSVC_WEB_WORKERS": "1", "EVALSVC_WEB_THREADS": "8"}
-    command = [sys.executable, "-m", "gunicorn", "-c", "evalsvc/ops/gunicorn_conf.py", "evalsvc.wsgi"]
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            command, cwd=CHECKOUT, env=environment, stdout=out, stderr=out, start_new_session=True
-        )
-    try:
-        wait_until(lambda: answers(f"http://127.0.0.1:{port}/healthz") or server.poll() is not None)
-        assert server.poll() is None, log.read_text()
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        stop_group(server)
+    with serving(Path(os.environ["EVALSVC_HOME"]) / "gunicorn.log", "/healthz", EVALSVC_WEB_THREADS="8") as url:
+        yield url
 
 
 @dataclass

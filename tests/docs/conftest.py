@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +14,8 @@ from typing import Any
 import pytest
 
 from evalsvc.ops.supervisor.demo import first_evaluation
-from tests.conftest import CHECKOUT, Caller, new_caller, stop_group, wait_until
+from tests.conftest import Caller, new_caller
+from tests.serving import serving
 
 
 @dataclass(frozen=True)
@@ -41,38 +40,11 @@ class Reader:
         )  # fmt: skip
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
 @pytest.fixture(scope="session")
 def web(worker: Any) -> Iterator[str]:
     """The address of a real gunicorn, with a real worker behind it."""
-    port = free_port()
-    log = Path(os.environ["EVALSVC_HOME"]) / "web-of-the-docs.log"
-    command = [sys.executable, "-m", "gunicorn", "--config", "evalsvc/ops/gunicorn_conf.py", "evalsvc.wsgi:application"]
-    env = os.environ | {"EVALSVC_PORT": str(port), "EVALSVC_HOST": "127.0.0.1", "EVALSVC_WEB_WORKERS": "1"}
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=CHECKOUT, env=env, stdout=out, stderr=out, start_new_session=True)
-    try:
-        wait_until(lambda: answers(port) or process.poll() is not None)
-        assert process.poll() is None, log.read_text()
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        stop_group(process)
+    with serving(Path(os.environ["EVALSVC_HOME"]) / "web-of-the-docs.log") as url:
+        yield url
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -22,7 +21,11 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
+from evalsvc.ops.supervisor.roster import listen_on_free_port
 from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
+from tests.serving import answers, start_web
+
+WEB_OPTIONS = ("-k", "gthread", "-w", "1", "--threads", "16", "--no-control-socket", "--log-level", "error")
 
 
 @dataclass
@@ -78,38 +81,24 @@ def start_beat() -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=CHECKOUT, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
-def start_web(port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-k", "gthread", "-w", "1", "--threads"]
-    command += ["16", "-b", f"127.0.0.1:{port}", "--no-control-socket", "--log-level", "error"]
-    with (Path(os.environ["EVALSVC_HOME"]) / "web.log").open("ab") as log:
-        return subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
-
-
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     from tests import services
 
     put_off_what_is_pending()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    running = Service(services.servers, port, start_web(port), start_worker("cpu", "system"), start_beat())
-    wait_until(lambda: ready(running.url))
-    supervisor = threading.Thread(target=running.supervise)
-    supervisor.start()
-    yield running
-    running.repair()
-    running.stopping.set()
-    supervisor.join()
-    for process in (running.beat, running.worker, running.web):
-        stop_group(process)
-
-
-def ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/readyz").status_code == 200
-    except httpx.HTTPError:
-        return False
+    with listen_on_free_port("127.0.0.1", 0) as listener:
+        web = start_web(listener, Path(os.environ["EVALSVC_HOME"]) / "web.log", WEB_OPTIONS)
+        port = listener.getsockname()[1]
+        running = Service(services.servers, port, web, start_worker("cpu", "system"), start_beat())
+        wait_until(lambda: answers(f"{running.url}/readyz"))
+        supervisor = threading.Thread(target=running.supervise)
+        supervisor.start()
+        yield running
+        running.repair()
+        running.stopping.set()
+        supervisor.join()
+        for process in (running.beat, running.worker, running.web):
+            stop_group(process)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.ops.supervisor import demo
 from evalsvc.ops.supervisor.demo import EARLIER_OUTPUTS, Verdict, banner, first_evaluation, write_demo_env
 from evalsvc.ops.supervisor.supervisor import ServiceFailed
 
@@ -25,6 +26,7 @@ ACCOUNT = {
     "EVALSVC_API_KEY": "sk-demo-1",
 }
 WIDE = {"lower": 0.5, "upper": 0.9, "alpha": 0.95, "n": 8}
+PENDING = b'{"id": "77", "results": [{"status": "pending", "evaluation_result": null}]}'
 FLAT = {"lower": 1.0, "upper": 1.0, "alpha": 0.95, "n": 8, "advice": {"lower": 0.676, "upper": 1.0}}
 
 
@@ -67,6 +69,8 @@ class Double:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    n_pending: int = 0
+    waiting: bytes = b""
 
     def answer(self, body: dict[str, Any]) -> tuple[int, bytes]:
         score = float(body["evaluated_model_output"] == body["evaluated_model_gold_answer"])
@@ -90,6 +94,16 @@ def double() -> Iterator[Double]:
             state.keys.append(self.headers["X-API-KEY"])
             state.paths.append(self.path)
             status, text = state.reply or state.answer(body)
+            if state.n_pending:
+                state.waiting, text = text, PENDING
+            self.reply(status, text)
+
+        def do_GET(self) -> None:
+            state.paths.append(self.path)
+            state.n_pending -= 1
+            self.reply(200, PENDING if state.n_pending else state.waiting)
+
+        def reply(self, status: int, text: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
@@ -137,6 +151,28 @@ def test_a_first_start_that_broke_off_is_completed_by_the_next(double: Double) -
     assert verdict.interval["n"] >= len(EARLIER_OUTPUTS)
     double.bodies.clear()
     first_evaluation(double.url, "k")
+    assert len(double.bodies) == 1
+
+
+def test_a_pending_answer_is_waited_for(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "PAUSE_SECONDS", 0.0)
+    double.captured = [1.0] * len(EARLIER_OUTPUTS)
+    double.n_pending = 3
+
+    verdict = first_evaluation(double.url, "k")
+
+    assert (verdict.passed, verdict.is_pending) == (True, False)
+    assert double.paths == ["/v1/evaluate", *["/v1/evaluate/77"] * 3]
+
+
+def test_what_stays_pending_is_told_and_is_no_failure(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "PATIENCE_SECONDS", -1.0)
+    double.n_pending = 10**9
+
+    verdict = first_evaluation(double.url, "k")
+
+    assert verdict.is_pending
+    assert "pending" in str(verdict)
     assert len(double.bodies) == 1
 
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -86,3 +87,17 @@ def test_an_env_file_survives_comments_quotes_and_equals_signs(tmp_path: Path) -
     path = tmp_path / "x.env"
     path.write_text("# comment\n\nA=1\nB='two words'\nC=a=b==\n")
     assert read_env_file(path) == {"A": "1", "B": "two words", "C": "a=b=="}
+
+
+VALUES = ["", "a b", "?host=/tmp/x&port=5432&user=a", "p$(id)`id`'\"\\;|", "#no comment", "two\nlines", "ü€"]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_shell_and_we_read_the_same_value(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "services.env"
+    write_env_file(path, {"DATABASE_URL": value, "LAST": "1"})
+
+    assert read_env_file(path) == {"DATABASE_URL": value, "LAST": "1"}
+    script = f'set -a; . "{path}"; set +a; printf "%s\\0%s" "$DATABASE_URL" "$LAST"'
+    done = subprocess.run(["sh", "-euc", script], capture_output=True, check=True)
+    assert (done.stdout.decode(), done.stderr) == (f"{value}\0001", b"")

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from celery.signals import worker_ready
 
 from evalsvc.celery import app
 from evalsvc.ops.supervisor import roster
@@ -34,6 +36,7 @@ from evaluators.base import Lane
 from evaluators.registry import families
 
 CHECKOUT = Path(roster.__file__).resolve().parents[3]
+OWN_VARIABLES = {"web": {"EVALSVC_HOST", "EVALSVC_PORT"}, "worker": {"EVALSVC_READY_FILE"}}
 OUTSIDE = {"DATABASE_URL": "postgresql://app@db/x", "REDIS_URL": "redis://cache/1"}
 
 
@@ -48,7 +51,7 @@ def option(command: Command, name: str) -> str:
 
 
 def test_every_queue_that_work_is_routed_to_has_a_worker() -> None:
-    queues = {option(spec.command(), "-Q") for spec in roster.workers(CHECKOUT, {})}
+    queues = {option(spec.command(), "-Q") for spec in roster.workers(CHECKOUT, {}, CHECKOUT)}
     routed = {family.lane.value for family in families()} - {Lane.INLINE.value} | {app.conf.task_default_queue}
 
     assert queues == {"cpu", "judge", "experiments", "system"}
@@ -56,7 +59,7 @@ def test_every_queue_that_work_is_routed_to_has_a_worker() -> None:
 
 
 def test_each_worker_runs_one_queue_under_a_name_of_its_own() -> None:
-    specs = roster.workers(CHECKOUT, {})
+    specs = roster.workers(CHECKOUT, {}, CHECKOUT)
 
     assert [spec.name for spec in specs] == ["worker-cpu", "worker-judge", "worker-experiments", "worker-system"]
     for spec in specs:
@@ -68,7 +71,7 @@ def test_each_worker_runs_one_queue_under_a_name_of_its_own() -> None:
 
 
 def test_judges_wait_in_threads_and_computation_has_processes() -> None:
-    pools = {spec.name: option(spec.command(), "-P") for spec in roster.workers(CHECKOUT, {})}
+    pools = {spec.name: option(spec.command(), "-P") for spec in roster.workers(CHECKOUT, {}, CHECKOUT)}
 
     assert pools["worker-judge"] == "threads"
     assert {pools[f"worker-{queue}"] for queue in ("cpu", "experiments", "system")} == {"prefork"}
@@ -76,7 +79,8 @@ def test_judges_wait_in_threads_and_computation_has_processes() -> None:
 
 def test_every_child_runs_this_python_in_the_checkout_with_the_environment_it_was_given(home: Path) -> None:
     env = {"A": "1"}
-    specs = [roster.web(CHECKOUT, env, "127.0.0.1", 8123), *roster.workers(CHECKOUT, env)]
+    with roster.listen_on_free_port("127.0.0.1", 0) as listener:
+        specs = [roster.web(CHECKOUT, env, "127.0.0.1", listener), *roster.workers(CHECKOUT, env, home)]
     specs.append(roster.beat(CHECKOUT, env, home))
 
     assert len({spec.name for spec in specs}) == len(specs) == 6
@@ -84,15 +88,21 @@ def test_every_child_runs_this_python_in_the_checkout_with_the_environment_it_wa
         command = spec.command()
         assert command.argv[:2] == [sys.executable, "-m"]
         assert command.cwd == CHECKOUT
-        own = {"EVALSVC_HOST", "EVALSVC_PORT"} if spec.name == "web" else set()
+        own = OWN_VARIABLES.get(spec.name.partition("-")[0], set())
         assert set(command.env) == {"A"} | own
     assert env == {"A": "1"}
 
 
 def test_the_web_is_told_where_to_listen_whatever_it_inherits() -> None:
-    command = roster.web(CHECKOUT, {"EVALSVC_HOST": "10.0.0.1", "EVALSVC_PORT": "1"}, "::1", 8123).command()
+    with roster.listen_on_free_port("127.0.0.1", 0) as listener:
+        command = roster.web(
+            CHECKOUT, {"EVALSVC_HOST": "10.0.0.1", "EVALSVC_PORT": "1"}, "127.0.0.1", listener
+        ).command()
+        number, port = listener.fileno(), listener.getsockname()[1]
 
-    assert (command.env["EVALSVC_HOST"], command.env["EVALSVC_PORT"]) == ("::1", "8123")
+    assert (command.env["EVALSVC_HOST"], command.env["EVALSVC_PORT"]) == ("127.0.0.1", str(port))
+    assert option(command, "--bind") == f"fd://{number}"
+    assert command.pass_fds == (number,)
     assert (CHECKOUT / option(command, "--config")).is_file()
     assert command.argv[-1] == "evalsvc.wsgi:application"
 
@@ -105,9 +115,11 @@ def test_servers_stop_after_everything_that_uses_them(home: Path) -> None:
     backends = Backends(home, {"POSTGRES_PASSWORD": "x"}, {})
     try:
         servers = backends.specs()
+        with roster.listen_on_free_port("127.0.0.1", 0) as listener:
+            web = roster.web(CHECKOUT, {}, "127.0.0.1", listener)
         users = [
-            roster.web(CHECKOUT, {}, "127.0.0.1", 1),
-            *roster.workers(CHECKOUT, {}),
+            web,
+            *roster.workers(CHECKOUT, {}, home),
             roster.beat(CHECKOUT, {}, home),
         ]
         assert [spec.name for spec in servers] == ["postgres", "valkey"]
@@ -262,26 +274,58 @@ def test_homes_do_not_lock_each_other_and_a_failed_start_frees_its_own(home: Pat
 
 
 def test_a_taken_port_is_passed_over() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with roster.listen_on_free_port("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=f"No free port from {port} on at 127.0.0.1. Choose another with --port."):
-            roster.free_port("127.0.0.1", port, tries=1)
-        found = roster.free_port("127.0.0.1", port)
-    assert port < found < port + 100
+            roster.listen_on_free_port("127.0.0.1", port, tries=1)
+        with roster.listen_on_free_port("127.0.0.1", port) as found:
+            assert port < found.getsockname()[1] < port + 100
 
 
 def test_a_free_port_is_the_one_that_was_asked_for() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+    with roster.listen_on_free_port("127.0.0.1", 0) as probe:
         port = probe.getsockname()[1]
-    assert roster.free_port("127.0.0.1", port) == port
+    with roster.listen_on_free_port("127.0.0.1", port) as found:
+        assert found.getsockname()[1] == port
+
+
+def test_sixteen_starts_at_once_get_sixteen_ports() -> None:
+    """Between finding a port and serving on it nobody else can take it: it is found by taking it."""
+    with ThreadPoolExecutor(16) as pool:
+        listeners = list(pool.map(lambda _: roster.listen_on_free_port("127.0.0.1", 29_500), range(16)))
+    try:
+        assert len({listener.getsockname()[1] for listener in listeners}) == 16
+    finally:
+        for listener in listeners:
+            listener.close()
 
 
 def test_no_port_lies_beyond_the_last() -> None:
     with pytest.raises(OSError, match="No free port"):
-        roster.free_port("127.0.0.1", 65_536)
+        roster.listen_on_free_port("127.0.0.1", 65_536)
+
+
+def test_a_port_that_is_forbidden_is_not_called_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(roster.socket.socket, "bind", forbid, raising=False)
+    with pytest.raises(OSError, match="Port 80 is not for ordinary users"):
+        roster.listen_on_free_port("127.0.0.1", 80)
+
+
+def test_a_worker_is_ready_when_it_has_said_so_since_its_start(home: Path) -> None:
+    spec = roster.worker(CHECKOUT, {}, home, "cpu", "prefork", 1)
+    Path(spec.command().env["EVALSVC_READY_FILE"]).touch()
+    assert spec.is_ready()
+    spec.command()  # as before a restart: what the one before had said no longer counts
+    assert not spec.is_ready()
+
+
+def test_celery_says_ready_in_the_file_that_it_was_given(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALSVC_READY_FILE", str(home / "ready"))
+    worker_ready.send(sender=None)
+    assert (home / "ready").exists()
 
 
 @pytest.mark.parametrize(
@@ -319,7 +363,6 @@ def test_the_web_is_ready_when_it_says_so(site: Any, status: int, ready: bool) -
     handler.status = status
 
     assert roster.answers("0.0.0.0", port) is ready
-    assert roster.web(CHECKOUT, {}, "127.0.0.1", port).is_ready() is ready
 
 
 def test_a_port_without_a_server_is_not_ready() -> None:

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -87,19 +88,18 @@ def _create(path: Path, values: Mapping[str, str]) -> None:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Parse ``NAME=value`` lines; ``#`` starts a comment line."""
-    lines = (line.strip() for line in path.read_text().splitlines())
-    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
-    return {name: value.strip("'\"") for name, _, value in pairs}
+    """Parse ``NAME=value`` lines as a shell would, without its expansions; ``#`` starts a comment line."""
+    words = shlex.split(path.read_text(), comments=True)
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
 def write_env_file(path: Path, values: Mapping[str, str]) -> None:
-    """Replace the file in one step, readable by its owner only."""
+    """Replace the file in one step, readable by its owner only. Values are quoted: shells can source the file."""
     _draft(path, values).replace(path)
 
 
 def _draft(path: Path, values: Mapping[str, str]) -> Path:
-    text = "".join(f"{name}={value}\n" for name, value in values.items())
+    text = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mkstemp opens with mode 0600
     with os.fdopen(handle, "w") as stream:
         stream.write(text)

@@ -30,6 +30,8 @@ class Command:
     cwd: Path | None = None
     # What the kernel sends when the process that started it dies. Linux only.
     death_signal: signal.Signals = signal.SIGKILL
+    # Open files that the program inherits under the same numbers.
+    pass_fds: tuple[int, ...] = ()
 
 
 def spawn(command: Command, log: Path) -> subprocess.Popen[bytes]:
@@ -59,6 +61,7 @@ def start(command: Command, *, stdout: IO[bytes] | int, stderr: IO[bytes] | int)
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
+        pass_fds=command.pass_fds,
     )
 
 

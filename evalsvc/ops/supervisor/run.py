@@ -14,7 +14,6 @@ import psycopg
 from evalsvc.ops.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.ops.supervisor import demo, roster
 from evalsvc.ops.supervisor.backends import Backends, application_secrets, child_environment
-from evalsvc.ops.supervisor.child import ChildSpec
 from evalsvc.ops.supervisor.lock import HomeLock, hold_home
 from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
@@ -56,7 +55,7 @@ def run_service(options: Options, write: Callable[[str], None] = print) -> None:
         supervisor = stack.enter_context(Supervisor(home / "logs", report=write))
         write(f"evalsvc starts; its data and logs are in {home}")
         try:
-            Start(options, home, values, backends, supervisor, progress, lock).run()
+            Start(options, home, values, backends, supervisor, progress, lock, stack).run()
             supervisor.watch()
         except StopRequested:
             write("\nStopping ...")
@@ -74,6 +73,7 @@ class Start:
     supervisor: Supervisor
     progress: Progress
     lock: HomeLock
+    resources: contextlib.ExitStack
 
     def run(self) -> None:
         for spec in self.backends.specs():
@@ -117,17 +117,27 @@ class Start:
 
     def _serve(self, env: Mapping[str, str]) -> str:
         checkout, host = self.options.checkout, self.options.host
-        port = roster.free_port(host, self.options.port)
+        listener = self.resources.enter_context(roster.listen_on_free_port(host, self.options.port))
+        port = listener.getsockname()[1]
         if port != self.options.port:
             self.progress.write(f"  port {self.options.port} is taken, using {port}")
         with self.progress.step("web answers"):
-            self.supervisor.wait_ready(self.supervisor.add(roster.web(checkout, env, host, port)), timeout=120)
-        # After the web, whose start would otherwise compete with theirs for the processor; queued work waits for them.
-        others: list[ChildSpec] = [*roster.workers(checkout, env), roster.beat(checkout, env, self.home)]
-        for spec in others:
-            self.supervisor.add(spec)
+            self.supervisor.wait_ready(self.supervisor.add(roster.web(checkout, env, host, listener)), timeout=120)
+        self._start_workers(env)
         address = roster.reachable(host)
         return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+    def _start_workers(self, env: Mapping[str, str]) -> None:
+        """Start workers and clock, and wait until every worker takes work: before that, the service is not ready.
+
+        After the web, whose start would otherwise compete with theirs for the processor.
+        """
+        checkout = self.options.checkout
+        with self.progress.step("workers take work"):
+            started = [self.supervisor.add(spec) for spec in roster.workers(checkout, env, self.home)]
+            self.supervisor.add(roster.beat(checkout, env, self.home))
+            for child in started:
+                self.supervisor.wait_ready(child, timeout=300)
 
 
 def empty_folder(folder: Path) -> Path:

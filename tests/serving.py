@@ -1,0 +1,57 @@
+"""A real gunicorn for tests, on a port that nobody else can take in between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.request import urlopen
+
+from evalsvc.ops.supervisor.roster import listen_on_free_port
+from tests.conftest import CHECKOUT, stop_group, wait_until
+
+CONFIGURED = ("-c", "evalsvc/ops/gunicorn_conf.py")
+
+
+def start_web(listener: socket.socket, log: Path, options: Sequence[str], **env: str) -> subprocess.Popen[bytes]:
+    """Start gunicorn on a bound socket, in a session of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        *options,
+        "-b",
+        f"fd://{listener.fileno()}",
+        "evalsvc.wsgi:application",
+    ]
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command, cwd=CHECKOUT, env=os.environ | env, stdout=out, stderr=out, start_new_session=True,
+            pass_fds=[listener.fileno()],
+        )  # fmt: skip
+
+
+def answers(url: str) -> bool:
+    """Say whether an address answers 200."""
+    try:
+        return bool(urlopen(url, timeout=2).status == 200)
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def serving(log: Path, path: str = "/readyz", **env: str) -> Iterator[str]:
+    """Serve the application with the product's settings until the block ends; the address is what it yields."""
+    with listen_on_free_port("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        process = start_web(listener, log, CONFIGURED, EVALSVC_WEB_WORKERS="1", **env)
+        try:
+            wait_until(lambda: answers(url + path) or process.poll() is not None)
+            assert process.poll() is None, log.read_text()
+            yield url
+        finally:
+            stop_group(process)
