@@ -101,12 +101,17 @@ def control(
 
 
 def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
-    """Resuming what has seen every example completes it: there is nothing left to run. In a draft it waits again."""
+    """Resuming what has seen every example ends it: there is nothing left to run. In a draft it waits again."""
     if action is not RESUME:
         return action.to
     if plan.state == ExperimentPlan.State.DRAFT:
         return State.QUEUED
-    return Case(When(Q(watermark=plan.n_examples), then=Value(State.COMPLETED)), default=Value(State.RUNNING))
+    is_over = Q(watermark=plan.n_examples)
+    return Case(
+        When(is_over & Q(n_ok=0), then=Value(State.FAILED)),
+        When(is_over, then=Value(State.COMPLETED)),
+        default=Value(State.RUNNING),
+    )
 
 
 def _locked(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Config]:

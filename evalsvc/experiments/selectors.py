@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -13,14 +15,23 @@ from evalsvc.rest.problems import NotFound
 
 
 def list_experiments(
-    *, account: Account, project_id: uuid.UUID | None = None, name: str | None = None
+    *,
+    account: Account,
+    project_id: uuid.UUID | None = None,
+    name: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> QuerySet[Experiment]:
-    """Return the account's experiments, planned and passive."""
+    """Return the account's experiments, planned and passive; with all of the tags, and all of the metadata."""
     rows = Experiment.objects.filter(account=account).select_related("plan__dataset_version")
     if project_id is not None:
         rows = rows.filter(project_id=project_id)
     if name is not None:
         rows = rows.filter(name=name)
+    if tags:
+        rows = rows.filter(tags__contains=dict(tags))
+    if metadata:
+        rows = rows.filter(metadata__contains=dict(metadata))
     return rows
 
 

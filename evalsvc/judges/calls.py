@@ -16,11 +16,20 @@ SEAT_WAIT_SECONDS = 0.25
 
 
 def estimated_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any] | None = None) -> int:
-    """Return how many tokens a call may need: its text at 3.5 bytes a token, and the longest answer it asks for."""
+    """Return how many tokens a call may need: its text, and the longest answer it asks for."""
+    return prompt_tokens(messages) + (answer_limit(parameters or {}) or DEFAULT_ANSWER_TOKENS)
+
+
+def prompt_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return about how many tokens messages are: 3.5 bytes each, and eight a message for its frame."""
     n_bytes = sum(len(str(message.get("content") or "").encode()) for message in messages)
-    asked = (parameters or {}).get("max_completion_tokens") or (parameters or {}).get("max_tokens")
-    answer = asked if isinstance(asked, int) and asked > 0 else DEFAULT_ANSWER_TOKENS
-    return int(n_bytes / CHARS_PER_TOKEN) + 8 * len(messages) + answer
+    return int(n_bytes / CHARS_PER_TOKEN) + 8 * len(messages)
+
+
+def answer_limit(parameters: Mapping[str, Any]) -> int | None:
+    """Return the most tokens that an answer may have; None where the call names no limit."""
+    asked = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
+    return asked if isinstance(asked, int) and asked > 0 else None
 
 
 def ask(

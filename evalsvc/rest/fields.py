@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from rest_framework import serializers
+
+from evalsvc.rest.parsing import find_unstorable
 
 
 class StrictText(serializers.CharField):
@@ -18,3 +21,59 @@ class StrictText(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+class PairsParameter(serializers.CharField):
+    """A parameter of a query that asks for members of a JSON object: one `key:value`, or a JSON object of several.
+
+    The value of a pair is read as JSON where it is some (`k:3`, `beta:true`), and as text otherwise.
+    """
+
+    default_error_messages = {"not_pairs": 'Write `key:value`, or a JSON object such as {{"key": "value"}}.'}
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the object that is looked for."""
+        text = super().to_internal_value(data)
+        pairs = self.read_object(text) if text.startswith("{") else self.read_pair(text)
+        if any(find_unstorable(pairs)):
+            self.fail("not_pairs")
+        return pairs
+
+    def read_object(self, text: str) -> dict[str, Any]:
+        """Read a JSON object."""
+        try:
+            pairs: dict[str, Any] = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            self.fail("not_pairs")
+        return pairs
+
+    def read_pair(self, text: str) -> dict[str, Any]:
+        """Read one pair; the first colon parts it."""
+        key, colon, value = text.partition(":")
+        if not colon or not key:
+            self.fail("not_pairs")
+        return {key: self.read_value(value)}
+
+    def read_value(self, text: str) -> Any:
+        """Read the value of a pair."""
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return text
+
+
+class TagsParameter(PairsParameter):
+    """The same for tags, whose values are text always."""
+
+    default_error_messages = {"not_texts": "The value of a tag is text."}
+
+    def read_value(self, text: str) -> str:
+        """Keep the value as it is."""
+        return text
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the tags that are looked for."""
+        pairs = super().to_internal_value(data)
+        if not all(isinstance(value, str) for value in pairs.values()):
+            self.fail("not_texts")
+        return pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -167,8 +168,58 @@ def test_a_preview_counts_queries_tokens_and_cost_and_stores_nothing(alice: Call
     found = ok(alice.post("/v1/experiments/preview", body))
     assert (found["n_configs"], found["n_queries"]) == (2, 40)
     assert found["n_tokens"] > 40 * 10
-    assert 0 < found["cost"] <= found["n_tokens"] * 2.0 / 1e6 * 1.001
+    assert found["is_upper_bound"] is True
+    # The answers at their own price, and not the prompts too.
+    assert found["cost"] == pytest.approx(((found["n_tokens"] - 400) * 1.0 + 400 * 2.0) / 1e6)
+    assert 0 < found["likely"]["cost"] <= found["cost"]
     assert ok(alice.get("/v1/experiments"))["experiments"] == []
+
+
+def test_a_preview_without_max_tokens_has_no_upper_bound_and_says_so(alice: Caller) -> None:
+    """1024 tokens an answer were called the most that it could cost: 3.36 for a run that cost .02."""
+    connection = make_connection(alice, NOWHERE, price_input_per_million=1.0, price_output_per_million=100.0)
+    config = {"kind": "chat", "parameters": {"connection": connection, "prompt": "{{input}}"}}
+    found = ok(alice.post("/v1/experiments/preview", plan(make_dataset(alice, n=20)) | {"configs": [config]}))
+    assert (found["cost"], found["n_tokens"], found["is_upper_bound"]) == (None, None, False)
+    assert found["warnings"] == ["no_max_tokens"]
+    (one,) = found["configs"]
+    assert one["likely"]["rests_on"] == "answers as long as the expected ones"
+    assert 0 < found["likely"]["cost"] < 20 * 20 * 100.0 / 1e6
+
+
+def test_experiments_are_found_by_tags_and_metadata(alice: Caller, bob: Caller, charlie: Caller) -> None:
+    made = {}
+    for name, tags, metadata in [
+        ("one", {"team": "search", "stage": "a:b"}, {"k": 3, "deep": {"beta": True}}),
+        ("two", {"team": "search"}, {"k": "3"}),
+        ("three", {}, None),
+    ]:
+        body = {"name": name, "tags": tags, "metadata": metadata}
+        made[name] = ok(alice.post("/v1/experiments", body))["experiment"]["id"]
+        ok(charlie.post("/v1/experiments", body))
+
+    def found(**query: str) -> list[str]:
+        rows = ok(bob.get(f"/v1/experiments?{urlencode(query)}"))["experiments"]
+        assert all(row["id"] == made[row["name"]] for row in rows)
+        return sorted(row["name"] for row in rows)
+
+    assert found(tags="team:search") == ["one", "two"]
+    assert found(tags="stage:a:b") == ["one"]
+    assert found(tags='{"team": "search", "stage": "a:b"}') == ["one"]
+    assert found(tags="team:sea") == []
+    assert found(metadata="k:3") == ["one"]
+    assert found(metadata='{"k": "3"}') == ["two"]
+    assert found(metadata='{"deep": {"beta": true}}') == ["one"]
+    assert found(tags="team:search", metadata='{"k": "3"}') == ["two"]
+
+
+@pytest.mark.parametrize(
+    "query", ["tags=x", "tags={", 'tags={"a": 1}', "tags=:x", "tags=a:%00", "metadata=x", "metadata={]"]
+)
+def test_what_is_no_tag_is_refused_with_the_way_to_write_it(alice: Caller, query: str) -> None:
+    answer = alice.get(f"/v1/experiments?{query.replace(' ', '%20')}")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] in ("/tags", "/metadata")
 
 
 def test_it_keeps_the_seeds_own_words_for_the_strategy(alice: Caller) -> None:

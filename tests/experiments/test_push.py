@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import pytest
+
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (
     EXACT,
@@ -111,6 +113,24 @@ def test_an_error_is_never_a_score(alice: Caller) -> None:
     failed = next(row for row in rows if row["pos"] == 3)
     assert (failed["status"], failed["error_type"], failed["error_message"]) == ("error", "bug", "ValueError: boom")
     assert failed["scores"]["accuracy"]["error_code"] == "no_output"
+
+
+@pytest.mark.parametrize("n", [3, 30])
+def test_a_config_whose_outputs_all_failed_is_failed(alice: Caller, n: int) -> None:
+    """30 failures of 30 were `completed`: the planner looks after the outputs are in."""
+    made = make_experiment(alice, make_dataset(alice, n=n), [PUSH, {"name": "works", "kind": "push"}])
+    broken, working = Runner(alice, made), Runner(alice, made, 1)
+    while unit := broken.lease()["unit"]:
+        error = {"type": "bug", "message": "ValueError: boom"}
+        broken.post(unit, [{"pos": e["pos"], "error": error} for e in unit["examples"]])
+    working.run()
+    view = live(alice, made["id"])
+    assert by_name(view)["mine"] | {"state": "failed", "stop_reason": "error"} == by_name(view)["mine"]
+    assert (by_name(view)["works"]["state"], view["experiment"]["state"]) == ("completed", "done")
+    assert view["leader"] == by_name(view)["works"]["id"]
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{broken.config}/resume"))
+    # With everything tried there is nothing to resume; the planner stops the other one after twenty, in the middle.
+    assert by_name(live(alice, made["id"]))["mine"]["state"] == ("failed" if n == 3 else "running")
 
 
 def test_numbers_of_the_caller_are_checked(alice: Caller) -> None:

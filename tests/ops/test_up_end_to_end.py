@@ -71,9 +71,9 @@ class Installation:
             self.service = None
 
     def environment(self) -> dict[str, str]:
-        ours = {
-            name: value for name, value in os.environ.items() if not name.startswith(("DATABASE_", "REDIS", "CELERY"))
-        }
+        # Of another make, for example `make test ARGS=...`, nothing may reach this one.
+        foreign = ("DATABASE_", "REDIS", "CELERY", "ARGS", "MAKE", "MFLAGS")
+        ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         venv = os.environ.get("EVALSVC_E2E_VENV") or sys.prefix
         return {
             **ours,

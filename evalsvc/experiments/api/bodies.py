@@ -12,7 +12,7 @@ from evalsvc.experiments.metrics import KINDS
 from evalsvc.experiments.models import Config, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
-from evalsvc.rest.fields import StrictText
+from evalsvc.rest.fields import PairsParameter, StrictText, TagsParameter
 from evalsvc.stats.running import STRATEGIES
 
 MAX_METRICS = 20
@@ -244,6 +244,8 @@ class ExperimentsQuery(PageIn):
 
     project_id = serializers.UUIDField(required=False)
     name = serializers.CharField(max_length=100, required=False)
+    tags = TagsParameter(required=False, help_text="`key:value`, or a JSON object of several.")
+    metadata = PairsParameter(required=False, help_text="`key:value`, or a JSON object of any depth.")
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 

@@ -63,7 +63,8 @@ class ExperimentsView(PlansExperiments):
     def get(self, request: Request) -> Response:
         """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
         wanted = checked(bodies.ExperimentsQuery(data=sent(request)))
-        rows = list_experiments(account=self.account, project_id=wanted.get("project_id"), name=wanted.get("name"))
+        named = {name: wanted.get(name) for name in ("project_id", "name", "tags", "metadata")}
+        rows = list_experiments(account=self.account, **named)
         if offset := wanted["offset"]:
             found = list(rows.order_by("-id")[offset : offset + wanted["limit"]])
             return Response({"experiments": [shapes.experiment_out(row) for row in found], "next_cursor": None})

@@ -302,7 +302,10 @@ BEGIN
       PERFORM add_scores(p_account, config.id, 'prefix', greatest(config.watermark, config.fresh_from), reached);
     END IF;
     UPDATE experiments_config c SET watermark = reached,
-      state = CASE WHEN c.state = 'running' AND reached = p.n_examples THEN 'completed' ELSE c.state END,
+      -- At its end a config that never gave an answer has failed, however few examples there were.
+      state = CASE WHEN c.state <> 'running' OR reached < p.n_examples THEN c.state
+        WHEN c.n_ok = 0 THEN 'failed' ELSE 'completed' END,
+      stop_reason = CASE WHEN c.state = 'running' AND reached = p.n_examples AND c.n_ok = 0 THEN 'error' ELSE c.stop_reason END,
       epoch = c.epoch + CASE WHEN c.state = 'running' AND reached = p.n_examples THEN 1 ELSE 0 END
     FROM experiments_experimentplan p WHERE c.id = config.id AND p.experiment_id = c.experiment_id
     RETURNING c.epoch, c.state, c.watermark INTO config_epoch, config_state, config_watermark;
