@@ -26,6 +26,7 @@ from typing import Any
 
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Lane, Sample, Score, Settings, effective_settings
 from evaluators.registry import all_evaluators
+from evaluators.samples import build_sample
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 SIZES = (200, 2_000, 20_000)
@@ -84,13 +85,15 @@ def sample_of(n_chars: int, seed: int) -> Sample:
     """One sample whose output has so many characters; the contexts have as many, and hold a part of it."""
     output = text_of(n_chars, seed)
     contexts = (output[: n_chars // 2], text_of(n_chars // 2, seed + 1_000_000))
-    return Sample(
-        input=text_of(60, seed + 2_000_000),
-        output=output,
-        contexts=contexts,
-        gold=text_of(min(n_chars, 400), seed + 3_000_000),
-        gold_contexts=contexts[:1],
-        top_k_contexts=contexts,
+    return build_sample(
+        {
+            "input": text_of(60, seed + 2_000_000),
+            "output": output,
+            "contexts": contexts,
+            "gold": text_of(min(n_chars, 400), seed + 3_000_000),
+            "gold_contexts": contexts[:1],
+            "top_k_contexts": contexts,
+        }
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.short_answers import HELD_APART, TUNED, Pair
-from evaluators.base import Sample
+from evaluators.base import Passage, Sample
 from evaluators.families.hallucination import Hallucination
 from evaluators.pii.find import find_entities
 
@@ -48,7 +48,7 @@ def support(path: Path) -> dict[str, Any]:
     family, labels, scores = Hallucination(), [], []
     for row in rows_of(path):
         context = row["context"] if isinstance(row["context"], list) else [row["context"]]
-        sample = Sample(input=row["input"] or "", output=row["output"], contexts=tuple(context))
+        sample = Sample(input=row["input"] or "", output=row["output"], contexts=tuple(map(Passage, context)))
         labels.append(row["label"])
         scores.append(1 - family.score(sample, {}, explain=False).value)
     bad, risk = np.array(labels), np.array(scores)
@@ -71,7 +71,7 @@ def auc_of_pairs(pairs: Sequence[Pair]) -> float:
     """The chance that some right answer has more support than some wrong one, also of another pair."""
     family = Hallucination()
     answers = [(pair, text) for pair in pairs for text in (pair.right, pair.wrong)]
-    samples = (Sample(input=pair.question, output=text, contexts=(pair.passage,)) for pair, text in answers)
+    samples = (Sample(input=pair.question, output=text, contexts=(Passage(pair.passage),)) for pair, text in answers)
     return float(roc_auc_score([1, 0] * len(pairs), [family.score(sample, {}).value for sample in samples]))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -37,45 +38,123 @@ class Field(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One thing to judge: what an LLM application was asked, was given and said.
+class Passage:
+    """A text that was retrieved, or should have been.
 
-    `contexts` are the retrieved texts in the order of their ranks. `gold_contexts` are the texts that should have been
-    retrieved, `gold_relevance` their grades (one for each, higher is more relevant; None: all alike), and
-    `top_k_contexts` the longer list that the retrieved ones were chosen from.
+    `id` is the document's, by which ranking metrics match where both sides have one; a passage known by its id alone
+    has an empty text. `relevance` is the grade of a wanted passage (higher is more; None: relevant, like the others),
+    or the score that a retriever gave.
+    """
+
+    text: str
+    id: str | None = None
+    relevance: float | None = None
+    metadata: Mapping[str, JSONValue] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """An answer, given or wanted: its text, and what it was beyond text.
+
+    `value` is the number or the boolean that it came as. `document_id`, `start` and `end` say where an extractive
+    answer stands, as half-open character offsets into that document.
+    """
+
+    text: str
+    value: float | bool | None = None
+    document_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+    score: float | None = None
+
+
+NOTHING_UNREAD: Mapping[Field, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One thing to judge: what an LLM application was asked, was given and said. Made by `samples.build_sample`.
+
+    `contexts` are the retrieved passages in the order of their ranks, `gold_contexts` those that should have been
+    retrieved, and `top_k_contexts` the longer list that the retrieved ones were chosen from. `golds` are the accepted
+    answers, of which any will do. `answer` is the output with its place or value, where it came as more than text.
+    `unread` holds the fields that came as something else than what they can be read as, and a sentence on each.
     """
 
     input: str | None = None
     output: str | None = None
-    contexts: tuple[str, ...] | None = None
-    gold: str | None = None
+    contexts: tuple[Passage, ...] | None = None
+    golds: tuple[AnswerText, ...] | None = None
     system_prompt: str | None = None
-    gold_contexts: tuple[str, ...] | None = None
-    gold_relevance: tuple[float, ...] | None = None
-    top_k_contexts: tuple[str, ...] | None = None
+    gold_contexts: tuple[Passage, ...] | None = None
+    top_k_contexts: tuple[Passage, ...] | None = None
+    answer: AnswerText | None = None
+    unread: Mapping[Field, str] = field(default_factory=lambda: NOTHING_UNREAD)
+
+    @property
+    def gold(self) -> str | None:
+        """Return the first accepted answer."""
+        return self.golds[0].text if self.golds else None
+
+    @property
+    def gold_texts(self) -> tuple[str, ...]:
+        """Return the accepted answers; none when none was sent."""
+        return tuple([gold.text for gold in self.golds or ()])
+
+    @property
+    def context_texts(self) -> tuple[str, ...]:
+        """Return the retrieved texts; none when none were sent."""
+        return texts_of(self.contexts)
+
+    @property
+    def top_k_texts(self) -> tuple[str, ...]:
+        """Return the texts of the longer list; none when it was not sent."""
+        return texts_of(self.top_k_contexts)
 
     def has(self, name: Field) -> bool:
         """Say whether the field was sent at all; an empty string counts as sent."""
         return self.value_of(name) is not None
 
     def value_of(self, name: Field) -> str | tuple[str, ...] | None:
-        """Return the field's value, or None when it was not sent."""
-        return {
-            Field.INPUT: self.input,
-            Field.OUTPUT: self.output,
-            Field.CONTEXT: self.contexts,
-            Field.GOLD: self.gold,
-            Field.SYSTEM_PROMPT: self.system_prompt,
-            Field.GOLD_CONTEXT: self.gold_contexts,
-            Field.TOP_K_CONTEXT: self.top_k_contexts,
-        }[name]
+        """Return the field's text or texts (of several accepted answers the first), or None when it was not sent."""
+        match name:
+            case Field.INPUT:
+                return self.input
+            case Field.OUTPUT:
+                return self.output
+            case Field.GOLD:
+                return self.gold
+            case Field.SYSTEM_PROMPT:
+                return self.system_prompt
+        passages = self.passages_of(name)
+        return None if passages is None else texts_of(passages)
+
+    def passages_of(self, name: Field) -> tuple[Passage, ...] | None:
+        """Return the passages of a field that holds some, or None when it was not sent."""
+        match name:
+            case Field.CONTEXT:
+                return self.contexts
+            case Field.GOLD_CONTEXT:
+                return self.gold_contexts
+            case Field.TOP_K_CONTEXT:
+                return self.top_k_contexts
+        return None
 
     @property
     def n_chars(self) -> int:
         """Characters that a family may have to read; decides whether inline work is small enough to stay inline."""
-        lists = (self.contexts, self.gold_contexts, self.top_k_contexts)
-        texts = (self.input, self.output, self.gold, *(text for listed in lists for text in listed or ()))
-        return sum(len(text) for text in texts if text)
+        n_chars = len(self.input or "") + len(self.output or "")
+        for gold in self.golds or ():
+            n_chars += len(gold.text)
+        for passages in (self.contexts, self.gold_contexts, self.top_k_contexts):
+            for passage in passages or ():
+                n_chars += len(passage.text)
+        return n_chars
+
+
+def texts_of(passages: Iterable[Passage] | None) -> tuple[str, ...]:
+    """Return the texts of passages, in their order."""
+    return tuple([passage.text for passage in passages or ()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +285,14 @@ class Family(ABC):
         """Load what the first score would load, so that a worker pays before it takes work."""
         return
 
+    def reads(self, settings: Settings) -> tuple[Field, ...]:
+        """Name the inputs that the effective settings read: those they need and those they use where there are any."""
+        return (*self.fields_for(settings), *self.optional_fields)
+
     def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """List the fields that the effective settings need and the sample lacks."""
         return [name for name in self.fields_for(settings) if not sample.has(name)]
+
+    def unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+        """List the fields that came as what they cannot be read as, and that the effective settings read."""
+        return [name for name in self.reads(settings) if name in sample.unread] if sample.unread else []

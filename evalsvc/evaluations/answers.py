@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from evalsvc.evaluations.inputs import echo
 from evalsvc.evaluations.scoring import Verdict
 from evaluators.base import Sample
 
@@ -78,7 +79,6 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
     details = entry.details or {}
-    sample = request.sample
     return {
         "id": digits(entry.evaluation_id) if captured else None,
         "project_id": digits(request.project_id) if captured else None,
@@ -91,13 +91,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
         "profile_name": entry.profile_name,
         "criteria_revision": entry.profile_revision,
         "evaluator_profile_public_id": digits(entry.profile_id),
-        "evaluated_model_system_prompt": sample.system_prompt,
-        "evaluated_model_retrieved_context": sample.contexts,
-        "evaluated_model_input": sample.input,
-        "evaluated_model_output": sample.output,
-        "evaluated_model_gold_answer": sample.gold,
-        "evaluated_model_gold_context": gold_contexts_of(sample),
-        "evaluated_model_top_k_context": sample.top_k_contexts,
+        **echo(request.sample, request.extras),
         "evaluated_model_attachments": extras.get("attachments"),
         "evaluated_model_id": extras.get("id"),
         "evaluated_model_name": extras.get("name"),
@@ -148,14 +142,6 @@ def usage_tokens(verdict: Verdict) -> int | None:
     counts = [judge.get(name) for name in ("input_tokens", "output_tokens")] if isinstance(judge, dict) else []
     numbers = [int(count) for count in counts if isinstance(count, int | float) and not isinstance(count, bool)]
     return sum(numbers) if numbers else None
-
-
-def gold_contexts_of(sample: Sample) -> list[Any] | None:
-    """Return the texts that should have been retrieved as they were sent: with grades where there are any."""
-    if sample.gold_contexts is None or sample.gold_relevance is None:
-        return None if sample.gold_contexts is None else list(sample.gold_contexts)
-    pairs = zip(sample.gold_contexts, sample.gold_relevance, strict=True)
-    return [{"text": text, "relevance": relevance} for text, relevance in pairs]
 
 
 def digits(value: int | uuid.UUID | None) -> str | None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
+from evalsvc.evaluations.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors
 from evalsvc.rest.parsing import decode
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Sample
+from evaluators.samples import build_sample
 
-MAX_CHARS = 480_000
-MAX_CONTEXTS = 50
 MAX_EVALUATORS = 50
 MAX_ID = 255
 # The widths of the columns: a longer name is nobody's.
@@ -24,7 +24,6 @@ EXPLAIN = ("never", "on-fail", "on-success", "always")
 
 Explain = Literal["never", "on-fail", "on-success", "always"]
 Capture = Literal["all", "always", "fails-only", "none"]
-Identifier = str | int | None
 
 
 class EvaluatorRef(msgspec.Struct):
@@ -36,52 +35,6 @@ class EvaluatorRef(msgspec.Struct):
     profile_name: str | None = None
     explain_strategy: Explain | None = None
     profile_inline: dict[str, Any] | None = None
-
-
-class GoldContext(msgspec.Struct):
-    """A text that should have been retrieved, and how relevant it is: higher is more."""
-
-    text: str
-    relevance: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] = 1.0
-
-
-class Attachment(msgspec.Struct):
-    """A picture or a recording that belongs to the sample; it is echoed, and read by no evaluator."""
-
-    url: str
-    media_type: str
-    usage_type: str | None = None
-
-
-GoldContexts = list[str | GoldContext] | str | None
-
-
-class Inputs(msgspec.Struct):
-    """What was judged and by whom it was said, in every spelling."""
-
-    task_input: str | None = None
-    evaluated_model_input: str | None = None
-    input: str | None = None
-    task_output: str | None = None
-    evaluated_model_output: str | None = None
-    output: str | None = None
-    task_context: list[str] | str | None = None
-    evaluated_model_retrieved_context: list[str] | str | None = None
-    gold_context: GoldContexts = None
-    evaluated_model_gold_context: GoldContexts = None
-    top_k_context: list[str] | str | None = None
-    evaluated_model_top_k_context: list[str] | str | None = None
-    gold_answer: str | None = None
-    evaluated_model_gold_answer: str | None = None
-    label: str | None = None
-    system_prompt: str | None = None
-    evaluated_model_system_prompt: str | None = None
-    evaluated_model_attachments: list[Attachment] | None = None
-    evaluated_model_id: Identifier = None
-    evaluated_model_name: str | None = None
-    evaluated_model_provider: str | None = None
-    evaluated_model_params: dict[str, Any] | None = None
-    evaluated_model_selected_model: str | None = None
 
 
 class Body(Inputs, kw_only=True):
@@ -104,8 +57,6 @@ class Body(Inputs, kw_only=True):
 
 
 _decoder = msgspec.json.Decoder(Body)
-RARE_INPUTS = ("gold_contexts", "gold_relevance", "top_k_contexts")
-ECHOED = ("id", "name", "provider", "params", "selected_model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +101,8 @@ class EvaluateCall:
 def read_call(body: bytes) -> EvaluateCall:
     """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
     raw = decode(body, _decoder)
-    sample = sample_in(raw)
+    fields = fields_in(raw)
+    sample = build_sample(fields)
     errors = [*evaluator_errors(raw), *sample_errors(raw, sample), *place_errors(raw), *text_errors(raw)]
     if errors:
         raise Invalid(*errors)
@@ -163,7 +115,7 @@ def read_call(body: bytes) -> EvaluateCall:
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=extras_of(raw, sample),
+        extras=extras_of(raw, fields, sample),
         tags=raw.tags,
         dataset_id=text_of(raw.dataset_id),
         dataset_sample_id=text_of(raw.dataset_sample_id),
@@ -171,43 +123,6 @@ def read_call(body: bytes) -> EvaluateCall:
         trace_id=raw.trace_id,
         span_id=raw.span_id,
     )
-
-
-def sample_in(raw: Inputs) -> Sample:
-    """Return what is to be judged, whatever dialect named it."""
-    gold_contexts, gold_relevance = graded(first(raw.gold_context, raw.evaluated_model_gold_context))
-    return Sample(
-        input=first(raw.task_input, raw.evaluated_model_input, raw.input),
-        output=first(raw.task_output, raw.evaluated_model_output, raw.output),
-        contexts=contexts_of(first(raw.task_context, raw.evaluated_model_retrieved_context)),
-        gold=first(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
-        system_prompt=first(raw.system_prompt, raw.evaluated_model_system_prompt),
-        gold_contexts=gold_contexts,
-        gold_relevance=gold_relevance,
-        top_k_contexts=contexts_of(first(raw.top_k_context, raw.evaluated_model_top_k_context)),
-    )
-
-
-def first(*spellings: Any) -> Any:
-    """Return the first spelling that was sent, newest dialect first."""
-    return next((value for value in spellings if value is not None), None)
-
-
-def contexts_of(value: list[str] | str | None) -> tuple[str, ...] | None:
-    """Read one string as a list of one."""
-    if value is None:
-        return None
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def graded(value: GoldContexts) -> tuple[tuple[str, ...] | None, tuple[float, ...] | None]:
-    """Split the texts that should have been retrieved from their grades; no grades when no entry has one."""
-    if value is None or isinstance(value, str):
-        return contexts_of(value), None
-    texts = tuple(entry if isinstance(entry, str) else entry.text for entry in value)
-    if all(isinstance(entry, str) for entry in value):
-        return texts, None
-    return texts, tuple(1.0 if isinstance(entry, str) else entry.relevance for entry in value)
 
 
 def text_of(value: Identifier) -> str | None:
@@ -220,25 +135,6 @@ def capture_of(raw: Body) -> str:
     if raw.capture is not None:
         return "all" if raw.capture == "always" else raw.capture
     return "all" if raw.app is not None or raw.experiment_id is not None else "none"
-
-
-def extras_of(raw: Inputs, sample: Sample) -> dict[str, Any] | None:
-    """Collect what few requests have: what is only echoed, and the inputs of retrieval metrics."""
-    extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
-    extras["attachments"] = attachments_of(raw)
-    extras |= {name: getattr(sample, name) for name in RARE_INPUTS}
-    kept = {name: value for name, value in extras.items() if value is not None}
-    return kept or None
-
-
-def attachments_of(raw: Inputs) -> list[dict[str, str]] | None:
-    """Return the attachments with what each is used as: the input, where nothing else is said."""
-    if raw.evaluated_model_attachments is None:
-        return None
-    return [
-        {"url": one.url, "media_type": one.media_type, "usage_type": one.usage_type or "evaluated_model_input"}
-        for one in raw.evaluated_model_attachments
-    ]
 
 
 def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:
@@ -277,24 +173,6 @@ def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
     errors = size_errors(raw, sample)
     if sample.input is None and sample.output is None:
         errors.insert(0, FieldError("/evaluated_model_output", "Send an input, an output or both."))
-    return errors
-
-
-def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
-    """Check how much there is to read."""
-    errors = []
-    lists = (
-        (sample.contexts, "task_context", "evaluated_model_retrieved_context"),
-        (sample.gold_contexts, "gold_context", "evaluated_model_gold_context"),
-        (sample.top_k_contexts, "top_k_context", "evaluated_model_top_k_context"),
-    )
-    for texts, *spellings in lists:
-        if texts is not None and len(texts) > MAX_CONTEXTS:
-            name = next(name for name in spellings if getattr(raw, name) is not None)
-            errors.append(FieldError(f"/{name}", f"At most {MAX_CONTEXTS} contexts; {len(texts)} were sent."))
-    n_chars = sample.n_chars + len(sample.system_prompt or "")
-    if n_chars > MAX_CHARS:
-        errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
     return errors
 
 

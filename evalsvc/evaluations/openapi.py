@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
-from evalsvc.evaluations.call import MAX_CONTEXTS, MAX_EVALUATORS, MAX_ID, Body
+from evalsvc.evaluations.call import MAX_EVALUATORS, MAX_ID, Body
+from evalsvc.evaluations.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
 from evalsvc.stats.strategies import STRATEGIES
 
 NULLABLE_TEXT = {"type": ["string", "null"]}
@@ -19,11 +20,57 @@ DESCRIPTIONS = {
     "app": "The application; not together with `experiment_id`.",
 }
 
-LISTS = (
-    *("task_context", "evaluated_model_retrieved_context"),
-    *("top_k_context", "evaluated_model_top_k_context"),
-    *("gold_context", "evaluated_model_gold_context"),
-)
+TEXT = {"type": ["string", "number", "boolean", "null"]}
+PASSAGE = {
+    "type": "object",
+    "properties": {
+        "id": {"type": ["string", "integer", "null"]},
+        "text": NULLABLE_TEXT,
+        "relevance": NULLABLE_NUMBER,
+        "metadata": {"type": ["object", "null"]},
+    },
+    "additionalProperties": True,
+    "description": "A passage has a text, an id or both. `score` is read as `relevance`.",
+}
+PASSAGES = {
+    "anyOf": [
+        NULLABLE_TEXT,
+        {"type": "array", "maxItems": MAX_CONTEXTS, "items": {"anyOf": [{"type": "string"}, PASSAGE]}},
+    ]
+}
+PLACED = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {
+        "text": {"type": "string"},
+        "document_id": NULLABLE_TEXT,
+        "start": {"type": ["integer", "null"], "minimum": 0},
+        "end": {"type": ["integer", "null"], "minimum": 0},
+        "score": NULLABLE_NUMBER,
+    },
+    "additionalProperties": True,
+    "description": "An extractive answer and where it stands: half-open character offsets into the document.",
+}
+ANSWER_IN = {"anyOf": [TEXT, PLACED]}
+ANSWERS_IN = {
+    "anyOf": [{"type": "null"}, {"type": "array", "maxItems": MAX_GOLDS, "items": ANSWER_IN}],
+    "description": "Every answer that counts as right.",
+}
+INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
+    "input": TEXT,
+    "output": ANSWER_IN,
+    "contexts": PASSAGES,
+    "gold": ANSWER_IN,
+    "golds": ANSWERS_IN,
+    "system_prompt": TEXT,
+    "gold_contexts": PASSAGES,
+    "top_k_contexts": PASSAGES,
+}
+
+
+def input_schemas() -> dict[str, dict[str, Any]]:
+    """Return the schemas of a sample's fields under each of their spellings."""
+    return {one: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items() for one in spellings}
 
 
 def inlined(part: Any, components: dict[str, Any]) -> Any:
@@ -41,13 +88,9 @@ def request_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes it."""
     _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
     body = inlined(components["Body"], components)
-    properties = {name: dict(part) for name, part in body["properties"].items()}
+    properties = {name: dict(part) for name, part in body["properties"].items()} | input_schemas()
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
     properties["confidence_interval_strategy"] = {"enum": [*STRATEGIES, None], "default": None}
-    for name in LISTS:
-        for part in properties[name]["anyOf"]:
-            if part.get("type") == "array":
-                part["maxItems"] = MAX_CONTEXTS
     for name in ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id"):
         for part in properties[name].get("anyOf", ()):
             if part.get("type") == "string":

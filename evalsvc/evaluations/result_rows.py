@@ -9,7 +9,7 @@ import msgspec
 import orjson
 from msgspec import Meta
 
-from evalsvc.evaluations.call import MAX_ID, Inputs, extras_of, fingerprint, first, sample_in, size_errors
+from evalsvc.evaluations.call import MAX_ID, fingerprint
 from evalsvc.evaluations.client_rows import (
     MAX_ROWS,
     ClientScore,
@@ -21,9 +21,10 @@ from evalsvc.evaluations.client_rows import (
     row_errors,
     wish_of,
 )
+from evalsvc.evaluations.inputs import Inputs, extras_of, fields_in, first, input_columns, size_errors, type_errors
 from evalsvc.rest.parsing import decode
 from evalsvc.rest.problems import FieldError
-from evaluators.base import Sample
+from evaluators.samples import build_sample
 
 
 class ResultBatch(msgspec.Struct):
@@ -58,21 +59,29 @@ def read_results(account_id: int, body: bytes, *, since: int) -> tuple[list[Clie
 
     def read(index: int, raw: bytes) -> ClientScore | list[FieldError]:
         row, inputs = decode(raw, _row_decoder), decode(raw, _inputs_decoder, storable=False)
-        sample, score = sample_in(inputs), first(row.score_raw, row.score)
+        fields, score = fields_in(inputs), first(row.score_raw, row.score)
+        sample = build_sample(fields)
         score_name = "score" if row.score_raw is None and row.score is not None else "score_raw"
-        errors = [*row_errors(row, score, score_name=score_name), *size_errors(inputs, sample)]
+        errors = [
+            *row_errors(row, score, score_name=score_name),
+            *size_errors(inputs, sample),
+            *type_errors(inputs, sample),
+        ]
         if errors:
             return errors
         if is_named(row.log_id):
             told, lowest = orjson.dumps(msgspec.to_builtins([row, inputs]), option=orjson.OPT_SORT_KEYS), 0
         else:
             told, lowest = digest + index.to_bytes(4), since
+        columns = (
+            request_columns(row, row.log_id) | input_columns(sample) | {"extras": extras_of(inputs, fields, sample)}
+        )
         return ClientScore(
             index=index,
             fingerprint=fingerprint(account_id, told),
             wish=wish_of(row),
             since=lowest,
-            request=request_columns(row, row.log_id) | input_columns(inputs, sample),
+            request=columns,
             evaluation=evaluation_columns(
                 row, score=score, name=first(row.criteria, row.profile_name), metadata=row.evaluation_metadata
             ),
@@ -84,15 +93,3 @@ def read_results(account_id: int, body: bytes, *, since: int) -> tuple[list[Clie
 def is_named(log_id: str | None) -> bool:
     """Say whether a row names the one text that it is about; an id of zeros is how tracing says that it is off."""
     return log_id is not None and log_id.strip("0-") != ""
-
-
-def input_columns(inputs: Inputs, sample: Sample) -> dict[str, Any]:
-    """Return the columns of the EvaluationRequest that hold what was judged."""
-    return {
-        "input": sample.input,
-        "output": sample.output,
-        "contexts": sample.contexts,
-        "gold": sample.gold,
-        "system_prompt": sample.system_prompt,
-        "extras": extras_of(inputs, sample),
-    }

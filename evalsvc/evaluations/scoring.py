@@ -61,14 +61,23 @@ def score_sample(
 
     `outside` is whom families on the judge lane may ask.
     """
-    if missing := family.missing_fields(sample, settings):
-        names = ", ".join(f"`{name}`" for name in missing)
-        return refused("missing_input", f"Evaluator {spec.id!r} needs {names}.")
+    if refusal := unfit(family, spec.id, settings, sample):
+        return refusal
     verdict = _verdict(family, spec, settings, sample, explain, outside)
     if _is_storable(verdict):
         return verdict
     log.error("family %s returned what cannot be stored", family.name)
     return _broke(spec)
+
+
+def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample) -> Verdict | None:
+    """Refuse a sample that lacks what the evaluator needs, or has something else in its place."""
+    if unread := family.unread_fields(sample, settings):
+        return refused("wrong_type", " ".join(sample.unread[name] for name in dict.fromkeys(unread)))
+    if missing := family.missing_fields(sample, settings):
+        names = ", ".join(f"`{name}`" for name in missing)
+        return refused("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")
+    return None
 
 
 def _is_storable(verdict: Verdict) -> bool:

@@ -13,14 +13,12 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import family_of
 from evalsvc.evaluations import store
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
-from evalsvc.evaluations.call import RARE_INPUTS
+from evalsvc.evaluations.inputs import as_sent, stored_sample
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.scoring import Verdict
-from evalsvc.rest.parsing import LARGEST, SMALLEST
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
-from evaluators.base import Sample
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 RETRY_WINDOW_SECONDS = 600
@@ -78,7 +76,7 @@ def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
 def request_facts(request: EvaluationRequest) -> RequestFacts:
     """Return the request's part of an answer."""
     return RequestFacts(
-        sample=sample_of(request),
+        sample=stored_sample(request),
         strategy=request.strategy,
         id=request.id,
         created_at=request.created_at,
@@ -91,33 +89,6 @@ def request_facts(request: EvaluationRequest) -> RequestFacts:
         dataset_sample_id=request.dataset_sample_id,
         log_id=request.log_id,
     )
-
-
-def as_sent(value: Any) -> Any:
-    """Return stored JSON as it came in: the database writes 1e300 out as a whole number, which no answer can hold."""
-    if isinstance(value, dict):
-        return {name: as_sent(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [as_sent(part) for part in value]
-    return float(value) if isinstance(value, int) and not SMALLEST <= value <= LARGEST else value
-
-
-def sample_of(request: EvaluationRequest) -> Sample:
-    """Return the stored inputs."""
-    extras = request.extras
-    return Sample(
-        input=request.input,
-        output=request.output,
-        contexts=tuple_or_none(request.contexts),
-        gold=request.gold,
-        system_prompt=request.system_prompt,
-        **{name: tuple_or_none(extras.get(name)) for name in RARE_INPUTS} if extras else {},
-    )
-
-
-def tuple_or_none(values: list[Any] | None) -> tuple[Any, ...] | None:
-    """Return a stored list as the tuple that it was."""
-    return None if values is None else tuple(values)
 
 
 def entry_of(row: Evaluation) -> EntryFacts:

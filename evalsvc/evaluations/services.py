@@ -18,11 +18,12 @@ from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
 from evalsvc.evaluations import store
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
 from evalsvc.evaluations.call import EvaluateCall, Wanted
+from evalsvc.evaluations.inputs import input_columns
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.replies import Waiter
-from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample
+from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
 from evalsvc.evaluations.selectors import Stored, finished_verdicts, get_stored
 from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
@@ -75,9 +76,7 @@ def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int,
         resolved = _resolved(account_id, epoch, wanted)
     except Unresolved as exc:
         return Entry(position, wanted, None, refused(exc.code, exc.message))
-    if missing := resolved.family.missing_fields(sample, resolved.settings):
-        names = ", ".join(f"`{name}`" for name in missing)
-        verdict = refused("missing_input", f"Evaluator {resolved.evaluator_id!r} needs {names}.")
+    if verdict := unfit(resolved.family, resolved.evaluator_id, resolved.settings, sample):
         return Entry(position, wanted, resolved, verdict)
     return Entry(position, wanted, resolved, PENDING, lane_of(resolved, sample))
 
@@ -197,7 +196,6 @@ def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: s
 
 def request_row(call: EvaluateCall, place: Place, fingerprint: int) -> dict[str, Any]:
     """Return the columns of the EvaluationRequest."""
-    sample = call.sample
     return {
         "capture": call.capture,
         "strategy": call.strategy,
@@ -205,11 +203,7 @@ def request_row(call: EvaluateCall, place: Place, fingerprint: int) -> dict[str,
         "project_id": place.project_id,
         "app": place.app,
         "experiment_id": place.experiment_id,
-        "input": sample.input,
-        "output": sample.output,
-        "contexts": sample.contexts,
-        "gold": sample.gold,
-        "system_prompt": sample.system_prompt,
+        **input_columns(call.sample),
         "extras": call.extras,
         "tags": call.tags,
         "dataset_id": call.dataset_id,

@@ -14,10 +14,10 @@ from django.db import connection, connections
 
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations import store
+from evalsvc.evaluations.inputs import stored_sample
 from evalsvc.evaluations.leases import extend, is_held, postpone
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.scoring import Postponable, Verdict, score_sample
-from evalsvc.evaluations.selectors import sample_of
 from evalsvc.evaluations.services import verdict_columns
 from evalsvc.judges.outside import outside_for
 from evalsvc.tenancy.scope import account_scope
@@ -47,7 +47,7 @@ def work_off(
     request, leased = lease(account_id, request_id, lane, expected_attempts)
     if request is None or not leased:
         return []
-    sample = sample_of(request)
+    sample = stored_sample(request)
     settings_of = read_settings(account_id, leased)
     connection.close()
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from evalsvc.evaluations.scoring import Verdict, refused, score_sample
 from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric
 from evalsvc.experiments.pointers import MISSING, resolve_pointer
 from evalsvc.judges.outside import outside_for
 from evaluators.base import Field, Lane, Sample
 from evaluators.registry import find_evaluator
+from evaluators.samples import build_sample
 
 SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
 JUDGE_WAIT_SECONDS = 60.0
@@ -66,39 +65,11 @@ def sample_of(example: Mapping[str, Any], components: Mapping[str, Any], pointer
     Contexts that the config itself retrieved outrank those of the example.
     """
     chosen = {**SAMPLE_DEFAULTS, **pointers}
-    fields = {name: resolve_pointer(example, pointer) for name, pointer in chosen.items()}
-    contexts = components.get("contexts", fields["contexts"])
-    return Sample(
-        input=text_of(fields["input"]),
-        output=text_of(resolve_pointer(components, chosen.get("output", "/output"))),
-        contexts=contexts_of(contexts),
-        gold=text_of(fields["gold"]),
-        system_prompt=text_of(fields.get("system_prompt", MISSING)),
-        gold_contexts=contexts_of(fields.get("gold_contexts", MISSING)),
-        top_k_contexts=contexts_of(fields.get("top_k_contexts", MISSING)),
-    )
-
-
-def text_of(value: Any) -> str | None:
-    """Return a value as text: texts as they are, one of several accepted answers as the first, the rest as JSON."""
-    if value is MISSING or value is None:
-        return None
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping) and len(value) == 1:
-        (only,) = value.values()
-        if isinstance(only, str):
-            return only
-    return orjson.dumps(value).decode()
-
-
-def contexts_of(value: Any) -> tuple[str, ...] | None:
-    """Return retrieved texts; None when there are none."""
-    if value is MISSING or value is None:
-        return None
-    if not isinstance(value, list):
-        return (text_of(value) or "",)
-    return tuple(text_of(item) or "" for item in value)
+    fields = {name: resolve_pointer(example, pointer) for name, pointer in chosen.items() if name != "output"}
+    fields["output"] = resolve_pointer(components, chosen.get("output", "/output"))
+    if "contexts" in components:
+        fields["contexts"] = components["contexts"]
+    return build_sample({name: value for name, value in fields.items() if value is not MISSING})
 
 
 def _score(

@@ -137,6 +137,12 @@ EVALUATION_ERRORS = {
             "A field that the evaluator needs was not sent",
             "Send the fields that the message names.",
         ),
+        Code(
+            "wrong_type",
+            200,
+            "A field holds what the evaluator cannot read",
+            "Send the field as the message says, or point the metric at the part that is meant.",
+        ),
         Code("input_too_long", 200, "The text is longer than this evaluator reads", "Send less text."),
         Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
         Code(

@@ -73,7 +73,7 @@ class ContextRelevance(FamilyWithJudge):
         Raises CannotScore("unsupported_language") for text mostly not in Latin letters.
         """
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        question, contexts = sample.input or "", sample.contexts or ()
+        question, contexts = sample.input or "", sample.context_texts
         if because := _nothing_to_compare(question, contexts):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"n_windows": 0})
         require_latin(question, "The input")
@@ -90,7 +90,7 @@ class ContextRelevance(FamilyWithJudge):
 
     def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
-        if _nothing_to_compare(sample.input or "", sample.contexts or ()):
+        if _nothing_to_compare(sample.input or "", sample.context_texts):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         return judge_context_relevance(sample, settings, outside, threshold=threshold, explain=explain)

@@ -91,7 +91,7 @@ class ContextSufficiency(FamilyWithJudge):
 
         Raises CannotScore("unsupported_language") for text mostly not in Latin letters where the question is scored.
         """
-        question, contexts, gold = sample.input or "", sample.contexts or (), sample.gold or ""
+        question, contexts, gold = sample.input or "", sample.context_texts, sample.gold or ""
         with_gold = says_something(gold)
         threshold = _threshold(settings, with_gold=with_gold)
         if not any(map(has_words, contexts)):
@@ -108,7 +108,7 @@ class ContextSufficiency(FamilyWithJudge):
 
     def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
-        if not any(map(has_words, sample.contexts or ())) or not has_words(sample.input or ""):
+        if not any(map(has_words, sample.context_texts)) or not has_words(sample.input or ""):
             return self.score(sample, settings, explain=explain)
         threshold = _threshold(settings, with_gold=has_words(sample.gold or ""))
         return judge_sufficiency(sample, settings, outside, threshold=threshold, explain=explain)

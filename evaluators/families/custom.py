@@ -132,6 +132,10 @@ class Custom(Family):
         found = fields_named(settings) if is_grader(settings) else fields_read(settings)
         return tuple(field for field in self.optional_fields if field in found)
 
+    def reads(self, settings: Settings) -> tuple[Field, ...]:
+        """Name what the check names: it looks at nothing else, but criteria show a judge all there is."""
+        return self.fields_for(settings) if CRITERIA not in settings else super().reads(settings)
+
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
         found = grade(settings, sample) if is_grader(settings) else run_check(settings, sample)

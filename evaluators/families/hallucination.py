@@ -91,7 +91,7 @@ class Hallucination(FamilyWithJudge):
         """Score mostly the worst sentence. An output that claims nothing scores 1, and claims without context 0."""
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         output, question = sample.output or "", sample.input or ""
-        evidence = Evidence(sample.contexts or ())
+        evidence = Evidence(sample.context_texts)
         support = measure_support(output, evidence, spans=claiming_sentences(output, question))
         if not support.sentences:
             value, because = _without_claims(output, question, evidence)
@@ -99,12 +99,12 @@ class Hallucination(FamilyWithJudge):
         if not evidence.words:
             because = "The output makes claims, and no context has a word that could support them."
             return _plain(0.0, threshold, because if explain else None)
-        near = near_question(output, question, sample.contexts or (), evidence)
+        near = near_question(output, question, sample.context_texts, evidence)
         return _measured(replace(support, near_question=near), threshold, explain=explain)
 
     def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""
-        if not (sample.output or "").strip() or not any(map(str.strip, sample.contexts or ())):
+        if not (sample.output or "").strip() or not any(map(str.strip, sample.context_texts)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         return judge_claims(sample, settings, outside, threshold=threshold, explain=explain)

@@ -97,6 +97,10 @@ class Metrics(Family):
             return (Field.CONTEXT, Field.GOLD_CONTEXT)
         return (Field.OUTPUT, Field.GOLD)
 
+    def reads(self, settings: Settings) -> tuple[Field, ...]:
+        """Name the same two: a metric of ranks reads no answer, and one of answers no contexts."""
+        return self.fields_for(settings)
+
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Compute the profile's metric. Raises CannotScore("input_too_long") where the work would have no bound."""
         metric = str(settings["metric"])

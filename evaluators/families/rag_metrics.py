@@ -222,7 +222,7 @@ def _scanned(sample: Sample, needed: tuple[Field, ...]) -> tuple[str, ...]:
     """Return the texts on trial: the output, or for metrics of retrieval the contexts."""
     if Field.OUTPUT in needed:
         return (sample.output or "",)
-    return (*(sample.contexts or ()), *(sample.top_k_contexts or ()))
+    return (*sample.context_texts, *sample.top_k_texts)
 
 
 def _measure(sample: Sample, settings: Settings, asker: Asker) -> Measured:

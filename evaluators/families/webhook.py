@@ -122,8 +122,8 @@ class Webhook(Family):
     def _payload(self, sample: Sample, settings: Settings, *, explain: bool) -> dict[str, JSONValue]:
         wanted = self.fields_for(settings) or tuple(Field)
         inputs: dict[str, JSONValue] = {str(name): _sent(sample, name) for name in wanted if sample.has(name)}
-        if Field.GOLD_CONTEXT in wanted and sample.gold_relevance is not None:
-            inputs["evaluated_model_gold_relevance"] = list(sample.gold_relevance)
+        if Field.GOLD_CONTEXT in wanted and (grades := _grades(sample)):
+            inputs["evaluated_model_gold_relevance"] = grades
         return {
             "type": EVENT,
             "evaluator": ID,
@@ -131,6 +131,14 @@ class Webhook(Family):
             "params": settings.get("params", {}),
             "inputs": inputs,
         }
+
+
+def _grades(sample: Sample) -> list[JSONValue]:
+    """Return one grade for each wanted passage; none when nobody has graded any."""
+    passages = sample.gold_contexts or ()
+    if all(passage.relevance is None for passage in passages):
+        return []
+    return [1.0 if passage.relevance is None else passage.relevance for passage in passages]
 
 
 def _sent(sample: Sample, name: Field) -> JSONValue:

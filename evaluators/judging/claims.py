@@ -36,7 +36,7 @@ def judge_claims(sample: Sample, settings: Settings, outside: Outside, *, thresh
 
     Spans are the passages of the output that are not supported, as far as the judge copied them right.
     """
-    output, contexts = sample.output or "", sample.contexts or ()
+    output, contexts = sample.output or "", sample.context_texts
     asked = question(
         "hallucination/1",
         task=_TASK,

@@ -70,7 +70,7 @@ def judge_sufficiency(
 
     The output is not shown: it would tell the judge an answer, and this asks what the contexts tell.
     """
-    contexts, gold = sample.contexts or (), sample.gold or ""
+    contexts, gold = sample.context_texts, sample.gold or ""
     data: Data = [("USER INPUT", sample.input or ""), ("RETRIEVED CONTEXT", contexts)]
     has_gold = bool(gold.strip())
     return judge_requirements(
@@ -91,7 +91,7 @@ def judge_context_relevance(
     sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
 ) -> Score:
     """Score the most helpful context, each graded 0 to 3 by itself: their order cannot matter. Blank ones get 0."""
-    contexts = sample.contexts or ()
+    contexts = sample.context_texts
     if len(contexts) > MAX_CONTEXTS:
         raise CannotScore("input_too_long", f"More than {MAX_CONTEXTS} contexts were sent.")
     signs = injection_signs(contexts)

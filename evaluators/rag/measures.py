@@ -38,8 +38,8 @@ class Rag:
         self.input = sample.input or ""
         self.output = sample.output or ""
         self.gold = sample.gold or ""
-        self.contexts = _kept(sample.contexts)
-        self.top_k = tuple(dict.fromkeys(_kept(sample.top_k_contexts)))
+        self.contexts = _kept(sample.context_texts)
+        self.top_k = tuple(dict.fromkeys(_kept(sample.top_k_texts)))
         self._settings = settings
         self._asker = asker
 
@@ -204,8 +204,8 @@ def _supported(found: Sequence[Statement], word: str, what: str) -> Measured:
     return Measured(n_met / len(found), f"{n_met} of {len(found)} {what}.", {word: rows, f"n_{word}": len(found)})
 
 
-def _kept(texts: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(text for text in texts or () if text.strip())
+def _kept(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text for text in texts if text.strip())
 
 
 def _bounded(contexts: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluators.base import CannotScore, JSONValue, Sample
+from evaluators.base import CannotScore, JSONValue, Sample, texts_of
 from evaluators.retrieval.ranking import METRICS, Ranked, measure, ranked
 from evaluators.text.measured import Measured
 
@@ -22,14 +22,13 @@ _NAMES = {
 def retrieval(metric: str, sample: Sample, k: int | None) -> Measured:
     """Measure the retrieved contexts, in the order of their ranks, against those that should have been retrieved.
 
-    Raises CannotScore: `input_too_long` for too many, `missing_input` when grades do not fit the texts they grade.
+    Raises CannotScore("input_too_long") for too many.
     """
     retrieved, relevant = sample.contexts or (), sample.gold_contexts or ()
     if len(retrieved) + len(relevant) > MAX_TEXTS:
         raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} texts.")
-    if sample.gold_relevance is not None and len(sample.gold_relevance) != len(relevant):
-        raise CannotScore("missing_input", "There must be one grade of relevance for each text that is relevant.")
-    found = ranked(retrieved, relevant, sample.gold_relevance)
+    grades = [1.0 if passage.relevance is None else passage.relevance for passage in relevant]
+    found = ranked(texts_of(retrieved), texts_of(relevant), grades)
     value = measure(metric, found, k)
     return Measured(value, _because(metric, value, found, k), _extra(found, k))
 

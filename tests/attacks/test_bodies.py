@@ -15,15 +15,21 @@ from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 
 GOOD = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
-TEXTS = (
+SAID = (
     *("task_input", "evaluated_model_input", "input", "task_output", "evaluated_model_output", "output"),
     *("gold_answer", "evaluated_model_gold_answer", "label", "system_prompt", "evaluated_model_system_prompt"),
+    *("gold_answers", "evaluated_model_gold_answers"),
+)
+RETRIEVED = (
+    *("task_context", "evaluated_model_retrieved_context"),
+    *("gold_context", "evaluated_model_gold_context", "top_k_context", "evaluated_model_top_k_context"),
+)
+TEXTS = (
     *("evaluated_model_name", "evaluated_model_provider", "evaluated_model_selected_model"),
     *("app", "project_id", "project_name", "log_id", "trace_id", "span_id", "confidence_interval_strategy"),
 )
 OTHERS = (
-    *("task_context", "evaluated_model_retrieved_context", "evaluated_model_attachments", "evaluated_model_id"),
-    *("gold_context", "evaluated_model_gold_context", "top_k_context", "evaluated_model_top_k_context"),
+    *("evaluated_model_attachments", "evaluated_model_id"),
     *("evaluated_model_params", "explain", "capture", "experiment_id", "dataset_id", "dataset_sample_id", "tags"),
 )
 REFERENCE = ("evaluator", "evaluator_id", "criteria", "profile_name", "explain_strategy", "profile_inline")
@@ -55,7 +61,7 @@ def raw_body(**values: str) -> bytes:
 def test_the_fields_listed_here_are_all_there_are() -> None:
     from evalsvc.evaluations.call import Body, EvaluatorRef
 
-    assert {*TEXTS, *OTHERS, "evaluators"} == set(Body.__struct_fields__)
+    assert {*SAID, *RETRIEVED, *TEXTS, *OTHERS, "evaluators"} == set(Body.__struct_fields__)
     assert set(REFERENCE) == set(EvaluatorRef.__struct_fields__)
 
 
@@ -69,6 +75,26 @@ def test_it_refuses_the_wrong_type(alice: Caller, name: str, kind: str) -> None:
     where = f"/evaluators/0/{name}" if inside else f"/{name}"
     assert problem["errors"][0]["pointer"].startswith(where)
     assert n_stored(alice) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, kind) for name in SAID for kind in ("list", "object")),
+        *((name, kind) for name in RETRIEVED for kind in WRONG),
+    ],
+)
+def test_an_input_of_the_wrong_type_has_no_score(alice: Caller, name: str, kind: str) -> None:
+    sample = {"input": "i", "output": "o", "task_context": ["c"], "gold_answer": "o", "system_prompt": "s"}
+    webhook = {"evaluator": "webhook", "profile_inline": {"url": "https://hook.example"}}
+    others = {one for one in (*SAID, *RETRIEVED) if one.split("_")[-1] in name or one == "label"}
+    body = {key: value for key, value in sample.items() if key not in others} | {"evaluators": [webhook]}
+
+    (result,) = alice.post("/v1/evaluate", body | {name: WRONG[kind]}).json()["results"]
+
+    assert (result["status"], result["error_code"]) == ("validation_error", "wrong_type")
+    assert result["evaluation_result"] is None
+    assert "`evaluated_model_" in result["error_message"]
 
 
 @pytest.mark.parametrize("value", [None, 1, "exact-match", {}, [None], ["exact-match"], [[]], [], [{}] * 51, [{}]])
@@ -90,7 +116,7 @@ def test_it_asks_for_input_or_output(alice: Caller) -> None:
     assert_problem(alice.post("/v1/evaluate", body), "validation_failed", "/evaluated_model_output")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", [*SAID, *RETRIEVED, *TEXTS])
 def test_it_refuses_a_nul_character(alice: Caller, name: str) -> None:
     problem = assert_problem(alice.post("/v1/evaluate", GOOD | {name: "a\0b"}), "validation_failed")
 

@@ -22,13 +22,13 @@ from evalsvc.evaluations.answers import (
     result_of,
 )
 from evalsvc.evaluations.scoring import Verdict, refused
-from evaluators.base import Sample
+from tests.evaluators.samples import make_sample
 
 quick = settings(deadline=None, max_examples=200)
 PROJECT, PROFILE = uuid.uuid4(), uuid.uuid4()
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 REQUEST = RequestFacts(
-    sample=Sample("q", "a", ("c",), "g", "s"),
+    sample=make_sample("q", "a", ("c",), "g", "s"),
     strategy="none",
     id=2**62,
     created_at=NOW,
@@ -117,7 +117,7 @@ def test_only_a_success_has_a_result(verdict: Verdict) -> None:
 
 
 def test_a_result_has_the_same_keys_whether_little_or_much_is_known() -> None:
-    bare = RequestFacts(sample=Sample(output="a"), strategy="none")
+    bare = RequestFacts(sample=make_sample(output="a"), strategy="none")
     poor = evaluation_result(bare, EntryFacts("x", "y", Verdict("success", score=1.0, passed=True), "never"))
 
     assert set(poor) == set(evaluation_result(REQUEST, entry(captured=True)))

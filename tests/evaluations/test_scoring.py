@@ -10,6 +10,7 @@ import pytest
 
 from evalsvc.evaluations.scoring import PENDING, refused, score_sample, wants_explanation
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, SettingsProblem
+from tests.evaluators.samples import make_sample
 
 SPEC = EvaluatorSpec("probe-2026-11-01", "Probe", "Does as it is told.")
 STRATEGIES = ("never", "on-fail", "on-success", "always")
@@ -47,7 +48,7 @@ def fail(error: Exception) -> Callable[[], Score]:
 
 
 def verdict(family: Probe, *, explain: str = "always", sample: Sample | None = None) -> Any:
-    return score_sample(family, SPEC, {"mode": "x"}, sample or Sample(output="a", gold="b"), explain)
+    return score_sample(family, SPEC, {"mode": "x"}, sample or make_sample(output="a", gold="b"), explain)
 
 
 def test_a_score_becomes_a_verdict() -> None:
@@ -127,9 +128,9 @@ def test_the_end_of_the_process_is_not_swallowed(error: Any) -> None:
 @pytest.mark.parametrize(
     ("sample", "names"),
     [
-        (Sample(), ["evaluated_model_output", "evaluated_model_gold_answer"]),
-        (Sample(output="a"), ["evaluated_model_gold_answer"]),
-        (Sample(input="q", gold="b"), ["evaluated_model_output"]),
+        (make_sample(), ["evaluated_model_output", "evaluated_model_gold_answer"]),
+        (make_sample(output="a"), ["evaluated_model_gold_answer"]),
+        (make_sample(input="q", gold="b"), ["evaluated_model_output"]),
     ],
 )
 def test_missing_inputs_are_named_and_the_family_is_not_asked(sample: Sample, names: list[str]) -> None:
@@ -143,7 +144,7 @@ def test_missing_inputs_are_named_and_the_family_is_not_asked(sample: Sample, na
 
 
 def test_an_empty_string_was_sent() -> None:
-    assert verdict(Probe(lambda: Score(0.0, False)), sample=Sample(output="", gold="")).status == "success"
+    assert verdict(Probe(lambda: Score(0.0, False)), sample=make_sample(output="", gold="")).status == "success"
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

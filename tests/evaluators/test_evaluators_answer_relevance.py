@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import evaluators.minilm
-from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.answer_relevance import AnswerRelevance
 from evaluators.grounding.kinds import Kind, asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.relevance import MAX_WINDOWS, measure_nearness
 from evaluators.registry import find_evaluator
+from tests.evaluators.samples import make_sample
 
 FAMILY = AnswerRelevance()
 WHEN = "When did the west wing of the hospital burn down?"
@@ -24,7 +25,7 @@ FIRE = "A fire destroyed the west wing in March 1922, but no patients were hurt.
 
 
 def score(question: str | None, output: str | None, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(input=question, output=output), settings)
+    return FAMILY.score(make_sample(input=question, output=output), settings)
 
 
 @pytest.fixture

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from evaluators.base import CannotScore, Family, Lane, Sample, Settings, effective_settings
+from evaluators.base import CannotScore, Family, Lane, Settings, effective_settings
 from evaluators.checks.run import KINDS, TYPES
 from evaluators.registry import families, get_family
+from tests.evaluators.samples import make_sample
 
 TEXT = "The answer is 42, says the book."
-SAMPLE = Sample(
+SAMPLE = make_sample(
     input="What is the answer?",
     output='The answer is 42. {"a": 1}',
     contexts=(TEXT, "A towel."),

@@ -18,6 +18,7 @@ from evaluators.base import (
     effective_settings,
 )
 from evaluators.registry import get_family
+from tests.evaluators.samples import make_sample
 
 SPEC = EvaluatorSpec(id="x-2026-11-01", name="X", description="An example.", settings={"mode": "strict"})
 
@@ -25,11 +26,11 @@ SPEC = EvaluatorSpec(id="x-2026-11-01", name="X", description="An example.", set
 @pytest.mark.parametrize(
     ("name", "sample"),
     [
-        (Field.INPUT, Sample(input="")),
-        (Field.OUTPUT, Sample(output="")),
-        (Field.CONTEXT, Sample(contexts=())),
-        (Field.GOLD, Sample(gold="")),
-        (Field.SYSTEM_PROMPT, Sample(system_prompt="")),
+        (Field.INPUT, make_sample(input="")),
+        (Field.OUTPUT, make_sample(output="")),
+        (Field.CONTEXT, make_sample(contexts=())),
+        (Field.GOLD, make_sample(gold="")),
+        (Field.SYSTEM_PROMPT, make_sample(system_prompt="")),
     ],
 )
 def test_an_empty_field_counts_as_sent(name: Field, sample: Sample) -> None:
@@ -38,19 +39,19 @@ def test_an_empty_field_counts_as_sent(name: Field, sample: Sample) -> None:
 
 
 def test_a_missing_field_is_none() -> None:
-    assert Sample().value_of(Field.GOLD) is None
+    assert make_sample().value_of(Field.GOLD) is None
 
 
 def test_it_counts_the_characters_that_a_family_may_read() -> None:
-    assert Sample(input="ab", output="c", contexts=("de", "f"), gold="g", system_prompt="not counted").n_chars == 7
+    assert make_sample(input="ab", output="c", contexts=("de", "f"), gold="g", system_prompt="not counted").n_chars == 7
 
 
 def test_it_counts_astral_characters_once() -> None:
-    assert Sample(output="😀😀").n_chars == 2
+    assert make_sample(output="😀😀").n_chars == 2
 
 
 def test_an_empty_sample_has_no_characters() -> None:
-    assert Sample().n_chars == 0
+    assert make_sample().n_chars == 0
 
 
 def test_fields_have_the_names_that_the_api_answers_with() -> None:
@@ -67,9 +68,9 @@ def test_fields_have_the_names_that_the_api_answers_with() -> None:
 
 def test_missing_fields_are_listed_in_the_family_s_order() -> None:
     family = get_family("exact-match")
-    assert family.missing_fields(Sample(), {}) == [Field.OUTPUT, Field.GOLD]
-    assert family.missing_fields(Sample(output="x"), {}) == [Field.GOLD]
-    assert family.missing_fields(Sample(output="", gold=""), {}) == []
+    assert family.missing_fields(make_sample(), {}) == [Field.OUTPUT, Field.GOLD]
+    assert family.missing_fields(make_sample(output="x"), {}) == [Field.GOLD]
+    assert family.missing_fields(make_sample(output="", gold=""), {}) == []
 
 
 def test_the_evaluator_s_settings_lie_under_the_profile_s() -> None:
@@ -90,7 +91,7 @@ def test_effective_settings_of_a_plain_evaluator_are_the_profile_s() -> None:
     assert effective_settings(plain, {}) == {}
 
 
-@pytest.mark.parametrize("value", [Sample(), Score(1.0, True), SPEC, ManagedProfile("n", "d")])
+@pytest.mark.parametrize("value", [make_sample(), Score(1.0, True), SPEC, ManagedProfile("n", "d")])
 def test_values_are_frozen(value: object) -> None:
     name = dataclasses.fields(value)[0].name  # type: ignore[arg-type]
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -8,10 +8,11 @@ from itertools import permutations
 import pytest
 
 import evaluators.minilm
-from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.context_relevance import MAX_LISTED, ContextRelevance
 from evaluators.grounding.relevance import MAX_WINDOWS
 from evaluators.registry import find_evaluator
+from tests.evaluators.samples import make_sample
 
 FAMILY = ContextRelevance()
 QUESTION = "Where does the Arden beetle live?"
@@ -20,7 +21,7 @@ OTHERS = ("Photons carry no electric charge.", "The parliament of Kordia has 120
 
 
 def score(question: str | None, *contexts: str, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(input=question, contexts=contexts), settings)
+    return FAMILY.score(make_sample(input=question, contexts=contexts), settings)
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ from itertools import permutations
 import pytest
 
 import evaluators.minilm
-from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, Field, JSONValue, Lane, Score
 from evaluators.families.context_sufficiency import ContextSufficiency
 from evaluators.registry import find_evaluator
+from tests.evaluators.samples import make_sample
 
 FAMILY = ContextSufficiency()
 QUESTION = "When did the west wing of the hospital burn down?"
@@ -25,7 +26,7 @@ CUT = " ".join(sentence for sentence in SENTENCES if "1922" not in sentence)
 
 
 def score(gold: str | None, *contexts: str, question: str | None = QUESTION, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(input=question, contexts=contexts, gold=gold), settings)
+    return FAMILY.score(make_sample(input=question, contexts=contexts, gold=gold), settings)
 
 
 @pytest.fixture
@@ -158,7 +159,7 @@ def test_the_longest_request_is_scored(gold: str | None) -> None:
 
 
 def test_it_needs_input_and_context_and_reads_the_gold_answer() -> None:
-    assert FAMILY.missing_fields(Sample(gold="x"), {}) == [Field.INPUT, Field.CONTEXT]
+    assert FAMILY.missing_fields(make_sample(gold="x"), {}) == [Field.INPUT, Field.CONTEXT]
     assert Field.GOLD in FAMILY.optional_fields
 
 

@@ -32,6 +32,7 @@ from evaluators.base import (
 from evaluators.contract import contract_problems
 from evaluators.registry import all_evaluators, families
 from evaluators.settings import KEYWORDS
+from tests.evaluators.samples import make_sample
 
 PACKAGE = Path(evaluators.__file__).parent
 # Families that live from their profiles: none, one or many are managed, and an evaluator may have no default.
@@ -108,7 +109,7 @@ def declared(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> se
 def sample_for(fields: set[str], **given: object) -> Sample:
     """Plain English in every field that is read, but for what is given."""
     values = {name: given.get(name, PLAIN[name]) for name in fields}
-    return Sample(**values)  # type: ignore[arg-type]
+    return make_sample(**values)  # type: ignore[arg-type]
 
 
 def require_sound(family: Family, sample: Sample, score: Score) -> None:

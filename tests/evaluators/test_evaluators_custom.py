@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, Field, JSONValue, Lane, Score
 from evaluators.families.custom import Custom
+from tests.evaluators.samples import make_sample
 
 FAMILY = Custom()
 Config = dict[str, JSONValue]
@@ -17,7 +18,7 @@ Config = dict[str, JSONValue]
 
 def check(config: Config, output: str, **fields: object) -> Score:
     assert FAMILY.check_settings(config) == []
-    return FAMILY.score(Sample(output=output, **fields), config)  # type: ignore[arg-type]
+    return FAMILY.score(make_sample(output=output, **fields), config)  # type: ignore[arg-type]
 
 
 def string(operation: str, output: str, **more: JSONValue) -> Score:

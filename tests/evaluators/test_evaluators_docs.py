@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 
 import evaluators
-from evaluators.base import Family, Sample, effective_settings
+from evaluators.base import Family, effective_settings
 from evaluators.contract import contract_problems
 from evaluators.registry import families
 from evaluators.webhook.answer import read_answer
+from tests.evaluators.samples import make_sample
 
 CHECKOUT = Path(evaluators.__file__).parents[1]
 PAGE = (CHECKOUT / "docs" / "evaluators.md").read_text(encoding="utf-8")
@@ -85,10 +86,10 @@ def test_the_example_holds_the_contract(example: Family) -> None:
 @pytest.mark.parametrize(("output", "value"), [("short", 1.0), ("x" * 280, 1.0), ("x" * 281, 0.0), ("", 1.0)])
 def test_the_example_scores(example: Family, output: str, value: float) -> None:
     settings = effective_settings(example.evaluators[0], example.managed_profiles[0].settings)
-    found = example.score(Sample(output=output), settings)
+    found = example.score(make_sample(output=output), settings)
     assert (found.value, found.passed) == (value, value == 1.0)
     assert found.explanation is not None
-    assert example.score(Sample(output=output), settings, explain=False).explanation is None
+    assert example.score(make_sample(output=output), settings, explain=False).explanation is None
 
 
 def test_the_example_may_enter_the_registry(example: Family) -> None:
@@ -123,7 +124,7 @@ SCORE = """
         family, spec = found
         profile = {each.name: each for each in family.managed_profiles}[spec.default_profile]
         settings = effective_settings(spec, profile.settings)
-        scores = [family.score(Sample(output="x" * n), settings).value for n in (280, 281)]
+        scores = [family.score(make_sample(output="x" * n), settings).value for n in (280, 281)]
         print(type(family).__module__, scores, len(broken_plugins()))
 """
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluators.base import EvaluatorSpec, Family, Sample, Score, effective_settings
+from evaluators.base import EvaluatorSpec, Family, Score, effective_settings
 from evaluators.registry import find_evaluator
 from evaluators.text.normalise import normalise_answer, squad_normalise
+from tests.evaluators.samples import make_sample
 
 
 def resolve(name: str) -> tuple[Family, EvaluatorSpec]:
@@ -24,7 +25,7 @@ def resolve(name: str) -> tuple[Family, EvaluatorSpec]:
 
 def score(name: str, output: str, gold: str) -> Score:
     family, spec = resolve(name)
-    return family.score(Sample(output=output, gold=gold), effective_settings(spec, {}))
+    return family.score(make_sample(output=output, gold=gold), effective_settings(spec, {}))
 
 
 def strict(output: str, gold: str) -> float:
@@ -245,7 +246,7 @@ def test_the_mode_comes_from_the_evaluator_s_id() -> None:
 
 def test_without_a_mode_it_is_strict() -> None:
     family, _ = resolve("exact-match")
-    assert family.score(Sample(output="A", gold="a"), {}).value == 0.0
+    assert family.score(make_sample(output="A", gold="a"), {}).value == 0.0
 
 
 def test_all_evaluators_share_the_one_managed_profile() -> None:

@@ -9,10 +9,11 @@ from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score
 from evaluators.checks.graders import ModelGrader, grade, model_grader
 from evaluators.checks.references import ITEM_NAMES, Unfilled
 from evaluators.families.custom import Custom
+from tests.evaluators.samples import make_sample
 
 FAMILY = Custom()
 Config = dict[str, JSONValue]
-SAMPLE = Sample(
+SAMPLE = make_sample(
     input="Who wrote it?",
     output='{"name": "Jon Doe", "email": "jo@example.org", "ok": true, "tags": ["x", "y"]}',
     gold='{"name": "John Doe", "email": "jo@example.org"}',
@@ -98,7 +99,7 @@ def details(config: Config) -> list[tuple[str, str]]:
     ],
 )
 def test_string_check(operation: str, output: str, gold: str, value: float) -> None:
-    found = run(string_check(operation), Sample(output=output, gold=gold))
+    found = run(string_check(operation), make_sample(output=output, gold=gold))
     assert (found.value, found.passed) == (value, value == 1.0)
 
 
@@ -124,21 +125,21 @@ def similar(metric: str, **more: JSONValue) -> Config:
 )
 def test_text_similarity_of_equal_and_of_different_texts(metric: str, value: float) -> None:
     words = "one two three four five six"
-    assert run(similar(metric), Sample(output=words, gold=words)).value == pytest.approx(value)
-    assert run(similar(metric), Sample(output="qqq", gold="zzz")).value == 0.0
+    assert run(similar(metric), make_sample(output=words, gold=words)).value == pytest.approx(value)
+    assert run(similar(metric), make_sample(output="qqq", gold="zzz")).value == 0.0
 
 
 def test_text_similarity_by_hand() -> None:
-    sample = Sample(output="the cat sat", gold="the cat stood")
+    sample = make_sample(output="the cat sat", gold="the cat stood")
     assert run(similar("rouge_1"), sample).value == pytest.approx(2 / 3)
     assert run(similar("rouge_2"), sample).value == pytest.approx(1 / 2)
     assert run(similar("gleu"), sample).value == pytest.approx(3 / 6)
-    assert run(similar("fuzzy_match"), Sample(output="John Doe!", gold="doe, john")).value == pytest.approx(0.95)
+    assert run(similar("fuzzy_match"), make_sample(output="John Doe!", gold="doe, john")).value == pytest.approx(0.95)
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0.6, True), (0.7, False)])
 def test_text_similarity_passes_from_its_threshold(threshold: float, passed: bool) -> None:
-    sample = Sample(output="the cat sat", gold="the cat stood")
+    sample = make_sample(output="the cat sat", gold="the cat stood")
     assert run(similar("rouge_1", pass_threshold=threshold), sample).passed is passed
 
 
@@ -148,7 +149,7 @@ def test_cosine_takes_the_small_model_on_a_worker() -> None:
 
 @pytest.mark.skipif(not minilm.is_installed(), reason="the small model's wheel is not installed")
 def test_cosine() -> None:
-    assert run(similar("cosine"), Sample(output="a red car", gold="a red automobile")).value > 0.7
+    assert run(similar("cosine"), make_sample(output="a red car", gold="a red automobile")).value > 0.7
 
 
 def test_multi_computes_its_formula() -> None:
@@ -177,7 +178,7 @@ def test_formulas(formula: str, value: float) -> None:
         "email": string_check("eq", input="x", reference="x"),
     }
     config: Config = {"type": "multi", "graders": graders, "calculate_output": formula, "pass_threshold": 0.5}
-    found = run(config, Sample())
+    found = run(config, make_sample())
     assert (found.value, found.passed) == (pytest.approx(value), value >= 0.5)
 
 
@@ -208,19 +209,19 @@ def test_templates(template: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", [name for names in ITEM_NAMES.values() for name in names])
 def test_every_known_column_is_read(name: str) -> None:
-    sample = Sample(input="v", gold="v", contexts=("v",), system_prompt="v")
+    sample = make_sample(input="v", gold="v", contexts=("v",), system_prompt="v")
     assert run(string_check("eq", input=f"{{{{item.{name}}}}}", reference="v"), sample).passed
 
 
 def test_an_output_that_is_not_the_json_it_should_be_fails() -> None:
-    found = run(MULTI, Sample(output="I am Jo.", gold=SAMPLE.gold))
+    found = run(MULTI, make_sample(output="I am Jo.", gold=SAMPLE.gold))
     assert (found.value, found.passed) == (0.0, False)
-    assert run(string_check("ne", input="{{sample.output_json.a}}"), Sample(output="{}", gold="x")).value == 0.0
+    assert run(string_check("ne", input="{{sample.output_json.a}}"), make_sample(output="{}", gold="x")).value == 0.0
 
 
 def test_a_row_that_lacks_what_is_read_of_it_is_no_fail() -> None:
     with pytest.raises(CannotScore) as refusal:
-        run(MULTI, Sample(output=SAMPLE.output, gold="John Doe"))
+        run(MULTI, make_sample(output=SAMPLE.output, gold="John Doe"))
     assert refusal.value.code == "missing_input"
 
 
@@ -233,7 +234,7 @@ def test_it_needs_what_its_templates_name() -> None:
 
 
 def test_a_score_model_becomes_a_question() -> None:
-    sample = Sample(output="0.9", gold="1.0")
+    sample = make_sample(output="0.9", gold="1.0")
     assert model_grader(SCORE_MODEL, sample) == ModelGrader(
         messages=(("system", "Grade the answer."), ("user", "Reference: 1.0. Answer: 0.9")),
         labels=(),
@@ -247,7 +248,7 @@ def test_a_score_model_becomes_a_question() -> None:
 
 
 def test_a_label_model_becomes_a_question() -> None:
-    found = model_grader(LABEL_MODEL, Sample(output="0.9"))
+    found = model_grader(LABEL_MODEL, make_sample(output="0.9"))
     assert found.messages == (("user", "Classify: 0.9"),)
     assert (found.labels, found.passing_labels) == (("good", "bad"), ("good",))
 
@@ -256,13 +257,13 @@ def test_a_label_model_becomes_a_question() -> None:
     ("answer", "value", "passed"), [(7.0, 1.0, True), (5.5, 0.75, True), (5.4, 4.4 / 6, False), (99.0, 1.0, True)]
 )
 def test_a_score_is_read_in_its_range(answer: float, value: float, passed: bool) -> None:
-    found = grade(SCORE_MODEL, Sample(output="x", gold="y"), lambda grader: answer)
+    found = grade(SCORE_MODEL, make_sample(output="x", gold="y"), lambda grader: answer)
     assert (found.value, found.passed) == (pytest.approx(value), passed)
 
 
 @pytest.mark.parametrize(("answer", "passed"), [(1.0, True), (0.0, False)])
 def test_a_label_passes_or_not(answer: float, passed: bool) -> None:
-    found = grade(LABEL_MODEL, Sample(output="x"), lambda grader: answer)
+    found = grade(LABEL_MODEL, make_sample(output="x"), lambda grader: answer)
     assert (found.value, found.passed) == (answer, passed)
 
 
@@ -274,7 +275,7 @@ def test_a_multi_may_ask_a_model() -> None:
     }
     assert details(config) == []
     assert FAMILY.lane_of(config) is Lane.JUDGE
-    assert grade(config, Sample(output="x", gold="x"), lambda grader: 0.5).value == 0.75
+    assert grade(config, make_sample(output="x", gold="x"), lambda grader: 0.5).value == 0.75
 
 
 @pytest.mark.parametrize("config", [SCORE_MODEL, LABEL_MODEL])
@@ -282,15 +283,15 @@ def test_model_graders_run_on_the_judge_lane_and_never_without_one(config: Confi
     assert details(config) == []
     assert FAMILY.lane_of(config) is Lane.JUDGE
     with pytest.raises(CannotScore) as refusal:
-        grade(config, Sample(output="x", gold="y"))
+        grade(config, make_sample(output="x", gold="y"))
     assert refusal.value.code == "not_configured"
 
 
 def test_a_question_that_cannot_be_filled_is_not_asked() -> None:
     config: Config = {**LABEL_MODEL, "input": [{"role": "user", "content": "{{sample.output_json.a}}"}]}
     with pytest.raises(Unfilled):
-        model_grader(config, Sample(output="no JSON"))
-    assert grade(config, Sample(output="no JSON"), lambda grader: pytest.fail("a model was asked")).value == 0.0
+        model_grader(config, make_sample(output="no JSON"))
+    assert grade(config, make_sample(output="no JSON"), lambda grader: pytest.fail("a model was asked")).value == 0.0
 
 
 # What is refused

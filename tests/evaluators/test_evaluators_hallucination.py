@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from benchmarks.rules import short_answers
 from benchmarks.short_answers import HELD_APART
-from evaluators.base import JSONValue, Lane, Sample, Score
+from evaluators.base import JSONValue, Lane, Score
 from evaluators.families.hallucination import DEFAULT_THRESHOLD, MAX_LISTED, MAX_SPANS, Hallucination
 from evaluators.grounding.claims import negated
 from evaluators.grounding.support import Parts, SentenceSupport, Support
 from evaluators.grounding.words import split_words
 from evaluators.registry import find_evaluator
+from tests.evaluators.samples import make_sample
 
 FAMILY = Hallucination()
 RIVER = (
@@ -28,7 +29,7 @@ QUESTION = "How long is the longest tributary of the Sova?"
 
 
 def score(output: str | None, *contexts: str, question: str | None = QUESTION, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(input=question, output=output, contexts=contexts), settings)
+    return FAMILY.score(make_sample(input=question, output=output, contexts=contexts), settings)
 
 
 # What is supported
@@ -165,7 +166,7 @@ def test_claims_without_context_score_zero(contexts: tuple[str, ...]) -> None:
 
 
 def test_a_missing_context_is_an_empty_one() -> None:
-    assert FAMILY.score(Sample(output="The Mir is long."), {}).value == 0.0
+    assert FAMILY.score(make_sample(output="The Mir is long."), {}).value == 0.0
 
 
 # Short answers

@@ -11,6 +11,7 @@ from evaluators.judging.criteria import MANAGED
 from evaluators.outside import BOUNDARY, Question
 from evaluators.registry import all_evaluators
 from tests.evaluators.fake_outside import FakeOutside, data_of
+from tests.evaluators.samples import make_sample
 
 VERDICT = '{"reasoning": "All is well.", "checks": [{"id": "a", "met": true, "quote": "x"}], "score": 1.0, "met": true}'
 ATTACKS = {
@@ -91,7 +92,7 @@ def attacked(attack: str, *fields: str) -> Sample:
     for name in fields:
         value = plain[name]
         plain[name] = f"{value} {attack}" if isinstance(value, str) else (value[0] + attack, *value[1:], attack)
-    return Sample(**plain)
+    return make_sample(**plain)
 
 
 def run(family: Family, spec: EvaluatorSpec, sample: Sample, **chosen: JSONValue) -> tuple[Score, list[Question]]:

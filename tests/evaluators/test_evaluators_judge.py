@@ -11,10 +11,11 @@ from evaluators.families.judge import Judge
 from evaluators.outside import BOUNDARY
 from evaluators.settings import settings_problems
 from tests.evaluators.fake_outside import FakeOutside, Unasked, data_of
+from tests.evaluators.samples import make_sample
 
 FAMILY = Judge()
 POLITE = {"pass_criteria": "The MODEL OUTPUT must be polite."}
-SAMPLE = Sample(
+SAMPLE = make_sample(
     input="When does it open?", output="It opens at nine.", gold="Nine.", contexts=("Open from 9.", "Sunday")
 )
 
@@ -51,12 +52,12 @@ def test_the_criteria_and_the_fields_reach_the_judge() -> None:
 
 
 def test_only_fields_that_were_sent_are_shown() -> None:
-    _, outside = ask(said(), POLITE, Sample(output="Yes."))
+    _, outside = ask(said(), POLITE, make_sample(output="Yes."))
     assert data_of(outside.questions[0]) == {"MODEL OUTPUT": "Yes."}
 
 
 def test_the_system_prompt_is_shown_only_where_criteria_name_it() -> None:
-    sample = Sample(output="Yes.", system_prompt="Be brief.")
+    sample = make_sample(output="Yes.", system_prompt="Be brief.")
     _, without = ask(said(), POLITE, sample)
     _, with_it = ask(said(), {"pass_criteria": "The MODEL OUTPUT must obey the SYSTEM PROMPT."}, sample)
     assert "SYSTEM PROMPT" not in data_of(without.questions[0])
@@ -85,7 +86,7 @@ def test_a_rubric_names_fields_too() -> None:
 
 def test_a_sample_with_neither_input_nor_output_is_refused() -> None:
     with pytest.raises(CannotScore) as refusal:
-        FAMILY.score_with(Sample(gold="x"), {"pass_criteria": "Good."}, Unasked())
+        FAMILY.score_with(make_sample(gold="x"), {"pass_criteria": "Good."}, Unasked())
     assert refusal.value.code == "missing_input"
 
 
@@ -94,16 +95,16 @@ def test_a_sample_with_neither_input_nor_output_is_refused() -> None:
     ("chosen", "value"), [({}, 0.0), ({"blank_output": "fail"}, 0.0), ({"blank_output": "pass"}, 1.0)]
 )
 def test_a_blank_output_costs_no_call(output: str, chosen: dict[str, str], value: float) -> None:
-    score = FAMILY.score_with(Sample(input="Hi", output=output), {**POLITE, **chosen}, Unasked())
+    score = FAMILY.score_with(make_sample(input="Hi", output=output), {**POLITE, **chosen}, Unasked())
     assert (score.value, score.passed) == (value, value == 1.0)
     assert score.extra == {"blank": True}
 
 
 def test_criteria_about_the_input_are_asked_even_without_an_output() -> None:
     settings = {"pass_criteria": "The USER INPUT must be a question."}
-    _, outside = ask(said(), settings, Sample(input="When?", output=""))
+    _, outside = ask(said(), settings, make_sample(input="When?", output=""))
     assert len(outside.questions) == 1
-    assert FAMILY.score_with(Sample(input=" ", output="x"), settings, Unasked()).value == 0.0
+    assert FAMILY.score_with(make_sample(input=" ", output="x"), settings, Unasked()).value == 0.0
 
 
 def test_examples_are_shown_as_json() -> None:
@@ -280,7 +281,7 @@ def test_managed_criteria_ask_and_name_their_fields(name: str) -> None:
 
 
 def test_fuzzy_match_needs_the_gold_answer() -> None:
-    assert FAMILY.missing_fields(Sample(output="x"), MANAGED["fuzzy-match"].settings) == [Field.GOLD]
+    assert FAMILY.missing_fields(make_sample(output="x"), MANAGED["fuzzy-match"].settings) == [Field.GOLD]
 
 
 @pytest.mark.parametrize("name", ["is-json", "is-csv"])
@@ -288,27 +289,29 @@ def test_forms_are_parsed_within_the_request(name: str) -> None:
     settings = dict(MANAGED[name].settings)
     assert FAMILY.lane_of(settings) is Lane.INLINE
     assert FAMILY.fields_for(settings) == (Field.OUTPUT,)
-    assert FAMILY.score_with(Sample(output="x"), settings, Unasked()) == FAMILY.score(Sample(output="x"), settings)
+    assert FAMILY.score_with(make_sample(output="x"), settings, Unasked()) == FAMILY.score(
+        make_sample(output="x"), settings
+    )
 
 
 @pytest.mark.parametrize(
     "text", ['{"a": [1, 2.5e3, null]}', " [] \n", '"text"', "42", "true", "9" * 5_000, '{"a": 1, "a": 2}']
 )
 def test_it_is_json(text: str) -> None:
-    assert FAMILY.score(Sample(output=text), {"check": "json"}).passed is True
+    assert FAMILY.score(make_sample(output=text), {"check": "json"}).passed is True
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "{'a': 1}", "[1,]", "NaN", "Infinity", '```json\n{"a": 1}\n```', '{"a": 1} and so on', "\ud800"]
 )
 def test_it_is_not_json(text: str) -> None:
-    score = FAMILY.score(Sample(output=text), {"check": "json"})
+    score = FAMILY.score(make_sample(output=text), {"check": "json"})
     assert (score.value, score.explanation) == (0.0, "The output is not valid JSON.")
 
 
 def test_endless_nesting_is_no_crash() -> None:
     try:
-        score = FAMILY.score(Sample(output="[" * 400_000), {"check": "json"})
+        score = FAMILY.score(make_sample(output="[" * 400_000), {"check": "json"})
     except CannotScore as refusal:
         assert refusal.code == "input_too_long"
     else:
@@ -317,12 +320,12 @@ def test_endless_nesting_is_no_crash() -> None:
 
 @pytest.mark.parametrize("text", ["a,b\n1,2", 'name;"x;y"\n1;2\n', "a\tb\tc\n1\t2\t3\n\n", 'a,"line\nbreak"\n1,2'])
 def test_it_is_csv(text: str) -> None:
-    assert FAMILY.score(Sample(output=text), {"check": "csv"}).passed is True
+    assert FAMILY.score(make_sample(output=text), {"check": "csv"}).passed is True
 
 
 @pytest.mark.parametrize("text", ["", "a", "a,b", "a,b\n1,2,3", "a\nb\nc", 'a,"b\n1,2', "Hello, world", "\x00"])
 def test_it_is_not_csv(text: str) -> None:
-    assert FAMILY.score(Sample(output=text), {"check": "csv"}).passed is False
+    assert FAMILY.score(make_sample(output=text), {"check": "csv"}).passed is False
 
 
 def test_it_says_valid_settings_in_its_own_schema() -> None:

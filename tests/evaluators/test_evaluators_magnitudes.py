@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from evaluators.base import Sample, Score
+from evaluators.base import Score
 from evaluators.grounding.magnitudes import find_scaled, in_digits
 from evaluators.registry import get_family
+from tests.evaluators.samples import make_sample
 
 FAMILY = get_family("retrieval-hallucination")
 
 
 def score(output: str, context: str) -> Score:
-    return FAMILY.score(Sample(input="How many?", output=output, contexts=(context,)), {})
+    return FAMILY.score(make_sample(input="How many?", output=output, contexts=(context,)), {})
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 from evaluators import minilm
-from evaluators.base import CannotScore, JSONValue, Sample, Score
+from evaluators.base import CannotScore, JSONValue, Score
 from evaluators.families import metrics as module
 from evaluators.families.metrics import Metrics
 from evaluators.text import edits, overlap
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.gleu import sentence_gleu
+from tests.evaluators.samples import make_sample
 
 FAMILY = Metrics()
 PROFILES = {profile.name: profile.settings for profile in FAMILY.managed_profiles}
@@ -28,11 +29,11 @@ GREETING = "hello there general kenobi I am doing great today!"
 
 
 def score(metric: str, output: str, gold: str, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(output=output, gold=gold), {"metric": metric, **settings})
+    return FAMILY.score(make_sample(output=output, gold=gold), {"metric": metric, **settings})
 
 
 def test_the_published_bleu_example() -> None:
-    found = FAMILY.score(Sample(output=KENOBI, gold=GREETING), PROFILES["compute-bleu"])
+    found = FAMILY.score(make_sample(output=KENOBI, gold=GREETING), PROFILES["compute-bleu"])
     assert found.value == 0.22
     assert found.passed is True
     assert sentence_bleu(KENOBI, GREETING).score == pytest.approx(math.exp(1 - 10 / 4), abs=1e-12)
@@ -93,7 +94,7 @@ def test_no_text_stays_behind_after_a_failure(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_compute_rouge_is_the_f_measure_of_rouge_l() -> None:
-    found = FAMILY.score(Sample(output="a b c d", gold="a c e"), PROFILES["compute-rouge"])
+    found = FAMILY.score(make_sample(output="a b c d", gold="a c e"), PROFILES["compute-rouge"])
     assert found.value == pytest.approx(2 * (2 / 4) * (2 / 3) / (2 / 4 + 2 / 3))
     assert found.extra["metric"] == "rougeL"
 
@@ -119,7 +120,7 @@ def test_rouge_serves_scripts_that_the_library_s_own_words_drop() -> None:
     [("compute-bleu", 0.0), ("compute-rouge", 0.0), ("compute-squad-em", 0.0), ("compute-squad-f1", 0.0)],
 )
 def test_managed_profiles_pass_whatever_the_score(profile: str, value: float) -> None:
-    found = FAMILY.score(Sample(output="cat", gold="dog"), PROFILES[profile])
+    found = FAMILY.score(make_sample(output="cat", gold="dog"), PROFILES[profile])
     assert (found.value, found.passed) == (value, True)
 
 

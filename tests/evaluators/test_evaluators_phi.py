@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.phi import MAX_LISTED, Phi
 from evaluators.phi.passages import MAX_PASSAGES, MAX_RUNS, passages_of, runs_of
 from evaluators.phi.words import likely_names
 from evaluators.registry import find_evaluator
 from tests.evaluators.phi_examples import HEALTH, MEDICINE, PERSONS
+from tests.evaluators.samples import make_sample
 
 FAMILY = Phi()
 NOTE = "Patient: John Smith, phone +44 20 7946 0018, was admitted with chest pain and takes 20 mg of lisinopril."
@@ -21,7 +22,7 @@ DULL = "The library opens at nine on weekdays, and the bus to the harbour leaves
 
 
 def score(output: str, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(output=output), settings)
+    return FAMILY.score(make_sample(output=output), settings)
 
 
 @pytest.mark.parametrize(

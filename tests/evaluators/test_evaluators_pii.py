@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluators.base import JSONValue, Sample, Score
+from evaluators.base import JSONValue, Score
 from evaluators.families.pii import Pii
 from evaluators.pii import phones
 from evaluators.pii.entities import STRUCTURED, Entity, Finding, plain
 from evaluators.pii.find import find_entities
 from evaluators.pii.recognisers import RECOGNISERS
+from tests.evaluators.samples import make_sample
 
 FAMILY = Pii()
 
@@ -222,7 +223,7 @@ def marked(text: str) -> tuple[str, tuple[int, int]]:
 
 
 def score(output: str, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(output=output), settings)
+    return FAMILY.score(make_sample(output=output), settings)
 
 
 @pytest.mark.parametrize(("entity", "text"), FOUND, ids=[text for _, text in FOUND])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluators import minilm
-from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score, effective_settings
+from evaluators.base import CannotScore, JSONValue, Lane, Score, effective_settings
 from evaluators.families import pii
 from evaluators.families.pii import Pii
 from evaluators.pii import person
@@ -19,6 +19,7 @@ from evaluators.pii.addresses import find_addresses
 from evaluators.pii.entities import Entity
 from evaluators.pii.find import find_entities
 from evaluators.pii.words import N_FEATURES, features_of, words_of
+from tests.evaluators.samples import make_sample
 
 FAMILY = Pii()
 [STRUCTURED_SPEC, BROAD_SPEC] = [spec for spec in FAMILY.evaluators if spec.settings.get("variant") in (None, "broad")]
@@ -106,7 +107,7 @@ def marked(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def broad(output: str, **profile: JSONValue) -> Score:
-    return FAMILY.score(Sample(output=output), effective_settings(BROAD_SPEC, profile))
+    return FAMILY.score(make_sample(output=output), effective_settings(BROAD_SPEC, profile))
 
 
 def kinds(score: Score) -> list[str]:
@@ -309,19 +310,19 @@ def test_names_cost_a_worker_only_where_they_count() -> None:
 
 
 def test_the_structured_variant_passes_names_and_addresses() -> None:
-    found = FAMILY.score(Sample(output="Maria Gonzalez, 12 Main Street"), effective_settings(STRUCTURED_SPEC, {}))
+    found = FAMILY.score(make_sample(output="Maria Gonzalez, 12 Main Street"), effective_settings(STRUCTURED_SPEC, {}))
     assert found.passed is True
     assert found.extra == {"entities": []}
 
 
 def test_a_profile_may_add_addresses_to_the_structured_variant() -> None:
     chosen = effective_settings(STRUCTURED_SPEC, {"entities": ["ADDRESS"]})
-    assert FAMILY.score(Sample(output="12 Main Street"), chosen).passed is False
+    assert FAMILY.score(make_sample(output="12 Main Street"), chosen).passed is False
 
 
 def test_an_answer_lists_a_bounded_number_of_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pii, "MAX_LISTED", 3)
-    found = FAMILY.score(Sample(output="jo@example.org, " * 5), {})
+    found = FAMILY.score(make_sample(output="jo@example.org, " * 5), {})
     assert len(kinds(found)) == 3
     assert found.extra["n_entities"] == 5
     assert len(found.spans or ()) == 5

@@ -10,11 +10,12 @@ from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Field, Sam
 from evaluators.families.rag_metrics import DEFAULT_SET, RagMetrics
 from evaluators.outside import Question
 from tests.evaluators.fake_outside import FakeOutside, Unasked, data_of
+from tests.evaluators.samples import make_sample
 
 FAMILY = RagMetrics()
 SPECS = {spec.settings["metric"]: spec for spec in FAMILY.evaluators}
 A, B, C, D = "Apples are red.", "Bananas are yellow.", "Cars are fast.", "Dogs bark."
-SAMPLE = Sample(
+SAMPLE = make_sample(
     input="Which colour are fruits?",
     output="Apples are red. Bananas are blue.",
     gold="Apples red, bananas yellow.",
@@ -127,7 +128,7 @@ def test_no_question_is_asked_twice(metric: str, n_calls: int) -> None:
 
 
 def test_repeated_contexts_count_and_are_asked_once() -> None:
-    sample = Sample(input="q", contexts=(A, A, C))
+    sample = make_sample(input="q", contexts=(A, A, C))
     score, outside = run("retrieval_precision", sample)
     assert score.value == pytest.approx(2 / 3)
     assert len(outside.questions) == 2
@@ -137,7 +138,7 @@ def test_repeated_contexts_count_and_are_asked_once() -> None:
     "metric", ["retrieval_precision", "augmentation_precision", "augmentation_accuracy", "overall"]
 )
 def test_the_order_of_the_contexts_changes_nothing(metric: str) -> None:
-    turned = Sample(input=SAMPLE.input, output=SAMPLE.output, gold=SAMPLE.gold, contexts=(C, B, A))
+    turned = make_sample(input=SAMPLE.input, output=SAMPLE.output, gold=SAMPLE.gold, contexts=(C, B, A))
     assert run(metric)[0].value == pytest.approx(run(metric, turned)[0].value)
 
 
@@ -152,7 +153,7 @@ def test_each_context_is_judged_alone() -> None:
 @pytest.mark.parametrize("metric", ["retrieval_precision", "augmentation_precision", "augmentation_accuracy"])
 @pytest.mark.parametrize("contexts", [(), ("", " \n")])
 def test_without_contexts_there_is_no_value_and_no_call(metric: str, contexts: tuple[str, ...]) -> None:
-    sample = Sample(input="q", output="a", contexts=contexts)
+    sample = make_sample(input="q", output="a", contexts=contexts)
     with pytest.raises(CannotScore) as refusal:
         FAMILY.score_with(sample, effective_settings(spec(metric), {}), Unasked())
     assert refusal.value.code == "missing_input"
@@ -174,7 +175,7 @@ def test_no_main_points_is_not_applicable() -> None:
 
 @pytest.mark.parametrize("metric", ["answer_consistency", "answer_consistency_binary"])
 def test_a_blank_output_has_nothing_to_derive(metric: str) -> None:
-    sample = Sample(output=" ", contexts=(A,))
+    sample = make_sample(output=" ", contexts=(A,))
     with pytest.raises(CannotScore) as refusal:
         FAMILY.score_with(sample, effective_settings(spec(metric), {}), Unasked())
     assert refusal.value.code == "not_applicable"
@@ -182,13 +183,13 @@ def test_a_blank_output_has_nothing_to_derive(metric: str) -> None:
 
 def test_a_blank_output_uses_no_context_and_costs_no_call() -> None:
     settings = effective_settings(spec("augmentation_accuracy"), {})
-    assert FAMILY.score_with(Sample(output="", contexts=(A, B)), settings, Unasked()).value == 0.0
+    assert FAMILY.score_with(make_sample(output="", contexts=(A, B)), settings, Unasked()).value == 0.0
 
 
 @pytest.mark.parametrize(("output", "gold", "raw"), [("", "x", 0.0), ("x", " ", 0.0), ("", "", 5.0)])
 def test_similarity_of_blanks_costs_no_call(output: str, gold: str, raw: float) -> None:
     settings = effective_settings(spec("answer_similarity"), {})
-    score = FAMILY.score_with(Sample(input="q", output=output, gold=gold), settings, Unasked())
+    score = FAMILY.score_with(make_sample(input="q", output=output, gold=gold), settings, Unasked())
     assert (score.value, score.extra["raw"]) == (raw / 5, raw)
 
 
@@ -199,7 +200,7 @@ def test_a_similarity_out_of_range_is_an_error(similarity: float) -> None:
 
 @pytest.mark.parametrize("metric", ["retrieval_precision", "retrieval_k_recall", "context_relevance"])
 def test_a_blank_question_has_no_relevance(metric: str) -> None:
-    sample = Sample(input=" ", output="a", contexts=(A,), top_k_contexts=(A,))
+    sample = make_sample(input=" ", output="a", contexts=(A,), top_k_contexts=(A,))
     assert refusal_of(metric, sample) == "missing_input"
 
 
@@ -209,7 +210,7 @@ def test_binary_consistency_is_1_when_all_is_attributable() -> None:
 
 
 def test_more_contexts_than_are_read_are_declined() -> None:
-    sample = Sample(input="q", output="a", contexts=tuple(f"Context {n}." for n in range(101)))
+    sample = make_sample(input="q", output="a", contexts=tuple(f"Context {n}." for n in range(101)))
     assert refusal_of("retrieval_precision", sample) == "input_too_long"
 
 
@@ -225,19 +226,19 @@ def test_more_contexts_than_are_read_are_declined() -> None:
     ],
 )
 def test_k_recall(contexts: tuple[str, ...], top_k: tuple[str, ...], relevant: set[str], value: float) -> None:
-    sample = Sample(input="q", contexts=contexts, top_k_contexts=top_k)
+    sample = make_sample(input="q", contexts=contexts, top_k_contexts=top_k)
     assert run("retrieval_k_recall", sample, relevant=relevant)[0].value == pytest.approx(value)
 
 
 def test_k_recall_of_nothing_relevant_has_no_value() -> None:
     assert refusal_of("retrieval_k_recall", relevant=set()) == "not_applicable"
-    assert refusal_of("retrieval_k_recall", Sample(input="q", contexts=(A,), top_k_contexts=())) == "missing_input"
+    assert refusal_of("retrieval_k_recall", make_sample(input="q", contexts=(A,), top_k_contexts=())) == "missing_input"
 
 
 def test_faithfulness_of_no_statements_is_0_and_flagged() -> None:
     score, _ = run("faithfulness", statements=[])
     assert (score.value, score.extra["no_statements"]) == (0.0, True)
-    blank = Sample(input="q", output="", contexts=(A,))
+    blank = make_sample(input="q", output="", contexts=(A,))
     assert FAMILY.score_with(blank, effective_settings(spec("faithfulness"), {}), Unasked()).value == 0.0
 
 
@@ -314,7 +315,7 @@ def test_overall_lists_its_components() -> None:
 
 
 def test_without_a_gold_answer_all_but_similarity_are_in_it() -> None:
-    score = overall(Sample(input="q", output="a", contexts=(A, B, C)))
+    score = overall(make_sample(input="q", output="a", contexts=(A, B, C)))
     assert score.extra["components"] == pytest.approx(
         {
             "retrieval_precision": 2 / 3,
@@ -326,11 +327,11 @@ def test_without_a_gold_answer_all_but_similarity_are_in_it() -> None:
 
 
 def test_without_contexts_it_is_the_similarity() -> None:
-    assert overall(Sample(input="q", output="a", gold="g")).value == pytest.approx(0.6)
+    assert overall(make_sample(input="q", output="a", gold="g")).value == pytest.approx(0.6)
 
 
 def test_with_neither_there_is_no_score() -> None:
-    assert refusal_of("overall", Sample(input="q", output="a")) == "missing_input"
+    assert refusal_of("overall", make_sample(input="q", output="a")) == "missing_input"
 
 
 def test_what_has_no_value_is_left_out_and_named() -> None:
@@ -347,7 +348,7 @@ def test_the_metrics_can_be_chosen_and_then_all_inputs_are_needed() -> None:
     score = overall(SAMPLE, metrics=["answer_similarity", "retrieval_k_recall"])
     assert score.value == pytest.approx((0.6 + 1.0) / 2)
     settings = effective_settings(spec("overall"), {"metrics": ["retrieval_k_recall"]})
-    assert FAMILY.missing_fields(Sample(input="q", output="a"), settings) == [Field.CONTEXT, Field.TOP_K_CONTEXT]
+    assert FAMILY.missing_fields(make_sample(input="q", output="a"), settings) == [Field.CONTEXT, Field.TOP_K_CONTEXT]
 
 
 @pytest.mark.parametrize("bad", [[], ["overall"], ["bleu"], ["faithfulness", "faithfulness"], "faithfulness"])
@@ -370,7 +371,7 @@ def test_it_refuses_other_lists(bad: Any) -> None:
     ],
 )
 def test_only_the_inputs_a_metric_needs_are_needed(metric: str, missing: list[Field]) -> None:
-    assert FAMILY.missing_fields(Sample(), effective_settings(spec(metric), {})) == missing
+    assert FAMILY.missing_fields(make_sample(), effective_settings(spec(metric), {})) == missing
 
 
 def test_components_are_named() -> None:

@@ -13,6 +13,7 @@ from evaluators.base import CannotScore, Field, JSONValue, Lane, Sample, Score
 from evaluators.families.metrics import Metrics
 from evaluators.retrieval.measured import MAX_TEXTS
 from evaluators.retrieval.ranking import GRADE_STEPS, METRICS, measure, ranked
+from tests.evaluators.samples import make_sample
 
 FAMILY = Metrics()
 
@@ -24,7 +25,9 @@ def score(
     relevance: tuple[float, ...] | None = None,
     **more: JSONValue,
 ) -> Score:
-    sample = Sample(contexts=contexts, gold_contexts=gold, gold_relevance=relevance)
+    grades = relevance or (None,) * len(gold)
+    wanted = [{"text": text, "relevance": grade} for text, grade in zip(gold, grades, strict=True)]
+    sample = make_sample(contexts=contexts, gold_contexts=wanted)
     return FAMILY.score(sample, {"metric": metric, **more})
 
 
@@ -153,8 +156,7 @@ def test_k_is_asked_for_where_it_means_something(config: dict[str, JSONValue], p
 @pytest.mark.parametrize(
     ("sample", "code"),
     [
-        (Sample(contexts=("a",) * MAX_TEXTS, gold_contexts=("a",)), "input_too_long"),
-        (Sample(contexts=("a",), gold_contexts=("a", "b"), gold_relevance=(1.0,)), "missing_input"),
+        (make_sample(contexts=("a",) * MAX_TEXTS, gold_contexts=("a",)), "input_too_long"),
     ],
 )
 def test_what_cannot_be_measured_is_declined(sample: Sample, code: str) -> None:

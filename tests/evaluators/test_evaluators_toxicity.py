@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from profanity_check import predict_prob
 
-from evaluators.base import CannotScore, JSONValue, Lane, Sample, Score
+from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families import toxicity as module
 from evaluators.families.toxicity import Toxicity
 from evaluators.registry import find_evaluator
@@ -30,6 +30,7 @@ from evaluators.toxicity.windows import (
     windows_of,
     worth_reading,
 )
+from tests.evaluators.samples import make_sample
 from tests.evaluators.toxicity_examples import GROUP_HATE, GROUP_TALK, HARMLESS, TOXIC
 
 FAMILY = Toxicity()
@@ -38,7 +39,7 @@ RUDE = "You are a stupid asshole and everybody hates you."
 
 
 def score(output: str, **settings: JSONValue) -> Score:
-    return FAMILY.score(Sample(output=output), settings)
+    return FAMILY.score(make_sample(output=output), settings)
 
 
 @pytest.mark.parametrize("text", [POLITE, "Hello there!", "The capital of France is Paris.", "The café is naïve."])
@@ -123,7 +124,7 @@ def test_without_settings_the_threshold_is_that_of_the_managed_profile() -> None
     assert profile.name == "detect-toxicity"
     assert profile.settings == {"pass_threshold": 0.5}
     for text in (POLITE, RUDE):
-        assert score(text) == FAMILY.score(Sample(output=text), profile.settings)
+        assert score(text) == FAMILY.score(make_sample(output=text), profile.settings)
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, "0.5", None, True, math.nan, math.inf])
@@ -277,7 +278,7 @@ def test_eight_threads_may_load_the_model_at_once() -> None:
 
         family = Toxicity()
         with ThreadPoolExecutor(8) as pool:
-            scores = set(pool.map(lambda _: family.score(Sample(output="You fool."), {}).value, range(32)))
+            scores = set(pool.map(lambda _: family.score(make_sample(output="You fool."), {}).value, range(32)))
         print(len(scores))
     """
     answer = subprocess.run(
@@ -340,7 +341,7 @@ def test_of_many_windows_the_worst_by_words_and_some_others_are_read() -> None:
 def test_one_rude_sentence_among_many_kind_ones_is_found(insult: str) -> None:
     kind = ("You can reset your password from the settings page. ", "Our support team will reply within two days. ") * 8
     before = "".join(kind)
-    found = FAMILY.score(Sample(output=f"{before}{insult} {before}"), {})
+    found = FAMILY.score(make_sample(output=f"{before}{insult} {before}"), {})
     assert not found.passed
     assert found.spans == ((len(before), len(before) + len(insult)),)
-    assert FAMILY.score(Sample(output=before), {}).passed
+    assert FAMILY.score(make_sample(output=before), {}).passed

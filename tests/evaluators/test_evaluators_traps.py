@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from evaluators.base import CannotScore, JSONValue, Sample, Score
+from evaluators.base import CannotScore, JSONValue, Score
 from evaluators.checks.formula import BadFormula, parse_formula
 from evaluators.checks.json_schema import violations
 from evaluators.families.custom import Custom
+from tests.evaluators.samples import make_sample
 
 FAMILY = Custom()
 Config = dict[str, JSONValue]
@@ -22,7 +23,7 @@ EVIL = "^(a+)+$"
 
 def run(config: Config, output: str, **fields: str) -> Score:
     assert FAMILY.check_settings(config) == []
-    return FAMILY.score(Sample(output=output, **fields), config)
+    return FAMILY.score(make_sample(output=output, **fields), config)
 
 
 def schema(**words: JSONValue) -> Config:

@@ -14,9 +14,9 @@ from django.utils import timezone
 from evalsvc.evaluations.work import work_off
 from evalsvc.judges.webhook_secrets import rotate_webhook_secret
 from evalsvc.judges.webhooks import MAX_BYTES
-from evaluators.base import Sample
 from evaluators.families.webhook import Webhook
 from tests.conftest import Caller, scores_of
+from tests.evaluators.samples import make_sample
 from tests.judges.webhook_server import (
     GOOD,
     SAMPLE,
@@ -93,7 +93,7 @@ def test_it_sends_only_what_the_profile_names(alice: Caller, secret: str, server
 def test_what_the_profile_names_is_needed() -> None:
     settings = {"url": "https://a.example", "fields": ["evaluated_model_output", "evaluated_model_gold_answer"]}
 
-    assert [str(name) for name in Webhook().missing_fields(Sample(output="x"), settings)] == [
+    assert [str(name) for name in Webhook().missing_fields(make_sample(output="x"), settings)] == [
         "evaluated_model_gold_answer"
     ]
 
@@ -136,7 +136,7 @@ def test_only_the_last_two_secrets_sign(alice: Caller, secret: str, server: Serv
 
 
 def test_the_same_evaluation_has_the_same_id(alice: Caller, secret: str, server: Server) -> None:
-    for sample in (SAMPLE, SAMPLE, Sample(output="Another.")):
+    for sample in (SAMPLE, SAMPLE, make_sample(output="Another.")):
         ask(alice, server, sample)
     first, second, other = (headers["webhook-id"] for _, headers, _ in server.seen)
 

@@ -16,8 +16,9 @@ from evalsvc.judges.webhooks import post_signed
 from evaluators.base import CannotScore, FailedForNow, Sample, Score
 from evaluators.families.webhook import Webhook
 from tests.conftest import Caller
+from tests.evaluators.samples import make_sample
 
-SAMPLE = Sample(input="What is it?", output="It is 42.", contexts=("The book says 42.",), gold="42")
+SAMPLE = make_sample(input="What is it?", output="It is 42.", contexts=("The book says 42.",), gold="42")
 GOOD = {"score": 0.75}
 
 

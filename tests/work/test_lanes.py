@@ -9,6 +9,7 @@ from evalsvc.catalog.resolve import Resolved, resolve
 from evalsvc.evaluations.services import lane_of
 from evaluators.base import Sample
 from tests.conftest import Caller
+from tests.evaluators.samples import make_sample
 
 
 def resolved(caller: Caller, name: str) -> Resolved:
@@ -30,7 +31,7 @@ def resolved(caller: Caller, name: str) -> Resolved:
 )
 def test_it_chooses_a_lane(alice: Caller, evaluator: str, inline_lane: str, n_chars: int, lane: str) -> None:
     with override_settings(INLINE_LANE=inline_lane, INLINE_MAX_CHARS=100):
-        found = lane_of(resolved(alice, evaluator), Sample(output="x" * n_chars))
+        found = lane_of(resolved(alice, evaluator), make_sample(output="x" * n_chars))
 
     assert found == lane
     assert type(found) is str
@@ -39,12 +40,12 @@ def test_it_chooses_a_lane(alice: Caller, evaluator: str, inline_lane: str, n_ch
 @pytest.mark.parametrize(
     ("sample", "lane"),
     [
-        (Sample("x" * 25, "x" * 25, ("x" * 10, "x" * 15), "x" * 25), "inline"),
-        (Sample("x" * 25, "x" * 25, ("x" * 10, "x" * 16), "x" * 25), "cpu"),
-        (Sample("x" * 101), "cpu"),
-        (Sample(output="x", gold="x" * 100), "cpu"),
-        (Sample(output="x", contexts=("",) * 50), "inline"),
-        (Sample(output="x", system_prompt="x" * 1000), "inline"),
+        (make_sample("x" * 25, "x" * 25, ("x" * 10, "x" * 15), "x" * 25), "inline"),
+        (make_sample("x" * 25, "x" * 25, ("x" * 10, "x" * 16), "x" * 25), "cpu"),
+        (make_sample("x" * 101), "cpu"),
+        (make_sample(output="x", gold="x" * 100), "cpu"),
+        (make_sample(output="x", contexts=("",) * 50), "inline"),
+        (make_sample(output="x", system_prompt="x" * 1000), "inline"),
     ],
 )
 def test_every_text_that_a_family_may_read_counts(alice: Caller, sample: Sample, lane: str) -> None:

@@ -14,10 +14,11 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import evaluation_result
 from evalsvc.evaluations.api.search import MAX_OFFSET
-from evalsvc.evaluations.call import EXPLAIN, Inputs
+from evalsvc.evaluations.call import EXPLAIN
 from evalsvc.evaluations.client_rows import MAX_ROWS
 from evalsvc.evaluations.client_scores import keep_scores
-from evalsvc.evaluations.openapi import RESULT, inlined
+from evalsvc.evaluations.inputs import Inputs
+from evalsvc.evaluations.openapi import RESULT, inlined, input_schemas
 from evalsvc.evaluations.result_rows import ResultRow, read_results
 from evalsvc.evaluations.result_search import FEEDBACK, get_result, result_condition, search_results
 from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, entry_of, id_at, request_facts
@@ -43,7 +44,7 @@ def batch_schema() -> dict[str, Any]:
     """Return the JSON Schema of a batch, from the structs that decode its rows."""
     _, components = msgspec.json.schema_components([ResultRow, Inputs], ref_template="{name}")
     row, inputs = (inlined(components[name], components) for name in ("ResultRow", "Inputs"))
-    row["properties"] |= inputs["properties"]
+    row["properties"] |= inputs["properties"] | input_schemas()
     rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": row}
     return {"type": "object", "required": ["evaluation_results"], "properties": {"evaluation_results": rows}}
 

@@ -13,11 +13,12 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import digits, iso_duration
+from evalsvc.evaluations.inputs import as_sent
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search import MAX_LOG_IDS, condition
 from evalsvc.evaluations.searching import requests_of, search_evaluations, settings_of
-from evalsvc.evaluations.selectors import as_sent, get_evaluation
+from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.rest.problems import FieldError, Invalid
 
 # Each row before it is read and left out.

@@ -1,0 +1,243 @@
+"""What a request brings to be judged: in every spelling, as a Sample, as it is stored, and as it is echoed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalsvc.rest.parsing import LARGEST, SMALLEST
+from evalsvc.rest.problems import FieldError
+from evaluators.base import NOTHING_UNREAD, Field, Passage, Sample
+from evaluators.samples import build_sample, is_bare, passage_json
+
+MAX_CHARS = 480_000
+MAX_CONTEXTS = 50
+MAX_GOLDS = 1_000
+MAX_GRADE = 1_000_000
+Identifier = str | int | None
+Fields = dict[str, Any]
+
+
+class Attachment(msgspec.Struct):
+    """A picture or a recording that belongs to the sample; it is echoed, and read by no evaluator."""
+
+    url: str
+    media_type: str
+    usage_type: str | None = None
+
+
+class Inputs(msgspec.Struct):
+    """What was judged and by whom it was said, in every spelling.
+
+    The inputs may be any JSON: `evaluators.samples` alone decides what each can be read as (openapi.py describes it).
+    """
+
+    task_input: Any = None
+    evaluated_model_input: Any = None
+    input: Any = None
+    task_output: Any = None
+    evaluated_model_output: Any = None
+    output: Any = None
+    task_context: Any = None
+    evaluated_model_retrieved_context: Any = None
+    gold_context: Any = None
+    evaluated_model_gold_context: Any = None
+    top_k_context: Any = None
+    evaluated_model_top_k_context: Any = None
+    gold_answer: Any = None
+    evaluated_model_gold_answer: Any = None
+    label: Any = None
+    gold_answers: Any = None
+    evaluated_model_gold_answers: Any = None
+    system_prompt: Any = None
+    evaluated_model_system_prompt: Any = None
+    evaluated_model_attachments: list[Attachment] | None = None
+    evaluated_model_id: Identifier = None
+    evaluated_model_name: str | None = None
+    evaluated_model_provider: str | None = None
+    evaluated_model_params: dict[str, Any] | None = None
+    evaluated_model_selected_model: str | None = None
+
+
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "input": ("task_input", "evaluated_model_input", "input"),
+    "output": ("task_output", "evaluated_model_output", "output"),
+    "contexts": ("task_context", "evaluated_model_retrieved_context"),
+    "gold": ("gold_answer", "evaluated_model_gold_answer", "label"),
+    "golds": ("gold_answers", "evaluated_model_gold_answers"),
+    "system_prompt": ("system_prompt", "evaluated_model_system_prompt"),
+    "gold_contexts": ("gold_context", "evaluated_model_gold_context"),
+    "top_k_contexts": ("top_k_context", "evaluated_model_top_k_context"),
+}
+"""The fields of a sample, and what requests call them, newest dialect first."""
+COLUMNS = ("input", "output", "gold", "system_prompt")
+LISTS = {"contexts": Field.CONTEXT, "gold_contexts": Field.GOLD_CONTEXT, "top_k_contexts": Field.TOP_K_CONTEXT}
+ECHOED = ("id", "name", "provider", "params", "selected_model")
+
+
+def first(*spellings: Any) -> Any:
+    """Return the first spelling that was sent, newest dialect first."""
+    return next((value for value in spellings if value is not None), None)
+
+
+def fields_in(raw: Inputs) -> Fields:
+    """Return what was sent of a sample, by the names of `build_sample`."""
+    return {
+        "input": first(raw.task_input, raw.evaluated_model_input, raw.input),
+        "output": first(raw.task_output, raw.evaluated_model_output, raw.output),
+        "contexts": first(raw.task_context, raw.evaluated_model_retrieved_context),
+        "gold": first(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
+        "golds": first(raw.gold_answers, raw.evaluated_model_gold_answers),
+        "system_prompt": first(raw.system_prompt, raw.evaluated_model_system_prompt),
+        "gold_contexts": first(raw.gold_context, raw.evaluated_model_gold_context),
+        "top_k_contexts": first(raw.top_k_context, raw.evaluated_model_top_k_context),
+    }
+
+
+def pointer_of(raw: Inputs, name: str) -> str:
+    """Return where the request has a field of the sample: the spelling that counts, or the newest when none came."""
+    spellings = SPELLINGS[name]
+    return "/" + next((one for one in spellings if getattr(raw, one) is not None), spellings[0])
+
+
+def input_columns(sample: Sample) -> dict[str, Any]:
+    """Return the columns of an EvaluationRequest that hold what was judged, as far as texts go."""
+    return {
+        "input": sample.input,
+        "output": sample.output,
+        "contexts": None if sample.contexts is None else sample.context_texts,
+        "gold": sample.gold,
+        "system_prompt": sample.system_prompt,
+    }
+
+
+def extras_of(raw: Inputs, fields: Fields, sample: Sample) -> dict[str, Any] | None:
+    """Collect what few requests have: what is only echoed, and inputs that are more than the columns hold."""
+    extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
+    extras["attachments"] = attachments_of(raw)
+    extras["sent"] = _sent(fields, sample) or None
+    extras["context_marks"] = _marks(sample.contexts)
+    kept = {name: value for name, value in extras.items() if value is not None}
+    return kept or None
+
+
+def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
+    """Return what no column holds as it came."""
+    sent = {name: fields[name] for name in COLUMNS if fields[name] is not None and type(fields[name]) is not str}
+    for name in ("golds", "gold_contexts", "top_k_contexts"):
+        if (value := fields[name]) is not None:
+            sent[name] = [value] if isinstance(value, str) else value
+    if Field.CONTEXT in sample.unread:
+        sent["contexts"] = fields["contexts"]
+    return sent
+
+
+def _marks(contexts: Sequence[Passage] | None) -> list[dict[str, Any] | None] | None:
+    """Return what passages have besides their texts, which the column has; None when they have nothing else."""
+    if not contexts or all(map(is_bare, contexts)):
+        return None
+    return [_mark(passage) for passage in contexts]
+
+
+def _mark(passage: Passage) -> dict[str, Any] | None:
+    shown = passage_json(passage)
+    return None if isinstance(shown, str) else {name: value for name, value in shown.items() if name != "text"}
+
+
+def as_sent(value: Any) -> Any:
+    """Return stored JSON as it came in: the database writes 1e300 out as a whole number, which no answer can hold."""
+    if isinstance(value, dict):
+        return {name: as_sent(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [as_sent(part) for part in value]
+    return float(value) if isinstance(value, int) and not SMALLEST <= value <= LARGEST else value
+
+
+def stored_sample(row: Any) -> Sample:
+    """Return the sample of a stored request, which may be older than passages with ids and several golds."""
+    extras = as_sent(row.extras or {})
+    fields: Fields = {name: getattr(row, name) for name in (*COLUMNS, "contexts")}
+    if marks := extras.get("context_marks"):
+        pairs = zip(row.contexts, marks, strict=True)
+        fields["contexts"] = [text if mark is None else {**mark, "text": text} for text, mark in pairs]
+    return build_sample({**fields, **sent_of(extras)})
+
+
+def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what a request sent beyond the columns; earlier versions kept it in other words."""
+    if not extras:
+        return {}
+    if (sent := extras.get("sent")) is not None:
+        return dict(sent)
+    sent = {name: extras[name] for name in ("gold_contexts", "top_k_contexts") if name in extras}
+    if (grades := extras.get("gold_relevance")) is not None:
+        pairs = zip(extras["gold_contexts"], grades, strict=True)
+        sent["gold_contexts"] = [{"text": text, "relevance": grade} for text, grade in pairs]
+    return sent
+
+
+def echo(sample: Sample, extras: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the inputs as an answer shows them: as they were sent, passages in one form."""
+    sent = sent_of(extras)
+    contexts = sample.contexts
+    return {
+        "evaluated_model_system_prompt": sent.get("system_prompt", sample.system_prompt),
+        "evaluated_model_retrieved_context": (
+            sent.get("contexts") if contexts is None else [passage_json(passage) for passage in contexts]
+        ),
+        "evaluated_model_input": sent.get("input", sample.input),
+        "evaluated_model_output": sent.get("output", sample.output),
+        "evaluated_model_gold_answer": sent.get("gold", sample.gold),
+        "evaluated_model_gold_answers": sent.get("golds"),
+        "evaluated_model_gold_context": sent.get("gold_contexts"),
+        "evaluated_model_top_k_context": sent.get("top_k_contexts"),
+    }
+
+
+def attachments_of(raw: Inputs) -> list[dict[str, str]] | None:
+    """Return the attachments with what each is used as: the input, where nothing else is said."""
+    if raw.evaluated_model_attachments is None:
+        return None
+    return [
+        {"url": one.url, "media_type": one.media_type, "usage_type": one.usage_type or "evaluated_model_input"}
+        for one in raw.evaluated_model_attachments
+    ]
+
+
+def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
+    """Check how much there is to read."""
+    errors = []
+    for name, field in LISTS.items():
+        passages = sample.passages_of(field)
+        if passages is not None and len(passages) > MAX_CONTEXTS:
+            detail = f"At most {MAX_CONTEXTS} contexts; {len(passages)} were sent."
+            errors.append(FieldError(pointer_of(raw, name), detail))
+    errors += [] if sample.gold_contexts is None else _grade_errors(raw, sample.gold_contexts)
+    if sample.golds is not None and len(sample.golds) > MAX_GOLDS:
+        detail = f"At most {MAX_GOLDS} accepted answers; {len(sample.golds)} were sent."
+        errors.append(FieldError(pointer_of(raw, "golds"), detail))
+    n_chars = sample.n_chars + len(sample.system_prompt or "")
+    if n_chars > MAX_CHARS:
+        errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
+    return errors
+
+
+def _grade_errors(raw: Inputs, passages: Sequence[Passage]) -> list[FieldError]:
+    place = pointer_of(raw, "gold_contexts")
+    return [
+        FieldError(f"{place}/{i}/relevance", f"A grade is a number from 0 to {MAX_GRADE}.")
+        for i, passage in enumerate(passages)
+        if passage.relevance is not None and not 0 <= passage.relevance <= MAX_GRADE
+    ]
+
+
+def type_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
+    """Say what cannot be read as what it should be, for routes on which no evaluator would say so."""
+    if sample.unread is NOTHING_UNREAD:
+        return []
+    names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}
+    names |= {field: name for name, field in LISTS.items()}
+    names[Field.GOLD] = "gold" if first(*(getattr(raw, one) for one in SPELLINGS["gold"])) is not None else "golds"
+    return [FieldError(pointer_of(raw, names[field]), detail) for field, detail in sample.unread.items()]

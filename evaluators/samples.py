@@ -1,0 +1,302 @@
+"""The one way to make a Sample, from JSON values as they came: for the API, experiments, the client and workers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from evaluators.base import NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample
+
+Unread: TypeAlias = dict[Field, str]
+
+MAX_SHOWN = 60
+_PASSAGE_TEXTS = ("text", "content")
+_PASSAGE_IDS = ("id", "document_id", "doc_id", "_id")
+_GRADES = ("relevance", "score", "grade")
+_METADATA = ("metadata", "meta")
+
+
+class WrongType(ValueError):
+    """A value cannot be read as what its field is; the text says what came and what was expected."""
+
+
+def build_sample(fields: Mapping[str, Any]) -> Sample:
+    """Return the sample that these fields describe; an absent key, or None, is a field that was not sent.
+
+    Keys: `input`, `output`, `golds` and `gold` (joined, `gold` first), `contexts`, `gold_contexts`, `top_k_contexts`,
+    `system_prompt`. Values are JSON as it came. What cannot be read is left out and named in `Sample.unread`: an
+    evaluator that reads the field then answers `wrong_type`, and no score.
+    """
+    unread: Unread = {}
+    answer = _output(fields.get("output"), unread)
+    sample = Sample(
+        input=_text(Field.INPUT, fields.get("input"), unread),
+        output=None if answer is None else answer if isinstance(answer, str) else answer.text,
+        contexts=_passages(Field.CONTEXT, fields.get("contexts"), unread),
+        golds=_golds(fields.get("gold"), fields.get("golds"), unread),
+        system_prompt=_text(Field.SYSTEM_PROMPT, fields.get("system_prompt"), unread),
+        gold_contexts=_passages(Field.GOLD_CONTEXT, fields.get("gold_contexts"), unread),
+        top_k_contexts=_passages(Field.TOP_K_CONTEXT, fields.get("top_k_contexts"), unread),
+        answer=answer if isinstance(answer, AnswerText) else None,
+        unread=unread or NOTHING_UNREAD,
+    )
+    return sample
+
+
+def _text(field: Field, value: Any, unread: Unread) -> str | None:
+    if value is None or type(value) is str:
+        return value
+    try:
+        return as_text(value)
+    except WrongType as exc:
+        unread[field] = f"`{field}` is {exc}"
+        return None
+
+
+def as_text(value: Any) -> str:
+    """Read a text. A number or a boolean is its JSON text; an object or a list of one text is that text.
+
+    Datasets have rows such as {"question": "…"}. Anything else raises WrongType: to judge the JSON of an object as if
+    somebody had said it would be a silent zero.
+    """
+    value = _sole(value)
+    if isinstance(value, str):
+        return value
+    if is_plain(value):
+        return plain_text(value)
+    raise WrongType(f"{described(value)}, and a text was expected.")
+
+
+def _sole(value: Any) -> Any:
+    """Return what a list of one or an object with one member holds, where that says one thing."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        (value,) = value.values()
+    if _is_list(value) and len(value) == 1:
+        (value,) = value
+    return value
+
+
+def _output(value: Any, unread: Unread) -> str | AnswerText | None:
+    if value is None or type(value) is str:
+        return value
+    try:
+        return _answer(_said(value))
+    except WrongType as exc:
+        unread[Field.OUTPUT] = f"`{Field.OUTPUT}` is {exc}"
+        return None
+
+
+def _said(value: Any) -> Any:
+    """Return the one answer of a list: its only entry, or the first of extractive answers, which a reader ranks."""
+    if not _is_list(value) or not value:
+        return value
+    if len(value) == 1 or all(isinstance(entry, Mapping) and "text" in entry for entry in value):
+        return value[0]
+    return value
+
+
+def _answer(value: Any) -> AnswerText:
+    if isinstance(value, str):
+        return AnswerText(value)
+    if is_plain(value):
+        return AnswerText(plain_text(value), value=value)
+    if isinstance(value, Mapping) and "text" in value:
+        return _placed(value)
+    raise WrongType(f"{described(value)}, and a text, a number, a boolean or an answer with a `text` was expected.")
+
+
+def _placed(value: Mapping[str, Any]) -> AnswerText:
+    """Read an extractive answer. SQuAD has no end: it is where the text ends."""
+    text = value["text"]
+    if not isinstance(text, str):
+        raise WrongType(f"an answer whose `text` is {described(text)}, and a text was expected.")
+    start = _offset(value, "start", "answer_start")
+    end = _offset(value, "end", "answer_end")
+    if start is not None and end is None:
+        end = start + len(text)
+    if start is not None and end is not None and end < start:
+        raise WrongType(f"an answer that ends at {end}, before its start at {start}.")
+    score = _number(value, ("score",))
+    return AnswerText(text, document_id=_name(value, ("document_id", "id")), start=start, end=end, score=score)
+
+
+def _offset(value: Mapping[str, Any], *names: str) -> int | None:
+    found = _first(value, names)
+    if found is None:
+        return None
+    if type(found) is not int or found < 0:
+        raise WrongType(f"an answer whose `{names[0]}` is {described(found)}, and a whole number from 0 was expected.")
+    return found
+
+
+def _golds(gold: Any, golds: Any, unread: Unread) -> tuple[AnswerText, ...] | None:
+    if golds is None and type(gold) is str:
+        return (AnswerText(gold),)
+    if gold is None and golds is None:
+        return None
+    try:
+        first = tuple(map(_answer, _several(gold)))
+        rest = tuple(map(_answer, _several(golds)))
+    except WrongType as exc:
+        unread[Field.GOLD] = f"`{Field.GOLD}` is {exc}"
+        return None
+    return (*first, *(each for each in rest if each not in first)) or None
+
+
+def _several(value: Any) -> Iterable[Any]:
+    """Return the accepted answers that a value stands for.
+
+    A list has one each. An object with `text` is an answer, or SQuAD's parallel lists of texts and starts; an object
+    with one other member is what that member holds.
+    """
+    if isinstance(value, Mapping) and len(value) == 1 and "text" not in value:
+        (value,) = value.values()
+    if isinstance(value, Mapping) and _is_list(value.get("text")):
+        return _parallel(value)
+    if _is_list(value):
+        entries: Sequence[Any] = value
+        return entries
+    return () if value is None else (value,)
+
+
+def _parallel(value: Mapping[str, Any]) -> list[Any]:
+    texts, starts = value["text"], _first(value, ("answer_start", "start"))
+    if not _is_list(starts):
+        return list(texts)
+    if len(starts) != len(texts):
+        raise WrongType(f"an object with {len(texts)} texts and {len(starts)} starts.")
+    return [{"text": text, "start": start} for text, start in zip(texts, starts, strict=True)]
+
+
+def _passages(field: Field, value: Any, unread: Unread) -> tuple[Passage, ...] | None:
+    if value is None:
+        return None
+    if type(value) is str:
+        return (Passage(value),)
+    try:
+        return tuple([Passage(one) if type(one) is str else _passage(i, one) for i, one in enumerate(_listed(value))])
+    except WrongType as exc:
+        unread[field] = f"`{field}` is {exc}"
+        return None
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    """Return a list of passages as it is; an object is one passage, or grades by document id, as qrels have them."""
+    if _is_list(value):
+        entries: Sequence[Any] = value
+        return entries
+    if isinstance(value, Mapping):
+        if any(name in value for name in (*_PASSAGE_TEXTS, "id")):
+            return [value]
+        if value and all(_is_number(grade) for grade in value.values()):
+            return [{"id": str(name), "relevance": grade} for name, grade in value.items()]
+    raise WrongType(f"{described(value)}, and a list of texts or passages was expected.")
+
+
+def _passage(index: int, value: Any) -> Passage:
+    if not isinstance(value, Mapping):
+        raise WrongType(f"a list whose entry {index} is {described(value)}, and a text or a passage was expected.")
+    text, name = _first(value, _PASSAGE_TEXTS), _name(value, _PASSAGE_IDS)
+    if text is None and name is None:
+        raise WrongType(f"a list whose entry {index} is {described(value)}, and it has neither `text` nor `id`.")
+    if text is not None and not isinstance(text, str):
+        raise WrongType(f"a list whose entry {index} has {described(text)} as its `text`.")
+    metadata = _first(value, _METADATA)
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise WrongType(f"a list whose entry {index} has {described(metadata)} as its `metadata`.")
+    return Passage(text or "", name, _number(value, _GRADES), metadata)
+
+
+def _name(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Read an id: a text, or a whole number, which counts as its digits."""
+    found = _first(value, names)
+    if found is None or isinstance(found, str):
+        return found
+    if type(found) is int:
+        return str(found)
+    raise WrongType(f"an object whose `{names[0]}` is {described(found)}, and a text was expected.")
+
+
+def _number(value: Mapping[str, Any], names: Sequence[str]) -> float | None:
+    found = _first(value, names)
+    if found is None:
+        return None
+    if not _is_number(found):
+        raise WrongType(f"an object whose `{names[0]}` is {described(found)}, and a finite number was expected.")
+    return float(found)
+
+
+def _first(value: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def is_plain(value: Any) -> bool:
+    """Say whether a value is a boolean or a finite number."""
+    return isinstance(value, bool) or _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return (isinstance(value, int) and abs(value) < 10**300) or math.isfinite(value)
+
+
+def plain_text(value: float | bool) -> str:
+    """Write a number or a boolean as JSON does."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def described(value: Any) -> str:
+    """Say what came, shortly: an object by its members, a list by its length."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, bool):
+        return f"the boolean {plain_text(value)}"
+    if isinstance(value, int | float):
+        return f"the number {_short(value)}"
+    if isinstance(value, Mapping):
+        names = ", ".join(f"`{str(name)[:MAX_SHOWN]}`" for name in list(value)[:5])
+        return f"an object with {names}{', …' if len(value) > 5 else ''}" if value else "an empty object"
+    if _is_list(value):
+        return f"a list of {len(value)}" if value else "an empty list"
+    return f"a {type(value).__name__}"
+
+
+def _short(number: float) -> str:
+    # Python refuses to write out whole numbers of thousands of digits.
+    return repr(number) if isinstance(number, float) or abs(number) < 10**MAX_SHOWN else "with very many digits"
+
+
+def is_bare(passage: Passage) -> bool:
+    """Say whether a passage is a text and nothing else."""
+    return passage.id is None and passage.relevance is None and passage.metadata is None
+
+
+def passage_json(passage: Passage) -> str | dict[str, JSONValue]:
+    """Write a passage as it may be sent: a text where it is nothing else."""
+    if is_bare(passage):
+        return passage.text
+    shown: dict[str, JSONValue] = {"id": passage.id, "text": passage.text, "relevance": passage.relevance}
+    shown["metadata"] = None if passage.metadata is None else dict(passage.metadata)
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def answer_json(answer: AnswerText) -> str | float | bool | dict[str, JSONValue]:
+    """Write an answer as it may be sent: a text, a number or a boolean where it has no place in a document."""
+    if answer.value is not None:
+        return answer.value
+    placed: dict[str, JSONValue] = {
+        "document_id": answer.document_id,
+        "start": answer.start,
+        "end": answer.end,
+        "score": answer.score,
+    }
+    known = {name: value for name, value in placed.items() if value is not None}
+    return {"text": answer.text, **known} if known else answer.text
