@@ -125,8 +125,8 @@ def test_the_instructions_do_not_change(family: Family, spec: EvaluatorSpec, att
 @each_attack
 def test_the_data_stay_between_their_marks(family: Family, spec: EvaluatorSpec, attack: str) -> None:
     sample = attacked(attack, *FIELDS)
-    known = {sample.input, sample.output, sample.gold, "A statement.", *(sample.contexts or ())}
-    known |= set(sample.top_k_contexts or ())
+    known = {sample.input, sample.output, sample.gold, "A statement.", *sample.context_texts}
+    known |= set(sample.top_k_texts)
     _, asked = run(family, spec, sample)
     for question in asked:
         data = data_of(question)
