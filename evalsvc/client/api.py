@@ -104,6 +104,13 @@ class Api:
         """Yield every stop with what it rested on, newest first."""
         return self.transport.pages(f"/v1/experiments/{experiment_id}/decisions", "decisions", {"limit": 100})
 
+    def pareto(self, experiment_id: str, metrics: Sequence[str]) -> dict[str, Any]:
+        """Return the Pareto front of two or three metrics."""
+        answer: dict[str, Any] = self.transport.get(
+            f"/v1/experiments/{experiment_id}/pareto", {"metrics": ",".join(metrics)}
+        )
+        return answer
+
     def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
         """Yield a config's outputs with their scores."""
         params = {"config_id": config_id, "limit": 1000}

@@ -77,6 +77,10 @@ class ExperimentResult:
         """Return every stop with what it rested on, newest first."""
         return list(self._api.decisions(self.id))
 
+    def pareto(self, *metrics: str) -> dict[str, Any]:
+        """Return which configs nobody beats on all of two or three metrics, and how surely the others are beaten."""
+        return self._api.pareto(self.id, metrics)
+
     def result(self, config: str) -> EvaluationResult:
         """Return the rows and estimates of one config, by name or id."""
         live = self.live()

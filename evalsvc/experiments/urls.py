@@ -14,6 +14,7 @@ from evalsvc.experiments.api.configs import (
 )
 from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, OldUpdateView, PreviewView, StartView
 from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
+from evalsvc.experiments.api.pareto import ParetoView
 from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
 
@@ -26,6 +27,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/live", LiveView.as_view()),
     path("v1/experiments/<id:id>/looks", LooksView.as_view()),
     path("v1/experiments/<id:id>/decisions", DecisionsView.as_view()),
+    path("v1/experiments/<id:id>/pareto", ParetoView.as_view()),
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
     path("v1/experiments/<id:id>/configs", ConfigsView.as_view()),

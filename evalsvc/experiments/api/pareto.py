@@ -1,0 +1,43 @@
+"""The Pareto front of an experiment's metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.experiments.api import shapes
+from evalsvc.experiments.pareto import names_in, pareto_view
+from evalsvc.experiments.selectors import get_plan
+
+
+class ParetoIn(serializers.Serializer[Any]):
+    """The query of the Pareto front."""
+
+    metrics = serializers.CharField(max_length=500, help_text="Two or three names, with commas between them.")
+
+
+class ParetoView(AccountView):
+    """Trade-offs between metrics."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="experiment_pareto",
+        tags=["experiments"],
+        parameters=[ParetoIn],
+        responses={
+            (200, "application/json"): OpenApiResponse(
+                shapes.open_object("metrics", "front", "configs", "level", "n_comparisons")
+            )
+        },
+    )
+    def get(self, request: Request, id: int) -> Response:
+        """Return the configs that no other beats on all the metrics, and by whom and how surely the others are."""
+        plan = get_plan(account=self.account, id=id)
+        wanted = checked(ParetoIn(data=sent(request)))
+        return Response({"experiment_id": str(id), **pareto_view(plan, list(names_in(wanted["metrics"])))})
