@@ -31,10 +31,13 @@ SELECT id FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(
 """
 DELETE = """
 WITH gone AS (
-  DELETE FROM evaluations_evaluation WHERE account_id = %(account)s AND id = ANY(%(ids)s) RETURNING id
+  DELETE FROM evaluations_evaluation WHERE account_id = %(account)s AND id = ANY(%(ids)s)
+  RETURNING id, evaluator_id, profile_name,
+    history_id(evaluation_type = 'client_evaluation', created_at, id) AS remembered_as
 ), forgotten AS (
   DELETE FROM evaluations_historyscore h USING gone
-  WHERE h.account_id = %(account)s AND h.source = 'evaluation' AND h.source_id = gone.id RETURNING h.id
+  WHERE h.account_id = %(account)s AND h.evaluator_id = gone.evaluator_id AND h.profile_name = gone.profile_name
+    AND NOT h.trial AND h.id = gone.remembered_as AND h.source_id = gone.id RETURNING h.id
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM forgotten)
 """

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches
+from evalsvc.evaluations import store
 from evalsvc.evaluations.call import fingerprint
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.selectors import get_evaluation
@@ -100,7 +102,7 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
         **_own(place),
     )
     evaluation.save(force_insert=True)
-    _remember(account, evaluation.pk, label)
+    _remember(account, evaluation.pk, label, evaluation.created_at, place)
     return evaluation.pk
 
 
@@ -108,7 +110,7 @@ def _replace(account: Account, old: Evaluation, label: Label, place: dict[str, A
     Evaluation.objects.filter(account=account, pk=old.pk).update(**_said(label), **_own(place))
     if place:
         EvaluationRequest.objects.filter(account=account, pk=old.request_id).update(**place)
-    _remember(account, old.pk, label)
+    _remember(account, old.pk, label, old.created_at, place)
     if old.in_history and old.score != label.score:
         # Processes remember histories and look for new rows only.
         forget_caches(account.pk)
@@ -137,19 +139,27 @@ def _own(place: dict[str, Any]) -> dict[str, Any]:
     return {name: place[name] for name in IN_BOTH if name in place}
 
 
-def _remember(account: Account, id: int, label: Label) -> None:
+def _remember(account: Account, id: int, label: Label, created_at: datetime, place: dict[str, Any]) -> None:
     """Let the history say what the label says: one score, or none."""
-    source = HistoryScore.Source.EVALUATION
-    rows = HistoryScore.objects.filter(account=account, source=source, source_id=id)
+    rows = HistoryScore.objects.filter(
+        account=account, evaluator_id=label.evaluator_id, profile_name="", trial=False, id=id
+    )
+    belongs = {name: place[name] for name in ("app", "experiment_id") if name in place}
     if label.score is None:
         rows.delete()
-    elif not rows.update(score=label.score, passed=label.passed):
-        HistoryScore.objects.create(
-            account=account,
-            evaluator_id=label.evaluator_id,
-            profile_name="",
-            score=label.score,
-            passed=label.passed,
-            source=source,
-            source_id=id,
+    elif not rows.update(score=label.score, passed=label.passed, **belongs):
+        store.remember(
+            account.pk,
+            store.HistoryEntry(
+                id=id,
+                evaluator_id=label.evaluator_id,
+                profile_name="",
+                score=label.score,
+                passed=label.passed,
+                source=HistoryScore.Source.EVALUATION,
+                source_id=id,
+                project_id=label.project_id,
+                created_at=created_at,
+                **belongs,
+            ),
         )

@@ -16,27 +16,31 @@ import numpy as np
 from django.conf import settings
 
 HISTORY_LENGTH = 1000
-MAX_REMEMBERED = 2000  # histories a process; about 16 kB each
+MAX_REMEMBERED = 2000  # histories a process; about 20 kB each
 
 Scores: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
+Facts: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int32]]"
 Pairs: TypeAlias = Sequence[tuple[str, str] | None]
 
 # PostgreSQL's binary arrays: a 20-byte header, then for each element its length and its big-endian value.
 _HEADER = 20
 _ID = np.dtype([("length", ">i4"), ("value", ">i8")])
 _SCORE = np.dtype([("length", ">i4"), ("value", ">f8")])
+_FACT = np.dtype([("length", ">i4"), ("value", ">i4")])
 
 
 @dataclass(frozen=True, slots=True)
 class History:
     """The newest scores of one evaluator under one profile, newest first, as one snapshot saw them.
 
-    Kept as bytes (native int64 and float64): joining bytes neither makes a Python object per score nor gives up the
-    interpreter's lock, as NumPy does for every pass over more than 500 elements.
+    Kept as bytes (native int64, float64 and int32): joining bytes neither makes a Python object per score nor gives up
+    the interpreter's lock, as NumPy does for every pass over more than 500 elements. What the facts are is told by
+    `history_facts` in sql/functions.sql.
     """
 
     id_bytes: bytes
     score_bytes: bytes
+    fact_bytes: bytes
     snapshot: str | None
     epoch: str | None
     until: float
@@ -50,6 +54,11 @@ class History:
     def scores(self) -> Scores:
         """Return the scores, newest first."""
         return np.frombuffer(self.score_bytes)
+
+    @property
+    def facts(self) -> Facts:
+        """Return the facts of each score, newest first."""
+        return np.frombuffer(self.fact_bytes, np.int32)
 
 
 _memory: dict[tuple[int, str, str], History] = {}
@@ -77,8 +86,8 @@ def brought_up_to_date(
         if pair is None:
             histories.append(None)
             continue
-        ids, scores, snapshot, is_new = (part[i] for part in row)
-        read = _read(ids, _ID), _read(scores, _SCORE)
+        ids, scores, facts, snapshot, is_new = (part[i] for part in row)
+        read = _read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT)
         history = _merged(old if is_new else None, *read, snapshot, epoch)
         _remember((account_id, *pair), history)
         histories.append(history)
@@ -93,36 +102,55 @@ def _read(sent: bytes | None, element: Any) -> bytes:
     return values.astype(values.dtype.newbyteorder("=")).tobytes()
 
 
-def _merged(old: History | None, ids: bytes, scores: bytes, snapshot: str | None, epoch: str | None) -> History:
+def _merged(
+    old: History | None, ids: bytes, scores: bytes, facts: bytes, snapshot: str | None, epoch: str | None
+) -> History:
     if old is None:
         until = time.monotonic() + settings.API_KEY_CACHE_SECONDS
-        return History(ids, scores, snapshot, epoch, until)
+        return History(ids, scores, facts, snapshot, epoch, until)
     if ids:
-        ids, scores = _inserted(old, ids, scores)
-        return History(ids, scores, snapshot, old.epoch, old.until)
-    return History(old.id_bytes, old.score_bytes, snapshot, old.epoch, old.until)
+        ids, scores, facts = _inserted(old, ids, scores, facts)
+        return History(ids, scores, facts, snapshot, old.epoch, old.until)
+    return History(old.id_bytes, old.score_bytes, old.fact_bytes, snapshot, old.epoch, old.until)
 
 
-def _inserted(old: History, ids: bytes, scores: bytes) -> tuple[bytes, bytes]:
+def _inserted(old: History, ids: bytes, scores: bytes, facts: bytes) -> tuple[bytes, bytes, bytes]:
     """Put new rows in their places, newest first, each id once, and cut to length.
 
     New rows are few and near the top, so only the remembered rows that are newer than the oldest new one are sorted
     with them; the rest is joined as it is. By id, once each: rows restored from another cluster carry that cluster's
     transaction ids and may look new for ever.
     """
-    new = dict(zip(memoryview(ids).cast("q"), memoryview(scores).cast("d"), strict=True))
+    new = dict(zip(_ints(ids), zip(_floats(scores), _facts(facts), strict=True), strict=True))
     known, oldest, n_top = old.ids, min(new), 0
     while n_top < len(known) and known[n_top] >= oldest:
         n_top += 1
-    new |= zip(known[:n_top], memoryview(old.score_bytes).cast("d")[:n_top], strict=True)
+    told = zip(_floats(old.score_bytes)[:n_top], _facts(old.fact_bytes)[:n_top], strict=True)
+    new |= zip(known[:n_top], told, strict=True)
     order = sorted(new, reverse=True)
-    length = HISTORY_LENGTH * known.itemsize
-    start = n_top * known.itemsize
-    top_ids, top_scores = array("q", order), array("d", map(new.__getitem__, order))
+    rows = [new[id] for id in order]
     return (
-        (top_ids.tobytes() + old.id_bytes[start:])[:length],
-        (top_scores.tobytes() + old.score_bytes[start:])[:length],
+        _on_top(array("q", order), old.id_bytes, n_top),
+        _on_top(array("d", [score for score, _ in rows]), old.score_bytes, n_top),
+        _on_top(array("i", [fact for _, fact in rows]), old.fact_bytes, n_top),
     )
+
+
+def _on_top(top: array[Any], old: bytes, n_top: int) -> bytes:
+    """Put values in the place of the first `n_top` old ones."""
+    return (top.tobytes() + old[n_top * top.itemsize :])[: HISTORY_LENGTH * top.itemsize]
+
+
+def _ints(packed: bytes) -> memoryview[int]:
+    return memoryview(packed).cast("q")
+
+
+def _floats(packed: bytes) -> memoryview[float]:
+    return memoryview(packed).cast("d")
+
+
+def _facts(packed: bytes) -> memoryview[int]:
+    return memoryview(packed).cast("i")
 
 
 def _remember(key: tuple[int, str, str], history: History) -> None:

@@ -14,6 +14,7 @@ from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
 CAPTURED = Q(captured=True)
+COVERED = ("score", "passed", "revision", "source")
 
 
 def newest_first(name: str, *fields: str, where: Q | None = None, **options: Any) -> models.Index:
@@ -199,37 +200,69 @@ class EvaluationTag(models.Model):
 
 
 class HistoryScore(models.Model):
-    """One captured score. The only table that intervals read: narrow, append-only, newest first by index."""
+    """One score of a history. The only table that intervals read: narrow, append-only, newest first by its key.
+
+    The id is that of what was judged: the evaluation, the experiment's output, or, for scores made elsewhere, a number
+    of their time (`history_id`). So it sorts by that time, one thing has one row whoever writes it again, and the key
+    holds the column by which the table can be partitioned. Trials stand apart in the same key: what a config of an
+    experiment was worth says nothing of production until the config is promoted.
+    """
 
     class Source(models.TextChoices):
         EVALUATION = "evaluation", "Evaluation"
         EXPERIMENT = "experiment", "Experiment"
         IMPORT = "import", "Import"
 
-    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    pk = models.CompositePrimaryKey("account_id", "evaluator_id", "profile_name", "trial", "id")
+    id = models.BigIntegerField(db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     evaluator_id = models.CharField(max_length=100)
     profile_name = models.CharField(max_length=120)
+    revision = models.IntegerField(null=True, help_text="Of the profile: by which threshold `passed` was judged.")
     score = models.FloatField()
     passed = models.BooleanField(null=True)
     source = models.CharField(max_length=10, choices=Source.choices)
-    source_id = models.BigIntegerField()
+    source_id = models.BigIntegerField(help_text="The evaluation or the output.")
+    trial = models.BooleanField(
+        default=False, db_default=False, help_text="Of an experiment's config that has not been promoted."
+    )
+    app = models.CharField(max_length=50, null=True)
+    project_id = models.UUIDField(null=True)
+    experiment_id = models.BigIntegerField(null=True)
+    config_id = models.BigIntegerField(null=True)
+    output_id = models.BigIntegerField(null=True)
     xact = XactField(db_default=CurrentXact(), editable=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=["source", "source_id"], name="uq_history_once_per_source"),
             models.CheckConstraint(
                 condition=Q(score__gt=float("-inf")) & Q(score__lt=float("inf")), name="ck_history_score_finite"
             ),
         )
+        # The key itself is the index of whole histories; like these it includes what intervals read (COVERED).
         indexes = (
-            models.Index(
-                fields=["account", "evaluator_id", "profile_name", "-id"], include=["score"], name="ix_history_latest"
-            ),
             # What was written since a snapshot: lets a process that knows the newest 1000 read only what is new.
-            models.Index(fields=["account", "evaluator_id", "profile_name", "xact"], name="ix_history_xact"),
+            models.Index(
+                fields=["account", "evaluator_id", "profile_name", "xact"],
+                name="ix_history_xact",
+                condition=Q(trial=False),
+            ),
+            models.Index(
+                fields=["account", "evaluator_id", "profile_name", "app", "id"],
+                include=COVERED,
+                name="ix_history_app",
+                condition=Q(app__isnull=False),
+            ),
+            *(
+                models.Index(
+                    fields=["account", "evaluator_id", "profile_name", place, "trial", "id"],
+                    include=COVERED,
+                    name=f"ix_history_{place.removesuffix('_id')}",
+                    condition=Q(**{f"{place}__isnull": False}),
+                )
+                for place in ("project_id", "experiment_id")
+            ),
         )
 
     def __str__(self) -> str:

@@ -5,8 +5,9 @@ The functions set the account themselves, so one call is one message; Django's c
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -67,7 +68,8 @@ def read_histories(
     known = remembered(account_id, epoch if before is None else None, pairs)
     values = [account_id, *_split(pairs), [history.snapshot if history else None for history in known], before]
     row = _call(
-        "SELECT ids, scores, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)", values
+        "SELECT ids, scores, facts, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
+        values,
     )
     return brought_up_to_date(account_id, epoch if before is None else None, pairs, known, row)
 
@@ -86,7 +88,7 @@ def capture(
     values = [account_id, dumps(request), dumps(evaluations), lease_seconds, *_split(pairs)]
     values.append([history.snapshot if history else None for history in known])
     row = _call(
-        "SELECT request_id, created_at, evaluation_ids, ids, scores, snapshots, are_new"
+        "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, snapshots, are_new"
         " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[])",
         values,
     )
@@ -134,6 +136,39 @@ def find_repeated(
     with connection.wrap_database_errors:
         row = _raw().execute(REPEATED, values, prepare=True).fetchone()
     return Repeated(*row) if row else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """What becomes a row of a history: the fields of the database's type `history_entry`, in its order."""
+
+    id: int
+    evaluator_id: str
+    profile_name: str
+    revision: int | None = None
+    score: float
+    passed: bool | None
+    source: str
+    source_id: int
+    trial: bool = False
+    app: str | None = None
+    project_id: uuid.UUID | None = None
+    experiment_id: int | None = None
+    config_id: int | None = None
+    output_id: int | None = None
+    created_at: datetime
+
+
+REMEMBER = (
+    "SELECT remember_scores(%s, ARRAY[ROW(%s::bigint, %s, %s, %s::int, %s::float8, %s::boolean, %s, %s::bigint,"
+    " %s::boolean, %s, %s::uuid, %s::bigint, %s::bigint, %s::bigint, %s::timestamptz)::history_entry])"
+)
+
+
+def remember(account_id: int, entry: HistoryEntry) -> None:
+    """Write one score to its history, within the account's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(REMEMBER, [account_id, *astuple(entry)])
 
 
 def take_turns(account_id: int) -> None:

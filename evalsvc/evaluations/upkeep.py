@@ -86,18 +86,27 @@ def prune() -> dict[str, int]:
 # Each query names what is wrong and returns ids and their accounts; none of them may return a row.
 CHECKS = {
     "a captured success is missing from the history": """
-        SELECT e.id, e.account_id FROM evaluations_evaluation e
-        LEFT JOIN evaluations_historyscore h ON h.source = 'evaluation' AND h.source_id = e.id
+        SELECT e.id, e.account_id FROM evaluations_evaluation e LEFT JOIN evaluations_historyscore h ON
+          (h.account_id, h.evaluator_id, h.profile_name, h.trial, h.source_id)
+            = (e.account_id, e.evaluator_id, e.profile_name::varchar, false, e.id)
+          AND h.id = history_id(e.evaluation_type = 'client_evaluation', e.created_at, e.id)
         WHERE e.in_history AND h.id IS NULL""",
     "a history score has no captured success behind it": """
         SELECT h.source_id, h.account_id FROM evaluations_historyscore h
         LEFT JOIN evaluations_evaluation e ON e.id = h.source_id
-        WHERE h.source = 'evaluation' AND (e.id IS NULL OR NOT e.in_history)""",
+        WHERE h.source <> 'experiment' AND (e.id IS NULL OR NOT e.in_history)""",
     "a history score differs from its evaluation": """
-        SELECT e.id, e.account_id FROM evaluations_evaluation e
-        JOIN evaluations_historyscore h ON h.source = 'evaluation' AND h.source_id = e.id
-        WHERE (h.account_id, h.evaluator_id, h.profile_name, h.score) IS DISTINCT FROM
-              (e.account_id, e.evaluator_id, e.profile_name::varchar, e.score)""",
+        SELECT e.id, e.account_id FROM evaluations_evaluation e JOIN evaluations_historyscore h ON
+          (h.account_id, h.evaluator_id, h.profile_name, h.trial, h.source_id)
+            = (e.account_id, e.evaluator_id, e.profile_name::varchar, false, e.id)
+          AND h.id = history_id(e.evaluation_type = 'client_evaluation', e.created_at, e.id)
+        WHERE (h.score, h.passed, h.revision, h.app, h.project_id, h.experiment_id) IS DISTINCT FROM
+              (e.score, e.passed, e.profile_revision, e.app, e.project_id, e.experiment_id)""",
+    "a history score does not go by the id of what was judged, or stands twice": """
+        SELECT h.id, h.account_id FROM evaluations_historyscore h
+        WHERE h.id <> history_id(h.source = 'import', h.created_at, h.source_id) OR (h.trial AND EXISTS (
+          SELECT 1 FROM evaluations_historyscore o WHERE (o.account_id, o.evaluator_id, o.profile_name, o.trial, o.id)
+            = (h.account_id, h.evaluator_id, h.profile_name, false, h.id)))""",
     "a success of a request that captures all is not in the history": """
         SELECT e.id, e.account_id FROM evaluations_evaluation e
         JOIN evaluations_evaluationrequest q ON q.id = e.request_id

@@ -66,10 +66,17 @@ CHECKS = {
     "a score of an evaluator is missing from the history, or is another there": """
         SELECT s.config_id FROM experiments_score s JOIN experiments_experimentplan p USING (experiment_id)
         CROSS JOIN LATERAL jsonb_array_elements(p.metrics) AS m(row)
-        LEFT JOIN evaluations_historyscore h ON h.source = 'experiment' AND h.source_id = s.id
-        WHERE s.experiment_id = %(experiment)s AND m.row ->> 'name' = s.metric AND m.row ->> 'source' = 'score'
-          AND (s.value IS NOT NULL) AND (h.score, h.account_id, h.evaluator_id, h.profile_name)
-            IS DISTINCT FROM (s.value, s.account_id, m.row ->> 'evaluator_id', m.row ->> 'profile_name')""",
+        JOIN experiments_output o ON o.config_id = s.config_id AND o.pos = s.pos
+        LEFT JOIN evaluations_historyscore h
+          ON h.account_id = s.account_id AND h.evaluator_id = m.row ->> 'evaluator_id'
+          AND h.profile_name = m.row ->> 'profile_name' AND h.trial IN (false, true) AND h.id = o.id
+        WHERE s.experiment_id = %(experiment)s AND m.row ->> 'name' = s.metric AND s.value IS NOT NULL AND CASE
+          -- A verdict does not tell the score; older versions kept none for it.
+          WHEN m.row ->> 'source' = 'pass' THEN h.passed IS NOT NULL AND h.passed <> (s.value = 1)
+          WHEN m.row ->> 'source' = 'score' THEN
+            (h.score, h.config_id, h.output_id) IS DISTINCT FROM (s.value, s.config_id, o.id)
+          ELSE false END
+          AND coalesce(h.revision = (m.row ->> 'profile_revision')::int, true)""",
     "a config is completed and has not seen every example": """
         SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)
         WHERE c.experiment_id = %(experiment)s AND c.state = 'completed' AND c.watermark <> p.n_examples""",

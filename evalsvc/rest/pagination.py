@@ -24,7 +24,9 @@ def page(rows: QuerySet[Row], *, limit: int, cursor: str | None, of: str) -> tup
     found = list(rows.order_by("-id")[: limit + 1])
     if len(found) <= limit:
         return found, None
-    return found[:limit], write_cursor(found[limit - 1].pk, of=of)
+    # By its id: a history's primary key is more than that.
+    last: Any = found[limit - 1]
+    return found[:limit], write_cursor(last.id, of=of)
 
 
 def write_cursor(last_id: int, *, of: str) -> str:

@@ -138,13 +138,14 @@ def test_pages_reach_beyond_the_thousand_and_the_numbers_are_the_same_on_each(al
 
 
 @pytest.mark.parametrize("source", [HistoryScore.Source.IMPORT, HistoryScore.Source.EXPERIMENT])
-def test_only_a_score_of_an_evaluation_has_its_id(alice: Caller, source: HistoryScore.Source) -> None:
+def test_a_score_of_an_evaluation_has_its_id_whoever_made_it(alice: Caller, source: HistoryScore.Source) -> None:
     insert(alice, [1.0], source)
     kept = alice.evaluate("exact-match", output="x", label="y", app="shop").json()["results"][0]["evaluation_id"]
     newest, oldest = alice.get(PATH).json()["points"]
 
     assert (newest["source"], newest["evaluation_id"]) == ("evaluation", kept)
-    assert (oldest["source"], oldest["evaluation_id"]) == (source.value, None)
+    known = None if source == HistoryScore.Source.EXPERIMENT else str(next(_ids) - 1)
+    assert (oldest["source"], oldest["evaluation_id"]) == (source.value, known)
 
 
 def test_continuous_scores_have_the_interval_of_the_library(alice: Caller) -> None:

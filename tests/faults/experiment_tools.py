@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -105,15 +104,16 @@ def check_whole(caller: Caller, id: str, *, n_configs: int, n_examples: int) -> 
 
 
 def check_history(id: str) -> None:
-    """One row of history for each score of the evaluator."""
+    """One row of history for each output that the evaluator scored."""
     from evalsvc.evaluations.models import HistoryScore
-    from evalsvc.experiments.models import Score
+    from evalsvc.experiments.models import Output, Score
 
     scores = Score.objects.using("system").filter(experiment_id=id, metric="accuracy", value__isnull=False)
-    told = HistoryScore.objects.using("system").filter(source="experiment", account_id__in=scores.values("account_id"))
-    counted = Counter(told.values_list("source_id", flat=True))
-    assert {key: counted[key] for key in scores.values_list("id", flat=True)} == dict.fromkeys(
-        scores.values_list("id", flat=True), 1
+    scored = set(scores.values_list("config_id", "pos"))
+    outputs = Output.objects.using("system").filter(experiment_id=id).values_list("id", "config_id", "pos")
+    told = HistoryScore.objects.using("system").filter(source="experiment", experiment_id=id)
+    assert sorted(told.values_list("output_id", flat=True)) == sorted(
+        output_id for output_id, *place in outputs if tuple(place) in scored
     )
 
 

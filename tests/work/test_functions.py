@@ -218,15 +218,15 @@ def test_no_table_takes_a_score_that_is_not_finite(alice: Caller, system: Any, s
         system.execute("UPDATE evaluations_evaluation SET score = %s WHERE id = %s", [score, kept.evaluation_ids[0]])
 
 
-def test_a_source_counts_once(alice: Caller, system: psycopg.Connection[Any]) -> None:
+def test_a_thing_counts_once_in_a_history(alice: Caller, system: psycopg.Connection[Any]) -> None:
     sql = (
-        "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, source, source_id)"
-        " SELECT account_id, evaluator_id, profile_name, score, %s, source_id FROM evaluations_historyscore WHERE id = %s"
+        "INSERT INTO evaluations_historyscore (account_id, id, evaluator_id, profile_name, score, source, source_id)"
+        " SELECT account_id, id, evaluator_id, %s, score, source, source_id FROM evaluations_historyscore WHERE id = %s"
     )
     (first,) = import_scores(system, alice.account.pk, 0.5)
 
-    with pytest.raises(psycopg.errors.UniqueViolation, match="uq_history_once_per_source"):
-        system.execute(sql, ["import", first])
-    system.execute(sql, ["experiment", first])
-    assert len(read(alice)) == 2
+    with pytest.raises(psycopg.errors.UniqueViolation, match="pk_history"):
+        system.execute(sql, [PAIR[1], first])
+    system.execute(sql, ["another profile", first])
+    assert len(read(alice)) == 1
     system.execute("DELETE FROM evaluations_historyscore WHERE account_id = %s", [alice.account.pk])

@@ -28,8 +28,14 @@ def forget() -> Iterator[None]:
     memory._memory.clear()
 
 
-def packed(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes]:
-    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes()
+def fact(id: int) -> int:
+    """Facts that tell whose they are."""
+    return id % 2**31
+
+
+def packed(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes, bytes]:
+    facts = array("i", [fact(i) for i in order])
+    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes(), facts.tobytes()
 
 
 def newest(scores: dict[int, float]) -> list[int]:
@@ -40,19 +46,21 @@ def history(scores: dict[int, float], *, epoch: str | None = "1", until: float =
     return History(*packed(scores, newest(scores)), "1:1:", epoch, until)
 
 
-def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes]:
+def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes, bytes]:
     """Write rows as PostgreSQL's array_send does."""
     header = bytes(20)
     ids = b"".join(struct.pack(">iq", 8, i) for i in order)
-    return header + ids, header + b"".join(struct.pack(">id", 8, scores[i]) for i in order)
+    facts = b"".join(struct.pack(">ii", 4, fact(i)) for i in order)
+    return header + ids, header + b"".join(struct.pack(">id", 8, scores[i]) for i in order), header + facts
 
 
 def answer(scores: dict[int, float], *, is_new: bool, snapshot: str | None = "2:2:") -> list[Any]:
-    ids, values = sent(scores, newest(scores)) if scores else (None, None)
-    return [[ids], [values], [snapshot], [is_new]]
+    ids, values, facts = sent(scores, newest(scores)) if scores else (None, None, None)
+    return [[ids], [values], [facts], [snapshot], [is_new]]
 
 
 def pairs_of(found: History) -> list[tuple[int, float]]:
+    assert found.facts.tolist() == [fact(i) for i in found.ids]
     return list(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
 
 
@@ -67,9 +75,9 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     draw.shuffle(order)
     # What is known under an id stays: rows of a history never change.
     everything = {**new, **old}
-    ids, scores = memory._inserted(history(old), *packed(new, order))
+    parts = memory._inserted(history(old), *packed(new, order))
 
-    assert pairs_of(History(ids, scores, None, None, 0.0)) == model(everything)
+    assert pairs_of(History(*parts, None, None, 0.0)) == model(everything)
 
 
 @quick
@@ -78,9 +86,9 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
     old = data.draw(rows.filter(bool))
     again = data.draw(st.lists(st.sampled_from(sorted(old)), min_size=1, unique=True))
 
-    ids, scores = memory._inserted(history(old), *packed(old, again))
+    parts = memory._inserted(history(old), *packed(old, again))
 
-    assert pairs_of(History(ids, scores, None, None, 0.0)) == model(old)
+    assert pairs_of(History(*parts, None, None, 0.0)) == model(old)
 
 
 @settings(deadline=None, max_examples=25)
@@ -88,8 +96,8 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
 def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
     old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
     new = {2 * i + 1: 0.5 for i in odd}
-    ids, scores = memory._inserted(history(old), *packed(new, list(new)))
-    found = pairs_of(History(ids, scores, None, None, 0.0))
+    parts = memory._inserted(history(old), *packed(new, list(new)))
+    found = pairs_of(History(*parts, None, None, 0.0))
 
     assert found == model({**new, **old})
     assert len(found) <= HISTORY_LENGTH
@@ -97,9 +105,9 @@ def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
 
 def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
     old = {i: 0.25 for i in range(10, 1010)}
-    ids, scores = memory._inserted(history(old), *packed({1: 1.0}, [1]))
+    parts = memory._inserted(history(old), *packed({1: 1.0}, [1]))
 
-    assert (ids, scores) == packed(old, newest(old))
+    assert parts == packed(old, newest(old))
 
 
 @settings(deadline=None, max_examples=50)
@@ -132,8 +140,8 @@ def test_nothing_new_moves_the_snapshot_and_not_the_time_limit() -> None:
 
 
 def test_entries_that_want_no_history_get_none_in_their_place() -> None:
-    ids, scores = sent({1: 0.1}, [1])
-    row = [[None, ids], [None, scores], [None, "2:2:"], [False, False]]
+    ids, scores, facts = sent({1: 0.1}, [1])
+    row = [[None, ids], [None, scores], [None, facts], [None, "2:2:"], [False, False]]
     found = brought_up_to_date(1, "1", [None, PAIR], [None, None], row)
 
     assert found[0] is None

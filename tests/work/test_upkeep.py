@@ -184,12 +184,15 @@ def test_verify_names_what_is_wrong(alice: Caller, charlie: Caller) -> None:
         found = findings(alice)
     finally:
         system(
-            "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id)"
-            " VALUES (%s, %s, %s, %s, %s, 'evaluation', %s)",
+            "INSERT INTO evaluations_historyscore (id, account_id, evaluator_id, profile_name, revision, app, score, passed, source, source_id)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, 'evaluation', %s)",
             *(
+                evaluation.id,
                 alice.account.pk,
                 evaluation.evaluator_id,
                 evaluation.profile_name,
+                evaluation.profile_revision,
+                evaluation.app,
                 evaluation.score,
                 True,
                 evaluation.id,

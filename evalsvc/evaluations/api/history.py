@@ -121,6 +121,6 @@ def point_out(row: HistoryScore) -> dict[str, Any]:
         "created_at": row.created_at,
         "score": row.score,
         "pass": row.passed,
-        "evaluation_id": digits(row.source_id) if row.source == HistoryScore.Source.EVALUATION else None,
+        "evaluation_id": None if row.source == HistoryScore.Source.EXPERIMENT else digits(row.source_id),
         "source": row.source,
     }

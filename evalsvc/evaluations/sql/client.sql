@@ -41,16 +41,19 @@ BEGIN
       q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id
     FROM fresh f, LATERAL jsonb_populate_record(NULL::evaluations_evaluation, f.evaluation) r,
       LATERAL jsonb_populate_record(NULL::evaluations_evaluationrequest, f.request) q
-    RETURNING e.id, e.evaluator_id, e.profile_name, e.score, e.passed, e.in_history, e.created_at
-  ), remembered AS (
-    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
-    SELECT p_account, a.evaluator_id, a.profile_name, a.score, a.passed, 'evaluation', a.id, a.created_at
-    FROM added a WHERE a.in_history ORDER BY a.id
+    RETURNING e.*
+  ), remembered AS MATERIALIZED (
+    SELECT remember_scores(p_account, array_agg(ROW(
+      history_id(true, a.created_at, a.id), a.evaluator_id, a.profile_name, NULL, a.score, a.passed, 'import', a.id,
+      false, a.app, a.project_id, a.experiment_id, NULL, NULL, a.created_at)::history_entry)) AS done
+    FROM added a WHERE a.in_history
   ), tagged AS (
     INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
     SELECT p_account, a.id, tag_digest(p_account, tag.key, tag.value), a.created_at
     FROM fresh f JOIN added a ON a.id = f.id, LATERAL jsonb_each_text(nullif(f.request->'tags', 'null'::jsonb)) tag
     ON CONFLICT DO NOTHING
   )
-  SELECT k.place, k.id FROM known k UNION ALL SELECT f.place, f.id FROM fresh f;
+  SELECT k.place, k.id FROM known k UNION ALL
+  -- Asked for, as what is only selected would not run.
+  SELECT f.place, f.id FROM fresh f WHERE (SELECT r.done >= 0 FROM remembered r);
 END $$;

@@ -1,49 +1,97 @@
 -- The write paths of evaluations, each one round trip: set the account, read, write, answer.
 -- SECURITY INVOKER: row-level security applies inside them as everywhere else.
 
--- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids and of scores; null where none
--- is wanted. A caller that holds a history as of a snapshot gets only what that snapshot could not see: rows are
--- written by concurrent transactions and do not become visible in the order of their ids, but a snapshot knows exactly
--- which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
+-- What becomes a row of a history, in the order of its columns.
+DO $$ BEGIN
+  CREATE TYPE history_entry AS (
+    id bigint, evaluator_id text, profile_name text, revision int, score double precision, passed boolean, source text,
+    source_id bigint, trial boolean, app text, project_id uuid, experiment_id bigint, config_id bigint, output_id bigint,
+    created_at timestamptz);
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+
+-- The id of an evaluation's row in the history: its own, as both sort by time. What was scored elsewhere, and is kept
+-- here later, has a number of the time that it is of: "newest first" is then true of it, however shuffled it comes in.
+CREATE OR REPLACE FUNCTION history_id(p_made_elsewhere boolean, p_created_at timestamptz, p_id bigint)
+RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN NOT p_made_elsewhere THEN p_id ELSE
+    (least(floor(extract(epoch FROM p_created_at) * 1000)::bigint - 1767225600000, p_id >> 22) << 22) | (p_id & 4194303) END
+$$;
+
+-- Write scores to the history: the only way in. What a config answered is one row for each evaluator and profile,
+-- however many metrics read it and whoever scores it again; whether it was promoted meanwhile changes nothing. Returns
+-- how many are new.
+CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
+RETURNS int LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  n int;
+BEGIN
+  INSERT INTO evaluations_historyscore (
+    account_id, id, evaluator_id, profile_name, revision, score, passed, source, source_id, trial, app, project_id,
+    experiment_id, config_id, output_id, created_at)
+  SELECT p_account, s.* FROM unnest(p_scores) s
+  WHERE NOT s.trial OR NOT EXISTS (
+    SELECT 1 FROM evaluations_historyscore h WHERE h.account_id = p_account AND h.evaluator_id = s.evaluator_id
+      AND h.profile_name = s.profile_name AND NOT h.trial AND h.id = s.id)
+  ON CONFLICT (account_id, evaluator_id, profile_name, trial, id) DO NOTHING;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  RETURN n;
+END $$;
+
+-- What an answer needs of a row beside its id and score, as one number: the revision, where the score comes from, and
+-- the verdict.
+CREATE OR REPLACE FUNCTION history_facts(p_revision int, p_source text, p_passed boolean)
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHEN 'experiment' THEN 4 ELSE 8 END
+  + CASE WHEN p_passed THEN 2 WHEN NOT p_passed THEN 1 ELSE 0 END;
+
+-- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids, of scores and of facts; null
+-- where none is wanted. Without trials. A caller that holds a history as of a snapshot gets only what that snapshot
+-- could not see: rows are written by concurrent transactions and do not become visible in the order of their ids, but
+-- a snapshot knows exactly which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
 -- what it writes next would count as seen. `p_before` answers as of an earlier request instead: ids sort by time.
 CREATE OR REPLACE FUNCTION latest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
-  OUT ids bytea[], OUT scores bytea[], OUT snapshots text[], OUT are_new boolean[]
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   some_ids bytea;
   some_scores bytea;
+  some_facts bytea;
   seen pg_snapshot;
   taken text;
   n bigint;
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
-    some_ids := NULL; some_scores := NULL; taken := NULL; seen := p_snapshots[i]::pg_snapshot; n := 0;
+    some_ids := NULL; some_scores := NULL; some_facts := NULL; taken := NULL; seen := p_snapshots[i]::pg_snapshot; n := 0;
     IF seen IS NOT NULL THEN
-      SELECT count(*), array_send(array_agg(unseen.id)), array_send(array_agg(unseen.score)), pg_current_snapshot()::text
-      INTO n, some_ids, some_scores, taken FROM (
-        SELECT h.id, h.score FROM evaluations_historyscore h
+      SELECT count(*), array_send(array_agg(unseen.id)), array_send(array_agg(unseen.score)),
+        array_send(array_agg(unseen.facts)), pg_current_snapshot()::text
+      INTO n, some_ids, some_scores, some_facts, taken FROM (
+        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
-          AND h.xact >= pg_snapshot_xmin(seen) AND NOT pg_visible_in_snapshot(h.xact, seen)
+          AND NOT h.trial AND h.xact >= pg_snapshot_xmin(seen) AND NOT pg_visible_in_snapshot(h.xact, seen)
         LIMIT 1000
       ) unseen;
     END IF;
     -- So much is new, or nothing is known: read all of it.
     IF p_evaluators[i] IS NOT NULL AND (seen IS NULL OR n = 1000) THEN
       seen := NULL;
-      SELECT array_send(array_agg(newest.id)), array_send(array_agg(newest.score)), pg_current_snapshot()::text
-      INTO some_ids, some_scores, taken FROM (
-        SELECT h.id, h.score FROM evaluations_historyscore h
+      SELECT array_send(array_agg(newest.id)), array_send(array_agg(newest.score)), array_send(array_agg(newest.facts)),
+        pg_current_snapshot()::text
+      INTO some_ids, some_scores, some_facts, taken FROM (
+        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
-          AND h.id < coalesce(p_before, 9223372036854775807)
+          AND NOT h.trial AND h.id < coalesce(p_before, 9223372036854775807)
         ORDER BY h.id DESC LIMIT 1000
       ) newest;
     END IF;
     IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
       taken := NULL;
     END IF;
-    ids := ids || some_ids; scores := scores || some_scores; snapshots := snapshots || taken;
+    ids := ids || some_ids; scores := scores || some_scores; facts := facts || some_facts;
+    snapshots := snapshots || taken;
     are_new := are_new || (seen IS NOT NULL);
   END LOOP;
 END $$;
@@ -53,12 +101,13 @@ CREATE OR REPLACE FUNCTION capture_evaluations(
   p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
   p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
-  OUT ids bytea[], OUT scores bytea[], OUT snapshots text[], OUT are_new boolean[]
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   request evaluations_evaluationrequest;
+  entries history_entry[];
 BEGIN
-  SELECT h.* INTO ids, scores, snapshots, are_new
+  SELECT h.* INTO ids, scores, facts, snapshots, are_new
   FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
   request := jsonb_populate_record(NULL::evaluations_evaluationrequest, p_request);
   request.id := next_id();
@@ -90,13 +139,15 @@ BEGIN
       request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END,
       request.project_id, request.app, request.experiment_id, request.dataset_id, request.log_id, request.trace_id
     FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) r
-    RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.score, e.passed
-  ), remembered AS (
-    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
-    SELECT p_account, a.evaluator_id, a.profile_name, a.score, a.passed, 'evaluation', a.id, request.created_at
-    FROM added a WHERE a.in_history
+    RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score, e.passed
   )
-  SELECT array_agg(a.id ORDER BY a.position) INTO evaluation_ids FROM added a;
+  SELECT array_agg(a.id ORDER BY a.position), array_agg(ROW(
+    a.id, a.evaluator_id, a.profile_name, a.profile_revision, a.score, a.passed, 'evaluation', a.id, false, request.app,
+    request.project_id, request.experiment_id, NULL, NULL, request.created_at)::history_entry) FILTER (WHERE a.in_history)
+  INTO evaluation_ids, entries FROM added a;
+  IF entries IS NOT NULL THEN
+    PERFORM remember_scores(p_account, entries);
+  END IF;
   IF request.tags IS NOT NULL THEN
     INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
     SELECT p_account, e.id, tag_digest(p_account, tag.key, tag.value), request.created_at
@@ -130,6 +181,7 @@ RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   mode text;
   finished smallint[];
+  entries history_entry[];
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   -- Two lanes that end at once must agree on who was last.
@@ -147,14 +199,15 @@ BEGIN
         completed_at = clock_timestamp()
     FROM verdicts v
     WHERE e.account_id = p_account AND e.request_id = p_request AND e.position = v.position AND e.status = 'pending'
-    RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.score, e.passed
-  ), remembered AS (
-    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
-    SELECT p_account, w.evaluator_id, w.profile_name, w.score, w.passed, 'evaluation', w.id, clock_timestamp()
-    FROM written w WHERE w.in_history
-    ON CONFLICT (source, source_id) DO NOTHING
+    RETURNING e.*
   )
-  SELECT array_agg(w.position ORDER BY w.position) INTO finished FROM written w;
+  SELECT array_agg(w.position ORDER BY w.position), array_agg(ROW(
+    w.id, w.evaluator_id, w.profile_name, w.profile_revision, w.score, w.passed, 'evaluation', w.id, false, w.app,
+    w.project_id, w.experiment_id, NULL, NULL, w.created_at)::history_entry) FILTER (WHERE w.in_history)
+  INTO finished, entries FROM written w;
+  IF entries IS NOT NULL THEN
+    PERFORM remember_scores(p_account, entries);
+  END IF;
   UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
   WHERE q.account_id = p_account AND q.id = p_request AND q.completed_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM evaluations_evaluation e

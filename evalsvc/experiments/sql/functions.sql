@@ -191,6 +191,7 @@ DECLARE
   n_unscored int;
   reached int;
   is_scoring boolean;
+  entries history_entry[];
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   SELECT c.* INTO config FROM experiments_config c
@@ -236,7 +237,8 @@ BEGIN
   WITH sent AS (
     SELECT r.* FROM jsonb_to_recordset(p_scores) AS r(
       pos int, metric text, value double precision, denominator double precision, passed boolean, error_code text,
-      error_message text, explanation text, evaluator_id text, profile_name text)
+      error_message text, explanation text, evaluator_id text, profile_name text, profile_revision int,
+      ranking double precision)
     WHERE r.pos = ANY (accepted) OR (is_scoring AND r.pos >= unit.from_pos AND r.pos < unit.to_pos)
   ), added AS (
     INSERT INTO experiments_score AS s (
@@ -247,27 +249,33 @@ BEGIN
     FROM sent r ORDER BY r.pos
     ON CONFLICT (config_id, metric, pos) DO NOTHING
     RETURNING s.*
-  ), remembered AS (
-    INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id, created_at)
-    SELECT p_account, r.evaluator_id, r.profile_name, a.value, a.passed, 'experiment', a.id, clock_timestamp()
-    FROM added a JOIN sent r ON r.pos = a.pos AND r.metric = a.metric
-    WHERE a.value IS NOT NULL AND r.evaluator_id IS NOT NULL
-    ON CONFLICT (source, source_id) DO NOTHING
+  ), summed AS (
+    INSERT INTO experiments_aggregate AS g (
+      account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
+      highest)
+    SELECT p_account, unit.config_id, a.metric, 'all', count(a.value),
+      count(*) FILTER (WHERE a.error_code <> 'not_applicable'), count(*) FILTER (WHERE a.error_code = 'not_applicable'),
+      coalesce(sum(a.value), 0), coalesce(sum(a.value * a.value), 0), coalesce(sum(a.denominator), 0),
+      coalesce(sum(a.denominator * a.denominator), 0), coalesce(sum(a.value * a.denominator), 0), min(a.value), max(a.value)
+    FROM added a GROUP BY a.metric
+    ON CONFLICT (config_id, metric, scope) DO UPDATE SET
+      n = g.n + excluded.n, n_error = g.n_error + excluded.n_error, n_na = g.n_na + excluded.n_na,
+      total = g.total + excluded.total,
+      squares = g.squares + excluded.squares, den_total = g.den_total + excluded.den_total,
+      den_squares = g.den_squares + excluded.den_squares, "cross" = g."cross" + excluded."cross",
+      lowest = least(g.lowest, excluded.lowest), highest = greatest(g.highest, excluded.highest)
   )
-  INSERT INTO experiments_aggregate AS g (
-    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
-    highest)
-  SELECT p_account, unit.config_id, a.metric, 'all', count(a.value),
-    count(*) FILTER (WHERE a.error_code <> 'not_applicable'), count(*) FILTER (WHERE a.error_code = 'not_applicable'),
-    coalesce(sum(a.value), 0), coalesce(sum(a.value * a.value), 0), coalesce(sum(a.denominator), 0),
-    coalesce(sum(a.denominator * a.denominator), 0), coalesce(sum(a.value * a.denominator), 0), min(a.value), max(a.value)
-  FROM added a GROUP BY a.metric
-  ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = g.n + excluded.n, n_error = g.n_error + excluded.n_error, n_na = g.n_na + excluded.n_na,
-    total = g.total + excluded.total,
-    squares = g.squares + excluded.squares, den_total = g.den_total + excluded.den_total,
-    den_squares = g.den_squares + excluded.den_squares, "cross" = g."cross" + excluded."cross",
-    lowest = least(g.lowest, excluded.lowest), highest = greatest(g.highest, excluded.highest);
+  -- One row for each evaluator and profile, however many metrics read them: what it said, not what a metric made of it.
+  SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, a.value), a.passed,
+    'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = unit.experiment_id),
+    unit.experiment_id, unit.config_id, o.id, o.created_at)::history_entry)
+  INTO entries
+  FROM added a JOIN sent r ON r.pos = a.pos AND r.metric = a.metric
+  JOIN experiments_output o ON o.config_id = unit.config_id AND o.pos = a.pos
+  WHERE a.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
+  IF entries IS NOT NULL THEN
+    PERFORM remember_scores(p_account, entries);
+  END IF;
 
   IF is_scoring THEN
     UPDATE experiments_output o SET scored = true, client_scores = NULL

@@ -1,0 +1,32 @@
+"""`manage.py repair_history`: leave one score of each thing in every history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import connections
+
+from evalsvc.accounts.services import forget_caches
+from evalsvc.evaluations.mending import fill, repair
+from evalsvc.experiments.remembering import fill_trials
+from evalsvc.tenancy.scope import SYSTEM
+
+
+class Command(BaseCommand):
+    """Mend what `verify` finds in histories."""
+
+    help = (
+        "Let every score of a history know where it belongs, and delete those that count one evaluation or output a"
+        " second time. In portions: ended in the middle, it goes on when run again. May run beside the service."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Fill in, then repair."""
+        connection = connections[SYSTEM]
+        fill(connection)
+        fill_trials(connection)
+        done = repair(connection)
+        for account_id in done.accounts:
+            forget_caches(account_id)
+        self.stdout.write(f"{done.n_gone} scores counted a second time are gone, {done.n_moved} have their own id now.")
