@@ -138,8 +138,8 @@ class Metric:
         return f"{self.name} {self.value:.3g}{bounds}"
 
 
-COLUMNS = ("metric", "value", "lower", "upper", "n", "N", "n_error", "n_na", "n_pending")
-COLUMNS += ("level", "strategy", "method")
+COUNTS = ("n", "N", "n_error", "n_na", "n_pending")
+COLUMNS = ("metric", "value", "lower", "upper", *COUNTS, "level", "strategy", "method")
 
 
 class Metrics(dict[str, Metric]):

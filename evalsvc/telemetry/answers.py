@@ -24,6 +24,7 @@ def shared_out(row: Span | LogRecord) -> dict[str, Any]:
         "project_name": row.project_name,
         "app": row.app,
         "experiment_id": row.experiment_id,
+        "experiment_id_str": None if row.experiment_id is None else str(row.experiment_id),
         "resource_attributes": row.resource,
         "scope_name": row.scope_name,
         "scope_version": row.scope_version,

@@ -28,6 +28,7 @@ class SharedOut(serializers.Serializer[Any]):
     project_name = serializers.CharField(allow_null=True)
     app = serializers.CharField(allow_null=True)
     experiment_id = serializers.IntegerField(allow_null=True)
+    experiment_id_str = serializers.CharField(allow_null=True)
     resource_attributes = serializers.DictField()
     scope_name = serializers.CharField(allow_null=True)
     scope_version = serializers.CharField(allow_null=True)

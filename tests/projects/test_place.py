@@ -65,6 +65,8 @@ def test_an_experiment_brings_its_project_and_no_app(alice: Caller) -> None:
     assert result["project_id"] == str(experiment.project_id)
     assert place(alice, experiment_id=experiment.pk)["experiment_id"] == str(experiment.pk)
     assert names(App, alice) == []
+    (first, *_) = alice.post("/v1/evaluations/search", {"filters": []}).json()["evaluations"]
+    assert (first["experiment_id"], first["experiment_id_str"]) == (experiment.pk, str(experiment.pk))
 
 
 @pytest.mark.parametrize("field", ["experiment_id", "project_id"])

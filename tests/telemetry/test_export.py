@@ -85,6 +85,7 @@ def test_a_span_keeps_all_that_was_said(alice: Caller) -> None:
         "project_name": None,
         "app": "shop",
         "experiment_id": 77,
+        "experiment_id_str": "77",
         "resource_attributes": {"service.name": "shop"},
         "scope_name": "lib",
         "scope_version": None,

@@ -34,6 +34,7 @@ class EvaluationOut(serializers.Serializer[Evaluation]):
     project_id = serializers.UUIDField(allow_null=True)
     app = serializers.CharField(allow_null=True)
     experiment_id = serializers.IntegerField(allow_null=True)
+    experiment_id_str = serializers.CharField(allow_null=True, help_text="The same, exact in every language.")
     evaluator_family = serializers.CharField(allow_null=True)
     evaluator_id = serializers.CharField()
     criteria = serializers.CharField(allow_null=True)
@@ -99,6 +100,8 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         "project_id": row.project_id,
         "app": row.app,
         "experiment_id": row.experiment_id,
+        # JavaScript cannot hold the number; the clients of this wire read nothing else.
+        "experiment_id_str": digits(row.experiment_id),
         "evaluator_family": row.family,
         "evaluator_id": row.evaluator_id,
         "criteria": row.profile_name or None,
