@@ -13,10 +13,11 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.configs import Candidate, problems
 from evalsvc.experiments.knobs import pointed, with_values
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan
-from evalsvc.experiments.planner import find_locked_plan, n_in_flight, settle, stop
+from evalsvc.experiments.planner import n_in_flight, stop
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.services import add_configs
+from evalsvc.experiments.settling import find_locked_plan, settle
 from evalsvc.experiments.store import Unit
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.racing import Drop

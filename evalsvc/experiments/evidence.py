@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import orjson
 from django.db import connections
 
+from evalsvc.experiments.comparisons import compare_all, is_pairable
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, Evidence, ExperimentPlan
+from evalsvc.experiments.sheet import Sheet
 from evalsvc.stats.checks import FloatArray
 from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
 from evalsvc.tenancy.scope import current_role
@@ -21,10 +24,6 @@ MOST_CELLS = 500_000
 Pairs = dict[tuple[int, int], Pair]
 _known: dict[int, tuple[int, Pairs]] = {}
 
-SCORES = """
-SELECT config_id, pos, value FROM experiments_score
-WHERE config_id = ANY (%s) AND metric = %s AND pos >= %s AND pos < %s AND value IS NOT NULL
-"""
 UPSERT = """
 INSERT INTO experiments_evidence AS e (
   account_id, experiment_id, winner_id, loser_id, start, n, total, squares, n_plus, n_minus, log_wealth, log_not_worse)
@@ -77,58 +76,76 @@ def read_pairs(experiment_id: int) -> Pairs:
 
 
 def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config]) -> Pairs:
-    """Advance every pair of configs that are in the race, store what has moved, and return all pairs.
+    """Advance every pair of configs, store what has moved, and return the evidence that decides.
 
-    Only positions below both watermarks count, and of those only what neither designer can have seen.
+    Only positions below both watermarks count, and for the evidence only what neither designer can have seen.
     """
     metric = primary_metric(plan)
+    if not is_pairable(metric):
+        return {}
+    active = weighed(configs)
+    sheet = Sheet(metric, [config.pk for config in active])
+    compare_all(plan, metric, active, sheet)
     if not is_comparable(metric):
         return {}
     pairs = known_pairs(plan.experiment_id)
-    # Stopped configs too: people go on comparing them with the leader, whoever they lost to.
-    active = [config for config in configs if config.state not in (Config.State.QUEUED, Config.State.DELETED)]
     while due := list(_due(plan, active, pairs)):
-        pairs = pairs | _moved(plan, metric, active, due)
+        moved = _moved(plan, due, sheet)
+        _store(plan, moved.values())
+        pairs = pairs | moved
         _remember(plan.experiment_id, pairs)
     return pairs
 
 
-def _moved(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], due: Sequence[tuple[Pair, int]]) -> Pairs:
-    """Advance the pairs that are due, each up to its position, and store them."""
+def weighed(configs: Iterable[Config]) -> list[Config]:
+    """Return the configs that are compared: stopped ones too, for people go on comparing them with the leader."""
+    return [config for config in configs if config.state not in (Config.State.QUEUED, Config.State.DELETED)]
+
+
+def counted_anew(
+    plan: ExperimentPlan, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
+) -> Pairs:
+    """Return the evidence from the single scores alone, each pair up to the position that is given for it."""
+    found: Pairs = {}
+    while due := list(_due(plan, active, found, ends)):
+        found |= _moved(plan, due, sheet)
+    return found
+
+
+def forget(experiment_id: int) -> None:
+    """Believe the database alone again."""
+    _known.pop(experiment_id, None)
+
+
+def _moved(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:
+    """Advance the pairs that are due, each up to its position."""
     first = min(pair.start + pair.n for pair, _ in due)
-    last = max(end for _, end in due)
-    scores = read_scores(metric, [config.pk for config in active], first, last)
+    scores = sheet.read(first, max(end for _, end in due))
     rows = []
     for pair, end in due:
         part = slice(pair.start + pair.n - first, end - first)
-        rows.append(differences(scores[pair.winner][part], scores[pair.loser][part]))
+        rows.append(fresh_differences(scores[pair.winner][part], scores[pair.loser][part]))
     moved = advance_all([pair for pair, _ in due], rows, plan.n_examples, plan.epsilon)
-    _store(plan, moved)
     return {(pair.winner, pair.loser): pair for pair in moved}
 
 
-def _due(plan: ExperimentPlan, active: Sequence[Config], pairs: Pairs) -> Iterable[tuple[Pair, int]]:
+def fresh_differences(winner: FloatArray, loser: FloatArray) -> FloatArray:
+    """Return winner minus loser; an example to which the metric does not apply speaks for neither."""
+    applies = ~(np.isinf(winner) | np.isinf(loser))
+    return differences(np.where(applies, winner, 0.0), np.where(applies, loser, 0.0))
+
+
+def _due(
+    plan: ExperimentPlan, active: Sequence[Config], pairs: Pairs, ends: Mapping[tuple[int, int], int] | None = None
+) -> Iterator[tuple[Pair, int]]:
     # After a planner was away: what is weighed at once must fit in memory.
     longest = max(plan.micro_batch, MOST_CELLS // max(1, len(active) ** 2))
-    for winner in active:
-        for loser in active:
-            if winner.pk == loser.pk:
-                continue
-            start = max(winner.fresh_from, loser.fresh_from)
-            pair = pairs.get((winner.pk, loser.pk)) or new_pair(winner.pk, loser.pk, start, plan.epsilon)
-            end = min(winner.watermark, loser.watermark, pair.start + pair.n + longest)
-            if pair.start + pair.n < end:
-                yield pair, end
-
-
-def read_scores(metric: Metric, config_ids: Sequence[int], first: int, last: int) -> dict[int, FloatArray]:
-    """Return the rescaled scores of configs at positions [first, last), NaN where there is none."""
-    scores = {config_id: np.full(last - first, np.nan) for config_id in config_ids}
-    with connections[current_role()].cursor() as cursor:
-        cursor.execute(SCORES, [list(config_ids), metric.name, first, last])
-        for config_id, pos, value in cursor.fetchall():
-            scores[config_id][pos - first] = metric.rescaled(value)
-    return scores
+    for winner, loser in itertools.permutations(active, 2):
+        key, start = (winner.pk, loser.pk), max(winner.fresh_from, loser.fresh_from)
+        pair = pairs.get(key) or new_pair(*key, start, plan.epsilon)
+        end = min(winner.watermark, loser.watermark) if ends is None else ends.get(key, 0)
+        if pair.start + pair.n < end:
+            yield pair, min(end, pair.start + pair.n + longest)
 
 
 def _store(plan: ExperimentPlan, pairs: Iterable[Pair]) -> None:

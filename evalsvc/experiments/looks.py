@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import connections, transaction
@@ -39,10 +39,28 @@ def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     looks = []
     for config in due:
         for shard, end in enumerate(plan.shard_ends, 1):
-            if seen.get(config.pk, 0) < shard and end <= config.watermark and end > config.fresh_from:
+            if seen.get(config.pk, 0) < shard and config.fresh_from < end <= config.watermark:
                 looks += _looks(plan, config, shard, end)
     Look.objects.bulk_create(looks, ignore_conflicts=True)
     transaction.on_commit(lambda: _remember(plan, due), using=current_role())
+
+
+def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
+    """Return every look that is due, worked out from the single scores alone; nothing is written."""
+    ends = list(enumerate(plan.shard_ends, 1))
+    return [
+        look
+        for config in configs
+        for shard, end in ends
+        if config.fresh_from < end <= config.watermark
+        for look in _looks(plan, config, shard, end)
+    ]
+
+
+def forget(config_ids: Iterable[int]) -> None:
+    """Believe the database alone again."""
+    for config_id in config_ids:
+        _written.pop(config_id, None)
 
 
 def _shards_done(plan: ExperimentPlan, config: Config) -> int:

@@ -57,10 +57,15 @@ class Metric:
         share = (value - low) / (high - low)
         return share if self.higher_is_better else 1.0 - share
 
+    def compared(self, value: float) -> float:
+        """Return a score so that higher is better: rescaled where there is a range, else in its own unit."""
+        if self.value_range is not None:
+            return self.rescaled(value)
+        return value if self.higher_is_better else -value
+
     def unit(self, n_examples: int) -> float:
-        """Return how much of the metric one step from 0 to 1 is: its range, for a sum that of all examples."""
-        assert self.value_range is not None  # noqa: S101  as above
-        width = self.value_range[1] - self.value_range[0]
+        """Return how much of the metric one step of a compared score is: its range, for a sum that of all examples."""
+        width = self.value_range[1] - self.value_range[0] if self.value_range is not None else 1.0
         return width * n_examples if self.kind == "distributive" else width
 
 

@@ -63,6 +63,9 @@ class ExperimentPlan(models.Model):
     budget_cost = models.FloatField(null=True)
     budget_seconds = models.FloatField(null=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    is_closed = models.BooleanField(
+        default=False, db_default=False, help_text="It has ended, nothing is on its way, and all of it is counted."
+    )
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -72,7 +75,10 @@ class ExperimentPlan(models.Model):
             models.CheckConstraint(condition=Q(n_examples__gt=0), name="ck_plan_has_examples"),
             models.CheckConstraint(condition=Q(level__gt=0, level__lt=1), name="ck_plan_level"),
         )
-        indexes = (models.Index(fields=["account"], name="ix_plan_running", condition=Q(state="running")),)
+        indexes = (
+            models.Index(fields=["account"], name="ix_plan_running", condition=Q(state="running")),
+            models.Index(fields=["account"], name="ix_plan_open", condition=Q(is_closed=False) & ~Q(state="draft")),
+        )
 
     def __str__(self) -> str:
         return f"plan of {self.experiment_id}"
@@ -296,16 +302,46 @@ class Look(models.Model):
     n_error = models.PositiveIntegerField()
     n_na = models.PositiveIntegerField(default=0, db_default=0)
     value = models.FloatField(null=True)
-    lower = models.FloatField(null=True)
+    lower = models.FloatField(null=True, help_text="For new data.")
     upper = models.FloatField(null=True)
+    set_lower = models.FloatField(null=True, help_text="For this set.")
+    set_upper = models.FloatField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["config", "metric", "shard"], name="uq_look"),)
 
 
+class Comparison(models.Model):
+    """By how much one config beats another on the primary metric, on all examples that both have finished.
+
+    What people are shown. Sums are of differences, first minus second, on the scale on which configs are compared. The
+    fortunes are those of gamblers on new data, from examples that neither designer can have seen.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="comparisons")
+    first = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="+", db_index=False)
+    second = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="+", db_index=False)
+    upto = models.PositiveIntegerField(help_text="Positions before it are counted.")
+    n = models.PositiveIntegerField(help_text="Examples that both have scored.")
+    total = models.FloatField()
+    squares = models.FloatField()
+    n_plus = models.PositiveIntegerField()
+    n_minus = models.PositiveIntegerField()
+    n_missing = models.PositiveIntegerField(help_text="Examples of which a score is missing.")
+    missing_low = models.FloatField(help_text="Least that the differences there can add up to.")
+    missing_high = models.FloatField()
+    log_better = ArrayField(models.FloatField(), help_text="Empty for a metric without a range.")
+    log_worse = ArrayField(models.FloatField())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["experiment", "first", "second"], name="uq_comparison"),)
+
+
 class Evidence(models.Model):
-    """How the primary metric of one config compares with another's, over the positions both have finished."""
+    """What decides races: how the primary metric of one config compares with another's, where neither was seen."""
 
     id = models.BigAutoField(primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

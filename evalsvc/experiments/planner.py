@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from django.db import connections
 from django.db.models import F
-from django.db.models.functions import Now
 
 from evalsvc.experiments.evidence import Pairs, bring_up_to_date, is_comparable, primary_metric
 from evalsvc.experiments.looks import write_looks
 from evalsvc.experiments.models import Aggregate, Config, ControlOp, Decision, ExperimentPlan, Output, Policy
+from evalsvc.experiments.settling import find_locked_plan, hold, settle
 from evalsvc.stats.racing import Contender, Drop, Rules, decide
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -35,16 +35,16 @@ SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
 
 def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
-    """Bring one running experiment's evidence up to date and take the decisions that it supports.
+    """Bring one experiment's evidence up to date and take the decisions that it supports.
 
-    False when another planner is at it, unless told to wait for it: what that one has not seen is still to be weighed.
+    One that has ended is counted on while answers that were on their way come in. False when another planner is at it,
+    unless told to wait for it: what that one has not seen is still to be weighed.
     """
     with account_scope(account_id):
-        if not _lock(experiment_id, wait=wait):
+        if not hold(experiment_id, wait=wait):
             return False
-        plan = ExperimentPlan.objects.filter(
-            account_id=account_id, experiment_id=experiment_id, state=ExperimentPlan.State.RUNNING
-        ).first()
+        plans = ExperimentPlan.objects.filter(account_id=account_id, experiment_id=experiment_id)
+        plan = plans.exclude(state=ExperimentPlan.State.DRAFT).first()
         if plan is None:
             return True
         configs = list(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
@@ -52,33 +52,16 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
         pairs = bring_up_to_date(plan, configs)
         # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.
         plan = find_locked_plan(account_id, experiment_id)
-        if plan is None or plan.state != ExperimentPlan.State.RUNNING:
+        if plan is None:
             return True
         _see_states(configs)
-        _stop_failing(plan, configs)
-        _stop_losers(plan, configs, pairs)
-        _stop_spent(plan, configs)
+        if plan.state == ExperimentPlan.State.RUNNING:
+            _stop_failing(plan, configs)
+            _stop_losers(plan, configs, pairs)
+            _stop_spent(plan, configs)
         if any(config.state != Config.State.RUNNING for config in configs):
             settle(plan)
         return True
-
-
-def _lock(experiment_id: int, *, wait: bool) -> bool:
-    with connections[current_role()].cursor() as cursor:
-        if wait:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [experiment_id])
-            return True
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [experiment_id])
-        return bool(cursor.fetchone()[0])
-
-
-def find_locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan | None:
-    """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time.
-
-    None when the experiment has been deleted meanwhile.
-    """
-    plans = ExperimentPlan.objects.select_for_update(no_key=True)
-    return plans.filter(account_id=account_id, experiment_id=experiment_id).first()
 
 
 def _see_states(configs: Sequence[Config]) -> None:
@@ -222,25 +205,3 @@ def n_in_flight(config_ids: Sequence[int]) -> int:
     with connections[current_role()].cursor() as cursor:
         cursor.execute(IN_FLIGHT, [list(config_ids)])
         return sum(n for _, n in cursor.fetchall())
-
-
-def settle(plan: ExperimentPlan) -> None:
-    """Set the experiment's state after its configs': running, done, failed, or idle when all of them are stopped.
-
-    The caller holds the plan's row: somebody who resumes a config meanwhile would not be seen, and find it idle.
-    """
-    states = list(Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", flat=True))
-    if Config.State.RUNNING in states:
-        state = ExperimentPlan.State.RUNNING
-    elif Config.State.COMPLETED in states:
-        state = ExperimentPlan.State.DONE
-    elif Config.State.STOPPED in states or not states:
-        state = ExperimentPlan.State.IDLE
-    elif Config.State.FAILED in states:
-        state = ExperimentPlan.State.FAILED
-    else:
-        state = ExperimentPlan.State.IDLE
-    if state != plan.state:
-        finished = Now() if state == ExperimentPlan.State.DONE else None
-        ExperimentPlan.objects.filter(pk=plan.pk).update(state=state, finished_at=finished)
-        plan.state = state

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from django.db import connections, transaction
 
 from evalsvc.evaluations.upkeep import Finding
+from evalsvc.experiments import recount_pairs
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
 
@@ -86,6 +87,7 @@ CHECKS = {
           FROM experiments_workunit u WHERE u.config_id = c.id) u ON true
         WHERE c.experiment_id = %(experiment)s AND (u.covered <> c.claim_pos OR u.furthest <> c.claim_pos)""",
 }
+MOST_OF_PAIRS = 100
 NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
 
 
@@ -99,7 +101,7 @@ def recount(experiment_id: int) -> list[dict[str, Any]]:
         for what, query in CHECKS.items():
             cursor.execute(query, {"experiment": experiment_id})
             differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
-    return differences
+    return differences + list(itertools.islice(recount_pairs.find(experiment_id), MOST_OF_PAIRS))
 
 
 def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
@@ -107,7 +109,7 @@ def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | 
 
     One experiment at a time, each in a snapshot of its own: a recount of many runs long.
     """
-    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS)}
+    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS, *recount_pairs.CHECKS)}
     with role_scope(SYSTEM):
         plans = ExperimentPlan.objects.order_by("pk")
         if account_id is not None:
@@ -116,7 +118,7 @@ def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | 
             with transaction.atomic(using=SYSTEM):
                 with connections[SYSTEM].cursor() as cursor:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                for what in {row["what"] if row["what"] in CHECKS else SUMS_DIFFER for row in recount(id)}:
+                for what in {row["what"] if row["what"] in found else SUMS_DIFFER for row in recount(id)}:
                     found[what].append(id)
     for what, ids in found.items():
         yield f"experiment: {what}", Finding(what, len(ids), ids[:5]) if ids else None
@@ -125,13 +127,6 @@ def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | 
 def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:
     found = []
     for name, one, other in zip(NAMES, stored, counted, strict=True):
-        if not _same(one, other):
+        if not recount_pairs.is_same(one, other):
             found.append({"config_id": config_id, "what": f"{what} {name}", "stored": one, "counted": other})
     return found
-
-
-def _same(one: float | None, other: float | None) -> bool:
-    # Sums were added up in another order: they may differ in the last digits, counts may not.
-    if one is None or other is None:
-        return one is other
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

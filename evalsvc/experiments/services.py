@@ -157,7 +157,9 @@ def add_configs(
         # Read again: rows whose key the database makes come back from bulk_create without it.
         configs = list(existing.filter(arrival__gt=n_before).order_by("arrival"))
         if not is_draft:
-            ExperimentPlan.objects.filter(pk=plan.pk).update(state=ExperimentPlan.State.RUNNING, finished_at=None)
+            ExperimentPlan.objects.filter(pk=plan.pk).update(
+                state=ExperimentPlan.State.RUNNING, finished_at=None, is_closed=False
+            )
         for config in configs:
             record_audit(
                 account=account, actor=actor, action="config.created", target=config.name, experiment=str(plan.pk)
@@ -222,5 +224,5 @@ def _delete_rows(experiment_id: int, config_ids: list[int]) -> None:
     with connections[current_role()].cursor() as cursor:
         for table in ("score", "output", "workunit", "aggregate", "look"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE config_id = ANY (%s)", [config_ids])  # noqa: S608
-        for table in ("evidence", "decision", "controlop", "experimentitem"):
+        for table in ("evidence", "comparison", "decision", "controlop", "experimentitem"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment_id])  # noqa: S608

@@ -109,9 +109,15 @@ def has_claimable_work() -> bool:
     return bool(_rows(SYSTEM, sql, [])[0][0])
 
 
-def running_experiments() -> list[tuple[int, int]]:
-    """List (account, experiment) of all experiments that run."""
-    return _rows(SYSTEM, "SELECT account_id, experiment_id FROM experiments_experimentplan WHERE state = 'running'", [])
+def unsettled_experiments(*, most_ended: int = 50) -> list[tuple[int, int]]:
+    """List (account, experiment) of all experiments that run, and of some that have ended and are not all counted."""
+    sql = """
+    SELECT account_id, experiment_id FROM experiments_experimentplan WHERE state = 'running'
+    UNION ALL (
+      SELECT account_id, experiment_id FROM experiments_experimentplan
+      WHERE NOT is_closed AND state <> 'draft' AND state <> 'running' ORDER BY random() LIMIT %s)
+    """
+    return _rows(SYSTEM, sql, [most_ended])
 
 
 def _rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:

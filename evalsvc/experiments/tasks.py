@@ -35,12 +35,12 @@ def pump() -> None:
 
 @shared_task(name="evalsvc.experiments.plan")
 def plan() -> None:
-    """Take every running experiment a step further, and see to it that there are pumps."""
+    """Take every experiment that is not all counted a step further, and see to it that there are pumps."""
     try:
-        running = store.running_experiments()
+        unsettled = store.unsettled_experiments()
         # Should the time not suffice for all of them, it is others that come last the next time.
-        random.shuffle(running)
-        for account_id, experiment_id in running:
+        random.shuffle(unsettled)
+        for account_id, experiment_id in unsettled:
             try:
                 planner.step(account_id=account_id, experiment_id=experiment_id)
             except Exception:
