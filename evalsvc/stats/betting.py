@@ -30,6 +30,8 @@ Ends = tuple[float, float]
 GRID = 1000
 # Steps of bisection: ends to 2^-20 of the range, rounded outwards.
 HALVINGS = 20
+# Nothing is divided by less.
+TINY = 1e-12
 
 
 class Betting:
@@ -96,15 +98,22 @@ class Betting:
         return self._low + self._width * lower, self._low + self._width * upper
 
 
-def betting_interval(scores: Scores, population: int | None, level: float, value_range: Ends) -> Ends:
+def betting_interval(
+    scores: Scores, population: int | None, level: float, value_range: Ends, *, running: bool = False
+) -> Ends:
     """Return the interval after all these scores at once, by bisection instead of a grid.
 
     Parameters
     ----------
     scores : sequence of float
-        In the order of the permutation, within the range.
+        In the order of the permutation, within the range. NaN is an example that failed: whatever it would have scored,
+        the interval holds, since its lower end takes the lowest score for it and its upper end the highest.
     population, level, value_range
-        As for `Betting`.
+        As for `Betting`. The population is that of the plan, failures included: bets on a set that shrinks as examples
+        fail would not be fair.
+    running : bool
+        True for what the intervals after each score have in common: a mean once ruled out stays so, with the same
+        guarantee (Ville), and the ends never move outwards as scores come in (but for an end beyond the mean seen).
 
     Returns
     -------
@@ -118,20 +127,46 @@ def betting_interval(scores: Scores, population: int | None, level: float, value
     (0.631, 0.745)
     """
     low, width = value_range[0], value_range[1] - value_range[0]
-    row = _unit_scores(scores, low, width)
+    row = (as_row(scores) - low) / width
+    failed = np.isnan(row)
+    _check_unit(row[~failed])
     alpha = 1.0 - level
+    # The upper end is the lower end of the scores seen in a mirror.
+    lower = _lower_end(np.where(failed, 0.0, row), population, alpha, running)
+    upper = 1.0 - _lower_end(np.where(failed, 0.0, 1.0 - row), population, alpha, running)
+    return low + width * lower, low + width * upper
+
+
+def _lower_end(row: FloatArray, population: int | None, alpha: float, running: bool) -> float:
+    """Return the highest mean against which somebody who bets on higher scores became rich, rounded downwards."""
+    if not row.size:
+        return 0.0
     rich = math.log(2.0 / alpha)
     stakes, before = _stakes(row, _Past(), alpha)
-    ends = np.array([0.0, 1.0])
-    # Both ends at once: the lower by the first gambler, the upper by the second, each from the mean outwards.
-    inside = np.full(2, float(row.mean()) if row.size else 0.5)
+    # What a mean makes of the scores to come is linear in it: each step of the bisection costs a few passes.
+    slope, offset = _expectation(before, population)
+
+    def is_kept(mean: float, running: bool) -> bool:
+        expected = np.minimum(np.maximum(mean * slope - offset, TINY), 1.0 - TINY)
+        logs = np.log1p(np.minimum(stakes, 0.5 / expected) * (row - expected))
+        return float(np.cumsum(logs).max() if running else logs.sum()) < rich
+
+    seen = float(row.mean())
+    # Where the mean just seen has been ruled out before, which is rare, only the present interval has an end below it.
+    running = running and is_kept(seen, running)
+    outside, inside = 0.0, seen
     for _ in range(HALVINGS):
-        middle = (inside + ends) / 2.0
-        growth = _growth(middle, row, stakes, before, 0, population)
-        is_kept = np.array([growth[0][0] < rich, growth[1][1] < rich])
-        inside, ends = np.where(is_kept, middle, inside), np.where(is_kept, ends, middle)
-    lower, upper = _within_reach(float(ends[0]), float(ends[1]), _Past().after(row), population)
-    return low + width * lower, low + width * upper
+        middle = (inside + outside) / 2.0
+        inside, outside = (middle, outside) if is_kept(middle, running) else (inside, middle)
+    return outside if population is None else max(outside, float(row.sum()) / population)
+
+
+def _expectation(before: FloatArray, population: int | None) -> tuple[FloatArray | float, FloatArray | float]:
+    """Return slope and offset of the score expected at each step, as a function of the candidate mean."""
+    if population is None:
+        return np.ones(before.size), 0.0
+    remaining = population - np.arange(before.size)
+    return population / remaining, before / remaining
 
 
 class _Past:
@@ -169,11 +204,11 @@ def _growth(
     means: FloatArray, row: FloatArray, stakes: FloatArray, before: FloatArray, n: int, population: int | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return by how much the log fortune of either gambler grows over the row, for each candidate mean."""
-    expected = means[:, None]
+    expected = np.broadcast_to(means[:, None], (means.size, row.size))
     if population is not None:
         expected = (population * expected - before) / (population - n - np.arange(row.size))
     # A mean that cannot be reached any more is settled by `_within_reach`; here it must only not break the logarithm.
-    expected = np.clip(expected, 1e-12, 1.0 - 1e-12)
+    expected = np.clip(expected, TINY, 1.0 - TINY)
     surprise = row - expected
     higher = np.log1p(np.minimum(stakes, 0.5 / expected) * surprise).sum(axis=1)
     lower = np.log1p(-np.minimum(stakes, 0.5 / (1.0 - expected)) * surprise).sum(axis=1)
@@ -193,6 +228,10 @@ def _within_reach(lower: float, upper: float, past: _Past, population: int | Non
 
 def _unit_scores(scores: Scores, low: float, width: float) -> FloatArray:
     row = (as_row(scores) - low) / width
+    _check_unit(row)
+    return row
+
+
+def _check_unit(row: FloatArray) -> None:
     if row.size and not (row.min() >= 0.0 and row.max() <= 1.0):
         raise ValueError("`scores` must lie within `value_range`.")
-    return row

@@ -60,6 +60,11 @@ def as_row(scores: Scores) -> FloatArray:
     return row
 
 
+def n_known(scores: Scores) -> int:
+    """Return how many scores are not NaN, the mark of an example that failed."""
+    return int(np.count_nonzero(~np.isnan(as_row(scores))))
+
+
 def _check_extremes(lowest: float, highest: float) -> None:
     # NaN travels through min, and an infinity is one of the two: no third pass over the scores.
     if not (math.isfinite(lowest) and math.isfinite(highest)):

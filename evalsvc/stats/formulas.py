@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evalsvc.stats.anytime import anytime_share
+from evalsvc.stats.anytime import anytime_share, running_share
 from evalsvc.stats.betting import betting_interval
-from evalsvc.stats.checks import Scores
+from evalsvc.stats.checks import Scores, n_known
 from evalsvc.stats.finite import (
     Ends,
     exact_interval,
@@ -133,11 +133,16 @@ def _serfling(question: Question, value: float) -> Interval:
 
 
 def _anytime(question: Question, value: float) -> Interval:
-    if question.binary and (question.population is not None or question.scores is None):
+    scores, population = question.scores, question.population
+    if scores is None:
+        if not question.binary:
+            raise ValueError("`scores` must hold every score seen, in order, for the strategy anytime.")
         return anytime_share(*question.share), "beta-binomial"
-    if question.scores is None or len(question.scores) != question.sums.n:
+    if n_known(scores) != question.sums.n:
         raise ValueError("`scores` must hold every score seen, in order, for the strategy anytime.")
-    return betting_interval(question.scores, question.population, question.level, question.range), "betting"
+    if question.binary:
+        return running_share(scores, population, question.level), "beta-binomial"
+    return betting_interval(scores, population, question.level, question.range, running=True), "betting"
 
 
 def _cut(question: Question, lower: float, upper: float) -> Ends:

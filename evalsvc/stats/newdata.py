@@ -5,7 +5,7 @@ People ask whether a prompt is better, not whether it was better on these exampl
 
 | metric | one look | safe while watched |
 |---|---|---|
-| binary | Clopper-Pearson | prior over posterior (`anytime_share`) |
+| binary | Clopper-Pearson | prior over posterior (`running_share`) |
 | in a range | `guarded_t` | betting |
 | without a range | Student's t, warned `heavy_tail` | none |
 | ratio | Student's t of linearised residuals | none |
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.stats.anytime import anytime_share
+from evalsvc.stats.anytime import anytime_share, running_share
 from evalsvc.stats.betting import betting_interval
-from evalsvc.stats.checks import Scores, ValueRange, check_within, checked_level, checked_range
+from evalsvc.stats.checks import Scores, ValueRange, check_within, checked_level, checked_range, n_known
 from evalsvc.stats.extremes import guarded_t, shape_warnings
 from evalsvc.stats.finite import Ends, t_margin
 from evalsvc.stats.intervals import clopper_pearson
@@ -80,8 +80,8 @@ def new_data_interval(
     watched : bool
         True for an interval that holds at all looks together, False for one look chosen beforehand.
     scores : sequence of float, optional
-        The scores in the order in which they were seen. Only a watched interval of scores that are not binary reads
-        them, and it must have them.
+        The scores in the order in which they were seen, NaN for an example that failed. Only a watched interval reads
+        them: with them a mean once ruled out stays so, and scores that are not binary must have them.
 
     Returns
     -------
@@ -137,17 +137,17 @@ def _one_look(sums: Sums, level: float, limits: Ends, binary: bool) -> tuple[End
 
 
 def _watched(sums: Sums, level: float, limits: Ends, binary: bool, scores: Scores | None) -> tuple[Ends, str]:
+    if scores is not None and n_known(scores) != sums.n:
+        raise ValueError("`scores` must hold every score seen, in order, for an interval that may be watched.")
+    if binary and scores is not None:
+        return running_share(scores, None, level), "beta-binomial"
     if binary:
         return anytime_share(round(sums.total), sums.n, None, level), "beta-binomial"
     if sums.n == 1:
         return limits, "range"
-    if scores is None or _known(scores) != sums.n:
+    if scores is None:
         raise ValueError("`scores` must hold every score seen, in order, for an interval that may be watched.")
-    return betting_interval(scores, None, level, limits), "betting"
-
-
-def _known(scores: Scores) -> int:
-    return len(scores)
+    return betting_interval(scores, None, level, limits, running=True), "betting"
 
 
 def _of_ratio(sums: Sums, level: float) -> tuple[Ends | None, str]:

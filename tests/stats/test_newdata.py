@@ -50,7 +50,7 @@ def test_watched_scores_in_a_range_take_betting_in_their_order() -> None:
 
     found = ask(scores, watched=True, scores=scores)
 
-    assert ends(found) == betting_interval(scores, None, 0.95, (0.0, 1.0))
+    assert ends(found) == betting_interval(scores, None, 0.95, (0.0, 1.0), running=True)
     assert found.method == "betting"
     with pytest.raises(ValueError, match="`scores` must hold every score"):
         ask(scores, watched=True)

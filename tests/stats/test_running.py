@@ -106,7 +106,7 @@ def test_only_anytime_may_be_watched() -> None:
         ("hoeffding-serfling", True, True, "hoeffding-serfling"),
         ("hoeffding-serfling", False, True, "hoeffding"),
         ("anytime", True, True, "beta-binomial"),
-        ("anytime", False, True, "betting"),
+        ("anytime", False, True, "beta-binomial"),
         ("anytime", True, False, "betting"),
         ("t", True, False, "t"),
     ],
