@@ -13,7 +13,7 @@ from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
 from evaluators.base import Family
 
 LEVEL = 0.95
-EXACT = ("full-history", "wilson", "clopper-pearson")
+EXACT = ("full-history", "wilson", "clopper-pearson", "betting")
 
 
 def interval_of(

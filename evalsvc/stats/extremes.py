@@ -30,8 +30,6 @@ from evalsvc.stats.sums import Sums
 ADDED = 1.25
 # Below so many scores that carry the variance, a bell curve is no help.
 CARRYING = 5.0
-# With none of a kind among n, up to three in n may be of that kind.
-RULE_OF_THREE = 3.0
 # A range of which less than this has been used by so many scores is probably not the range of these scores.
 USED_SHARE, USED_BY = 0.1, 20
 
@@ -96,8 +94,8 @@ def shape_warnings(sums: Sums, value_range: Ends | None) -> tuple[str, ...]:
     """Return what the scores' shape gives cause for: some of ``heavy_tail``, ``skewed``, ``wide_range``.
 
     ``heavy_tail``: no range is declared, so that nothing bounds what one score can do to the mean. ``skewed``: few
-    scores carry the variance, or an end of the range that nobody has seen could move the mean by more than its standard
-    error. ``wide_range``: the scores have used less than a tenth of the declared range.
+    scores carry the variance, or one score at an end of the range that nobody has seen would move the mean by more than
+    its standard error. ``wide_range``: the scores have used less than a tenth of the declared range.
 
     Examples
     --------
@@ -120,12 +118,17 @@ def shape_warnings(sums: Sums, value_range: Ends | None) -> tuple[str, ...]:
 
 
 def is_skewed(sums: Sums, value_range: Ends) -> bool:
-    """Say whether few scores carry the variance, or an unseen end of the range could move the mean noticeably."""
+    """Say whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
     if sums.n < 2 or sums.lowest is None or sums.highest is None:
         return False
-    unseen = max(sums.lowest - value_range[0], value_range[1] - sums.highest)
-    moved = unseen * min(1.0, RULE_OF_THREE / sums.n)
-    return carrying_scores(sums) < CARRYING or moved > math.sqrt(sums.variance / sums.n)
+    hidden = hides_an_end(sums.n, sums.lowest, sums.highest, sums.variance, value_range)
+    return hidden or carrying_scores(sums) < CARRYING
+
+
+def hides_an_end(n: int, lowest: float, highest: float, variance: float, value_range: Ends) -> bool:
+    """Say whether one score at an end of the range would move the mean of these by more than its standard error."""
+    unseen = max(lowest - value_range[0], value_range[1] - highest)
+    return unseen > math.sqrt(variance * n)
 
 
 def is_wide_range(sums: Sums, value_range: Ends) -> bool:

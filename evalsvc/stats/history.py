@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
+from evalsvc.stats.betting import betting_interval
 from evalsvc.stats.bits import Bits, bits_of
 from evalsvc.stats.checks import (
     FloatArray,
@@ -19,7 +21,8 @@ from evalsvc.stats.checks import (
     checked_range,
     checked_scores,
 )
-from evalsvc.stats.intervals import clopper_pearson, hoeffding, z_of
+from evalsvc.stats.extremes import hides_an_end
+from evalsvc.stats.intervals import clopper_pearson, z_of
 from evalsvc.stats.resampling import (
     binomial_quantiles,
     enumeration_quantiles,
@@ -28,7 +31,7 @@ from evalsvc.stats.resampling import (
     lattice_of,
     lattice_quantiles,
 )
-from evalsvc.stats.results import AUTOCORRELATED, DEGENERATE, FEW_SCORES, Advice, HistoryInterval, Warnings
+from evalsvc.stats.results import AUTOCORRELATED, DEGENERATE, FEW_SCORES, SKEWED, Advice, HistoryInterval, Warnings
 from evalsvc.stats.saddlepoint import effective_size, saddlepoint_quantiles
 
 ENUMERATED = 7
@@ -36,6 +39,8 @@ LATTICE_VALUES = 64
 SADDLEPOINT_SCORES = 20
 SADDLEPOINT_EFFECTIVE = 12.0
 WARNED_BELOW = 30
+# Below so many scores that carry the variance, resampling them tells too little.
+CARRYING = 8.0
 # Scores that differ by less are the same number with different rounding errors.
 SAME = 1e-12
 
@@ -69,8 +74,8 @@ def history_interval(
     HistoryInterval
         Rounded to 1e-9 (to 12 significant digits where that is coarser), so that every machine gives the same bytes.
         Without numbers for fewer than two scores. When all scores are equal the interval has no width, says
-        ``degenerate``, and carries as advice the Clopper-Pearson interval (declared binary) or Hoeffding's
-        (range given).
+        ``degenerate``; when few of them carry the variance it says ``skewed``. Either carries as advice the
+        Clopper-Pearson interval (declared binary) or that of betting (range given).
 
     Raises
     ------
@@ -96,20 +101,23 @@ def history_interval(
     bits = bits_of(row)
     if bits is not None:
         check_within(bits.low, bits.high, limits)
-        return _of_bits(bits, level, limits, binary)
+        return _of_bits(bits, row, level, limits, binary)
     check_declared(checked_scores(row), limits, binary)
     return percentile_limit(row, level, limits, binary)
 
 
-def _of_bits(bits: Bits, level: float, limits: tuple[float, float] | None, binary: bool | None) -> HistoryInterval:
+def _of_bits(
+    bits: Bits, row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None
+) -> HistoryInterval:
     """Answer for zeros and ones from their counts alone, as `percentile_limit` does from the scores."""
     if bits.n < 2:
         return no_interval(bits.n)
     if bits.low == bits.high:
-        return degenerate_interval(bits.low, bits.n, level, limits, binary)
-    return _answer(
-        bits.n, _binomial_ends(bits.n, bits.ones, level), "exact-binomial", _factor(bits.autocorrelation, bits.n), 1.0
-    )
+        return degenerate_interval(row, level, limits, binary)
+    ends, factor = _binomial_ends(bits.n, bits.ones, level), _factor(bits.autocorrelation, bits.n)
+    found = _answer(bits.n, ends, "exact-binomial", factor, 1.0)
+    is_skewed = _few_carry(bits.n, effective_share(bits.ones, bits.n))
+    return _warned_as_skewed(found, _advice(row, level, limits, binary)) if is_skewed else found
 
 
 @lru_cache(maxsize=8192)
@@ -127,10 +135,13 @@ def percentile_limit(
         return no_interval(n)
     low, high = float(row.min()), float(row.max())
     if all_equal(low, high):
-        return degenerate_interval(low, n, level, limits, binary)
+        return degenerate_interval(row, level, limits, binary)
     method, unit_ends = _dispatch(row, low, high, level)
     lower, median, upper = (min(max(low + (high - low) * end, low), high) for end in unit_ends)
-    return interval_of(row, (lower, median, upper), method)
+    found = interval_of(row, (lower, median, upper), method)
+    return (
+        _warned_as_skewed(found, _advice(row, level, limits, binary)) if _is_skewed(row, low, high, limits) else found
+    )
 
 
 def no_interval(n: int) -> HistoryInterval:
@@ -169,27 +180,70 @@ def all_equal(low: float, high: float) -> bool:
 
 
 def degenerate_interval(
-    score: float, n: int, level: float, limits: tuple[float, float] | None, binary: bool | None
+    row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None
 ) -> HistoryInterval:
     """Return the interval of zero width for equal scores, with the width that theory would give beside it."""
+    n, score = row.size, float(row[0])
     (point,) = _rounded((score,), abs(score))
     few: Warnings = (FEW_SCORES,) if n < WARNED_BELOW else ()
-    advice = _advice(score, n, level, limits, binary)
+    advice = _advice(row, level, limits, binary)
     return HistoryInterval(
         point, point, point, n, "degenerate", degenerate=True, warnings=(*few, DEGENERATE), advice=advice
     )
 
 
-def _advice(
-    score: float, n: int, level: float, limits: tuple[float, float] | None, binary: bool | None
-) -> Advice | None:
+def _advice(row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None) -> Advice | None:
     if binary:
-        lower, upper = _rounded(clopper_pearson(n if score else 0, n, level), 1.0)
-        return Advice("clopper-pearson", lower, upper)
+        return Advice("clopper-pearson", *_rounded_pair(clopper_pearson(int(row.sum()), row.size, level), 1.0))
     if limits is not None:
-        lower, upper = _rounded(hoeffding(score, n, limits, level), max(map(abs, limits)))
-        return Advice("hoeffding", lower, upper)
+        return Advice("betting", *bets_on(row, level, limits))
     return None
+
+
+def bets_on(row: FloatArray, level: float, limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the betting interval of a history, rounded; where all scores are equal, from a small store."""
+    low, high = float(row.min()), float(row.max())
+    ends = _bets_on_one(low, row.size, level, limits) if low == high else betting_interval(row, None, level, limits)
+    return _rounded_pair(ends, max(map(abs, limits)))
+
+
+@lru_cache(maxsize=4096)
+def _bets_on_one(score: float, n: int, level: float, limits: tuple[float, float]) -> tuple[float, float]:
+    return betting_interval(np.full(n, score), None, level, limits)
+
+
+def _warned_as_skewed(found: HistoryInterval, advice: Advice | None) -> HistoryInterval:
+    before = tuple(word for word in found.warnings if word != AUTOCORRELATED)
+    after = tuple(word for word in found.warnings if word == AUTOCORRELATED)
+    return replace(found, warnings=(*before, SKEWED, *after), advice=advice)
+
+
+def _is_skewed(row: FloatArray, low: float, high: float, limits: tuple[float, float] | None) -> bool:
+    """Say whether few scores carry the variance, or one at an unseen end of the range would move the mean by much."""
+    # On [0, 1], where no power of a score overflows.
+    unit = (row - low) / (high - low)
+    n, squares = row.size, (unit - unit.mean()) ** 2
+    total = float(squares.sum())
+    if limits is not None and hides_an_end(n, low, high, (high - low) ** 2 * total / (n - 1), limits):
+        return True
+    return _few_carry(n, total**2 / float(squares @ squares))
+
+
+def _few_carry(n: int, effective: float) -> bool:
+    # Of ten evenly spread scores five carry the variance; of ten skewed ones, two.
+    return effective < CARRYING and effective < n / 3.0
+
+
+def effective_share(ones: int, n: int) -> float:
+    """Return (sum d^2)^2 / sum d^4 of so many ones among n: how many scores carry the variance.
+
+    Examples
+    --------
+    >>> effective_share(50, 100), round(effective_share(1, 100), 2)
+    (100.0, 1.02)
+    """
+    product = ones * (n - ones) / n**2
+    return n * product / (1.0 - 3.0 * product)
 
 
 def width_factor(row: FloatArray) -> float | None:
@@ -216,6 +270,11 @@ def _factor(rho: float, n: int) -> float | None:
     if rho <= 2.0 / math.sqrt(n) + 1e-9:
         return None
     return round(math.sqrt((1.0 + rho) / (1.0 - rho)), 9)
+
+
+def _rounded_pair(ends: tuple[float, float], scale: float) -> tuple[float, float]:
+    lower, upper = _rounded(ends, scale)
+    return lower, upper
 
 
 def _rounded(values: tuple[float, ...], scale: float) -> tuple[float, ...]:

@@ -17,9 +17,9 @@ WIDE_RANGE = "wide_range"
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A wider interval to show beside one of zero width, and the theory it rests on."""
+    """A wider interval to show beside one that resampling makes too narrow, and the theory it rests on."""
 
-    kind: Literal["clopper-pearson", "hoeffding"]
+    kind: Literal["clopper-pearson", "betting"]
     lower: float
     upper: float
 
@@ -39,9 +39,9 @@ class HistoryInterval:
     degenerate : bool
         True when the scores are all equal, so that resampling them cannot show any uncertainty.
     warnings : tuple of str
-        Some of ``n<30``, ``degenerate``, ``autocorrelated``, in this order.
+        Some of ``n<30``, ``degenerate``, ``skewed``, ``autocorrelated``, in this order.
     advice : Advice or None
-        For a degenerate history only: the interval that theory gives instead.
+        For a degenerate or skewed history: the interval that theory gives instead.
     autocorrelation_width_factor : float or None
         With the warning ``autocorrelated``: how many times wider an interval that minds the order would be.
     """

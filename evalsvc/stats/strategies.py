@@ -20,6 +20,7 @@ from evalsvc.stats.checks import (
 )
 from evalsvc.stats.history import (
     all_equal,
+    bets_on,
     degenerate_interval,
     history_interval,
     interval_of,
@@ -32,6 +33,8 @@ from evalsvc.stats.results import HistoryInterval
 RESAMPLES = 2000
 # With fewer scores a resample repeats so few values that its own standard error means nothing.
 BOOTSTRAP_T_SCORES = 8
+# With fewer scores there are too few runs to resample: measured coverage was below that of single scores.
+BLOCK_SCORES = 50
 # A level this small asks arch for the point where the two ends meet: the median.
 MEETING_LEVEL = 1e-6
 
@@ -80,7 +83,7 @@ def interval_for(
     ----------
     strategy : str
         One of `STRATEGIES`. ``none`` answers without numbers. ``wilson`` and ``clopper-pearson`` need scores that are
-        declared binary, ``studentized`` scores that are not.
+        declared binary, ``studentized`` scores that are not, ``betting`` a range, ``full-history-block`` 50 scores.
     scores : sequence of float or ndarray
         At least two for an answer. ``full-history-block`` needs them in the order of time, forwards or backwards; the
         other answers do not depend on order, but for the warning ``autocorrelated``.
@@ -92,8 +95,8 @@ def interval_for(
     Returns
     -------
     HistoryInterval
-        Never NaN. Fewer than two scores: no numbers. Equal scores: the degenerate interval, except that ``wilson`` and
-        ``clopper-pearson`` always have a width.
+        Never NaN. Fewer than two scores: no numbers. Equal scores: the degenerate interval, except that ``wilson``,
+        ``clopper-pearson`` and ``betting`` always have a width.
 
     Raises
     ------
@@ -113,7 +116,7 @@ def interval_for(
     if strategy == "full-history":
         return history_interval(scores, level, value_range=value_range, binary=binary)
     history = _checked(scores, level, value_range, binary, seed)
-    _refuse_unfit(strategy, binary)
+    _refuse_unfit(strategy, binary, history.row.size)
     return no_interval(history.row.size) if history.row.size < 2 else _COMPUTED[strategy](history)
 
 
@@ -123,9 +126,13 @@ def _checked(scores: Scores, level: float, value_range: ValueRange | None, binar
     return history
 
 
-def _refuse_unfit(strategy: str, binary: bool | None) -> None:
+def _refuse_unfit(strategy: str, binary: bool | None, n: int) -> None:
     if strategy in ("wilson", "clopper-pearson") and not binary:
         raise StrategyNotApplicable(f"The strategy {strategy} is for evaluators whose scores are declared binary.")
+    if strategy == "full-history-block" and 2 <= n < BLOCK_SCORES:
+        raise StrategyNotApplicable(
+            f"The strategy full-history-block needs {BLOCK_SCORES} scores to tell a run from chance, and there are {n}."
+        )
     if strategy == "studentized" and binary:
         raise StrategyNotApplicable("The strategy studentized is for continuous scores; binary ones have wilson.")
 
@@ -224,17 +231,25 @@ def _studentized(history: _History) -> HistoryInterval:
     mean, error = float(unit.mean()), float(unit.std(ddof=1)) / math.sqrt(unit.size)
     # The upper quantile of t gives the lower end, and the reverse.
     upper, median, lower = (low + spread * (mean - error * quantile) for quantile in t)
+    if history.limits is None and not (math.isfinite(lower) and math.isfinite(upper)):
+        raise StrategyNotApplicable(
+            "The strategy studentized finds no bound for these scores: too many resamples have no variance, and no "
+            "value_range is declared."
+        )
     return _answer(history, (lower, median, upper), "student-t" if few else "bootstrap-t")
 
 
 def _resampled_t(unit: FloatArray, history: _History) -> list[float]:
     n = unit.size
     samples = unit[np.random.default_rng(history.seed).integers(0, n, size=(RESAMPLES, n))]
-    errors = samples.std(axis=1, ddof=1) / math.sqrt(n)
-    # A resample of one repeated score has no standard error, and no t statistic.
-    usable = errors > 1e-9 * float(unit.std())
-    t = (samples.mean(axis=1)[usable] - unit.mean()) / errors[usable]
-    return cast("list[float]", np.quantile(t, [history.tail, 0.5, 1.0 - history.tail]).tolist())
+    errors, distances = samples.std(axis=1, ddof=1) / math.sqrt(n), samples.mean(axis=1) - unit.mean()
+    # A resample of one repeated score is infinitely many of its standard errors away. Leaving it out would say that
+    # what happens in many a resample cannot happen.
+    has_error = errors > 1e-9 * float(unit.std())
+    t = np.where(has_error, distances, np.copysign(np.inf, distances)) / np.where(has_error, errors, 1.0)
+    # Sorted values, without interpolation: halfway to infinity is nowhere.
+    tails = [np.quantile(t, history.tail, method="lower"), np.quantile(t, 1.0 - history.tail, method="higher")]
+    return [float(tails[0]), float(np.quantile(t, 0.5, method="nearest")), float(tails[1])]
 
 
 def _student_t(history: _History) -> list[float]:
@@ -244,8 +259,16 @@ def _student_t(history: _History) -> list[float]:
     return [-quantile, 0.0, quantile]
 
 
+def _betting(history: _History) -> HistoryInterval:
+    """What nobody could have become rich against (Waudby-Smith & Ramdas 2024): holds for any scores in the range."""
+    if history.limits is None:
+        raise StrategyNotApplicable("The strategy betting needs a value_range, and this evaluator declares none.")
+    lower, upper = bets_on(history.row, history.level, history.limits)
+    return _answer(history, (lower, float(history.row.mean()), upper), "betting")
+
+
 def _degenerate(history: _History) -> HistoryInterval:
-    return degenerate_interval(float(history.row[0]), history.row.size, history.level, history.limits, history.binary)
+    return degenerate_interval(history.row, history.level, history.limits, history.binary)
 
 
 def _answer(history: _History, ends: tuple[float, float, float], method: str) -> HistoryInterval:
@@ -264,5 +287,6 @@ _COMPUTED: dict[str, Callable[[_History], HistoryInterval]] = {
     "wilson": _wilson,
     "clopper-pearson": _clopper_pearson,
     "studentized": _studentized,
+    "betting": _betting,
 }
 STRATEGIES = tuple(_COMPUTED)

@@ -45,7 +45,9 @@ def test_fewer_than_two_scores_give_a_reason_instead_of_numbers(alice: Caller, s
     assert found["reason"]
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name not in ("none", "studentized")])
+@pytest.mark.parametrize(
+    "strategy", [name for name in STRATEGIES if name not in ("none", "studentized", "full-history-block")]
+)
 def test_every_strategy_answers_for_binary_scores(alice: Caller, strategy: str) -> None:
     fill(alice, "exact-match", "Paris", "Rome", "Paris", "Paris", "Paris", "Paris", "Rome", "Paris", "Paris")
     found = interval(alice, "exact-match", strategy)
@@ -68,7 +70,12 @@ def test_continuous_scores_have_theirs(alice: Caller, strategy: str) -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "evaluator"),
-    [("wilson", "metrics/compute-bleu"), ("clopper-pearson", "metrics/compute-bleu"), ("studentized", "exact-match")],
+    [
+        ("wilson", "metrics/compute-bleu"),
+        ("clopper-pearson", "metrics/compute-bleu"),
+        ("studentized", "exact-match"),
+        ("full-history-block", "exact-match"),
+    ],
 )
 def test_a_strategy_for_other_scores_says_so(alice: Caller, strategy: str, evaluator: str) -> None:
     fill(alice, evaluator, "Paris", "Rome")

@@ -8,7 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from evalsvc.stats import Advice, clopper_pearson, history_interval, hoeffding
+from evalsvc.stats import Advice, clopper_pearson, history_interval
+from evalsvc.stats.betting import betting_interval
 from evalsvc.stats.history import width_factor
 
 from .histories import continuous, ends, sparse, two_humps
@@ -102,11 +103,11 @@ def test_it_advises_clopper_pearson_for_declared_binary_scores() -> None:
         assert interval.warnings == ("degenerate",)
 
 
-def test_it_advises_hoeffding_when_the_range_is_known() -> None:
+def test_it_advises_betting_when_the_range_is_known() -> None:
     interval = history_interval([4.0] * 10, value_range=(1.0, 5.0))
 
-    lower, upper = hoeffding(4.0, 10, (1.0, 5.0))
-    assert interval.advice == Advice("hoeffding", round(lower, 9), round(upper, 9))
+    lower, upper = betting_interval([4.0] * 10, None, 0.95, (1.0, 5.0))
+    assert interval.advice == Advice("betting", round(lower, 9), round(upper, 9))
     assert interval.warnings == ("n<30", "degenerate")
 
 
@@ -115,11 +116,40 @@ def test_it_has_no_advice_when_nothing_is_declared() -> None:
     assert history_interval([1.0] * 40, binary=False).advice is None
 
 
-def test_it_advises_only_when_degenerate() -> None:
-    interval = history_interval([1.0] * 39 + [0.0], binary=True)
+def test_it_advises_when_few_scores_carry_the_variance() -> None:
+    binary = history_interval([1.0] * 39 + [0.0], binary=True)
+    lower, upper = clopper_pearson(39, 40)
 
-    assert not interval.degenerate
-    assert interval.advice is None
+    assert not binary.degenerate
+    assert binary.warnings == ("skewed",)
+    assert binary.advice == Advice("clopper-pearson", round(lower, 9), round(upper, 9))
+    assert history_interval([1.0] * 39 + [0.1], value_range=(0, 1)).advice is not None
+    assert history_interval([1.0] * 39 + [0.1]).warnings == ("skewed",)
+
+
+def test_it_advises_when_an_end_of_the_range_has_not_been_seen() -> None:
+    scores = 1.0 - 0.05 * np.random.default_rng(1).random(30)
+
+    found = history_interval(scores, value_range=(0, 1))
+
+    assert found.warnings == ("skewed",)
+    assert found.advice is not None
+    assert found.advice.lower < 0.9 < scores.min()
+
+
+def test_it_advises_nothing_where_the_variance_is_shared() -> None:
+    for scores in (np.tile([0.0, 1.0], 20), np.random.default_rng(2).random(40)):
+        assert (history_interval(scores, value_range=(0, 1)).advice, "skewed" in history_interval(scores).warnings) == (
+            None,
+            False,
+        )
+
+
+def test_zeros_and_ones_are_skewed_alike_whether_counted_or_not() -> None:
+    for ones in range(1, 40):
+        bits = np.repeat([0.0, 1.0], [40 - ones, ones])
+
+        assert history_interval(bits).warnings == history_interval(2.0 * bits).warnings
 
 
 # Warnings

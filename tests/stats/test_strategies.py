@@ -16,8 +16,10 @@ from evalsvc.stats import (
     interval_for,
     wilson,
 )
+from evalsvc.stats.betting import betting_interval
 from evalsvc.stats.strategies import block_length
 
+from .populations import BOUNDED, draw
 from .reference import Row, standard_error
 
 BINARY_ONLY = ("wilson", "clopper-pearson")
@@ -54,6 +56,7 @@ def test_the_names_are_the_ones_on_the_wire() -> None:
         "wilson",
         "clopper-pearson",
         "studentized",
+        "betting",
     )
 
 
@@ -65,9 +68,11 @@ def test_it_refuses_an_unknown_name() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("n", range(9))
 def test_every_strategy_answers_every_small_history(strategy: str, n: int) -> None:
+    if strategy == "full-history-block" and n >= 2:
+        pytest.skip("it needs fifty scores")
     scores = (np.arange(n) % 3 == 0).astype(float) if strategy in BINARY_ONLY else np.random.default_rng(n).random(n)
 
-    interval = interval_for(strategy, scores, binary=binary_for(strategy))
+    interval = interval_for(strategy, scores, value_range=(0, 1), binary=binary_for(strategy))
 
     assert interval.n == n
     if n < 2 or strategy == "none":
@@ -81,7 +86,7 @@ def test_every_strategy_answers_every_small_history(strategy: str, n: int) -> No
 
 @pytest.mark.parametrize("strategy", ANY_SCORES)
 def test_equal_scores_are_degenerate(strategy: str) -> None:
-    scores = [0.7] * 40
+    scores = [0.7] * 50
 
     assert interval_for(strategy, scores, value_range=(0, 1)) == history_interval(scores, value_range=(0, 1))
 
@@ -146,7 +151,7 @@ def test_the_formulas_for_proportions_are_the_single_shot_ones() -> None:
 
 @pytest.mark.parametrize("strategy", RESAMPLING)
 def test_the_same_seed_gives_the_same_interval(strategy: str) -> None:
-    scores = np.random.default_rng(2).random(40)
+    scores = np.random.default_rng(2).random(50)
 
     assert interval_for(strategy, scores, seed=5) == interval_for(strategy, scores, seed=5)
     assert interval_for(strategy, scores, seed=5) != interval_for(strategy, scores, seed=6)
@@ -263,19 +268,63 @@ def test_a_declared_range_bounds_every_interval() -> None:
     assert (interval.lower, interval.upper) == (0.0, 1.0)
 
 
-def test_studentized_survives_scores_that_are_nearly_all_equal() -> None:
+def test_studentized_counts_resamples_without_variance() -> None:
     scores = [0.0] * 59 + [0.4]
 
-    lower, median, upper = ends(interval_for("studentized", scores))
+    lower, median, upper = ends(interval_for("studentized", scores, value_range=(0, 1)))
 
+    # More than a third of all resamples hold no 0.4: nothing bounds the mean from above but the range.
+    assert (lower, upper) == (pytest.approx(0.0, abs=0.01), 1.0)
     assert lower <= median <= upper
+    with pytest.raises(StrategyNotApplicable, match="no value_range"):
+        interval_for("studentized", scores)
+
+
+@pytest.mark.parametrize("n", [10, 20, 30])
+def test_studentized_covers_zero_inflated_scores(n: int) -> None:
+    rows, mean = draw("zero-inflated", 300, n, seed=10)
+    hits = 0
+    for i, row in enumerate(rows):
+        lower, _, upper = ends(interval_for("studentized", row, value_range=(0, 1), seed=i))
+        # All scores equal is another answer, with advice of its own.
+        hits += lower <= mean <= upper or np.ptp(row) == 0.0
+
+    assert hits / len(rows) >= 0.965
+
+
+@pytest.mark.parametrize("population", BOUNDED)
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_betting_covers_every_population(population: str, n: int) -> None:
+    rows, mean = draw(population, 200, n, seed=11)
+    found = [ends(interval_for("betting", row, value_range=(0, 1))) for row in rows]
+
+    assert np.mean([lower <= mean <= upper for lower, _, upper in found]) >= 0.975
+
+
+def test_betting_is_the_interval_of_bets_and_needs_a_range() -> None:
+    scores = np.random.default_rng(12).random(40)
+    lower, upper = betting_interval(scores, None, 0.9, (0.0, 1.0))
+
+    found = interval_for("betting", scores, 0.9, value_range=(0, 1))
+
+    assert ends(found) == pytest.approx([lower, scores.mean(), upper], abs=1e-9)
+    assert found.method == "betting"
+    assert interval_for("betting", [0.7] * 40, value_range=(0, 1)).degenerate is False
+    with pytest.raises(StrategyNotApplicable, match="needs a value_range"):
+        interval_for("betting", scores)
+
+
+def test_block_needs_fifty_scores() -> None:
+    with pytest.raises(StrategyNotApplicable, match=r"needs 50 scores .* there are 49"):
+        interval_for("full-history-block", np.arange(49.0))
+    assert interval_for("full-history-block", np.arange(50.0)).method == "stationary-bootstrap"
 
 
 @pytest.mark.parametrize("strategy", ANY_SCORES)
 @pytest.mark.parametrize("scale", [1e-200, 1e60])
 def test_no_strategy_answers_nan_for_scores_of_extreme_size(strategy: str, scale: float) -> None:
-    for scores in (np.random.default_rng(8).random(12), np.array([0.0] * 11 + [1.0])):
-        lower, median, upper = ends(interval_for(strategy, scores * scale))
+    for scores in (np.random.default_rng(8).random(60), np.array([0.0] * 59 + [1.0])):
+        lower, median, upper = ends(interval_for(strategy, scores * scale, value_range=(0.0, scale)))
 
         assert all(map(math.isfinite, (lower, median, upper)))
         assert lower <= median <= upper
@@ -283,7 +332,7 @@ def test_no_strategy_answers_nan_for_scores_of_extreme_size(strategy: str, scale
 
 @pytest.mark.parametrize("strategy", ANY_SCORES)
 def test_every_level_is_answered(strategy: str) -> None:
-    scores = np.random.default_rng(9).random(15)
+    scores = np.random.default_rng(9).random(50)
     for level in (1e-6, 0.1, 0.999, 1.0 - 1e-12):
         lower, median, upper = ends(interval_for(strategy, scores, level))
 
