@@ -111,6 +111,11 @@ class Api:
         )
         return answer
 
+    def confusion(self, experiment_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the confusion matrix of a config's labels."""
+        answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/confusion", params)
+        return answer
+
     def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
         """Yield a config's outputs with their scores."""
         params = {"config_id": config_id, "limit": 1000}

@@ -81,6 +81,15 @@ class ExperimentResult:
         """Return which configs nobody beats on all of two or three metrics, and how surely the others are beaten."""
         return self._api.pareto(self.id, metrics)
 
+    def confusion(
+        self, config: str, *, predicted: str = "/output", actual: str = "/expected", **options: Any
+    ) -> dict[str, Any]:
+        """Return which labels a config gave for which right ones; JSON pointers say where both lie.
+
+        `options` are `ignore_case`, `level` and `seed`.
+        """
+        return self._api.confusion(self.id, {"config": config, "predicted": predicted, "actual": actual, **options})
+
     def result(self, config: str) -> EvaluationResult:
         """Return the rows and estimates of one config, by name or id."""
         live = self.live()

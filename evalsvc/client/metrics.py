@@ -240,7 +240,7 @@ def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0,
     known |= {"covers": "new data", "safe": "one look"}
     small = ("n<30",) if n < 30 else ()
     if set(scores) <= {0.0, 1.0}:
-        lower, upper = _wilson(mean, n, z)
+        lower, upper = wilson(mean, n, z)
         return Metric(name, mean, lower, upper, method="wilson", warnings=small, **known)
     spread = statistics.stdev(scores) if n > 1 else 0.0
     if n < 6 or spread == 0.0:
@@ -250,7 +250,7 @@ def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0,
     return Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known)
 
 
-def _wilson(p: float, n: int, z: float) -> tuple[float, float]:
+def wilson(p: float, n: int, z: float) -> tuple[float, float]:
     """Wilson (1927), score interval of a proportion."""
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)

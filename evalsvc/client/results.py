@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas
 
     from evalsvc.client.client import Client
+    from evalsvc.client.confusion import Confusion
 
 FORMAT = "evalsvc-evaluation-result"
 VERSION = 1
@@ -217,3 +218,20 @@ class EvaluationResult:
             found[metric.name] = metric
         self.metrics.update(found)
         return found
+
+    def confusion(
+        self,
+        predicted: Callable[[Any], Any] = lambda output: output,
+        actual: Callable[[Any], Any] = lambda expected: expected,
+        *,
+        level: float = 0.95,
+        seed: int = 0,
+        ignore_case: bool = False,
+    ) -> Confusion:
+        """Count which labels were said for which expected ones, with precision, recall and F1 of each class.
+
+        `predicted` takes the label out of an output, `actual` out of an expectation.
+        """
+        from evalsvc.client.confusion import confusion_of
+
+        return confusion_of(self.rows, predicted, actual, level=level, seed=seed, ignore_case=ignore_case)

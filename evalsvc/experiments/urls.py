@@ -12,6 +12,7 @@ from evalsvc.experiments.api.configs import (
     StopManyView,
     StopView,
 )
+from evalsvc.experiments.api.confusion import ConfusionView
 from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, OldUpdateView, PreviewView, StartView
 from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
 from evalsvc.experiments.api.pareto import ParetoView
@@ -28,6 +29,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/looks", LooksView.as_view()),
     path("v1/experiments/<id:id>/decisions", DecisionsView.as_view()),
     path("v1/experiments/<id:id>/pareto", ParetoView.as_view()),
+    path("v1/experiments/<id:id>/confusion", ConfusionView.as_view()),
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
     path("v1/experiments/<id:id>/configs", ConfigsView.as_view()),

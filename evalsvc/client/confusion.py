@@ -1,0 +1,163 @@
+"""A confusion matrix of labels that are here: counts, precision, recall and F1 of each class, with intervals.
+
+The same numbers as `GET /v1/experiments/{id}/confusion`, worked out without numpy: Wilson's intervals where the service
+has Clopper's and Pearson's, and plain percentiles of the bootstrap.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.metrics import Metric, wilson
+
+if TYPE_CHECKING:
+    from evalsvc.client.results import Row
+
+Label = Callable[[Any], Any]
+RESAMPLES = 1000
+# Draws in all: a large result is resampled less often, and its interval is narrow anyway.
+MOST_DRAWS = 2_000_000
+MAX_CLASSES = 100
+OTHERS = "(other labels)"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelShares:
+    """How well one class is told from the others; each share knows of how many examples it is."""
+
+    label: str
+    n_actual: int
+    n_predicted: int
+    n_hits: int
+    precision: Metric
+    recall: Metric
+    f1: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Row i, column j of `matrix`: examples of class i that were said to be of class j."""
+
+    labels: list[str]
+    matrix: list[list[int]]
+    classes: list[LabelShares]
+    accuracy: Metric
+    macro_f1: Metric
+    n: int
+    N: int
+    n_error: int
+    n_unreadable: int
+    seed: int = 0
+    covers: str = field(default="new data")
+
+
+def confusion_of(
+    rows: Sequence[Row], predicted: Label, actual: Label, *, level: float, seed: int, ignore_case: bool
+) -> Confusion:
+    """Count labels of the rows that have an output; what is no text, number or truth value is no label.
+
+    Labels that no expectation has are pooled beyond a hundred. ValueError for more than a hundred expected ones.
+    """
+    answered = [row for row in rows if row.is_ok]
+    pairs = [
+        (_label(actual(row.expected), ignore_case), _label(predicted(row.output), ignore_case)) for row in answered
+    ]
+    known = [(gold, said) for gold, said in pairs if gold is not None and said is not None]
+    golds = sorted({gold for gold, _ in known})
+    if len(golds) > MAX_CLASSES:
+        raise ValueError(f"There are {len(golds)} different expectations, and more than {MAX_CLASSES} are not classes.")
+    strange = [said for said, _ in Counter(said for _, said in known).most_common() if said not in golds]
+    pooled = set(strange[MAX_CLASSES - len(golds) :])
+    known = [(gold, OTHERS if said in pooled else said) for gold, said in known]
+    counts = Counter(known)
+    labels = [*golds, *sorted({said for _, said in known} - set(golds))]
+    return Confusion(
+        labels=labels,
+        matrix=[[counts[gold, said] for said in labels] for gold in labels],
+        classes=[_shares(label, counts, len(rows), level) for label in labels],
+        accuracy=_share("accuracy", sum(counts[one, one] for one in labels), len(known), len(rows), level),
+        macro_f1=_macro(known, golds, len(rows), level, seed),
+        n=len(known),
+        N=len(rows),
+        n_error=len(rows) - len(answered),
+        n_unreadable=len(pairs) - len(known),
+        seed=seed,
+    )
+
+
+def _label(value: Any, ignore_case: bool) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+    if not isinstance(value, str):
+        return None
+    return value.strip().casefold() if ignore_case else value.strip()
+
+
+def _shares(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelShares:
+    hits = counts[label, label]
+    actual = sum(n for (gold, _), n in counts.items() if gold == label)
+    said = sum(n for (_, one), n in counts.items() if one == label)
+    return LabelShares(
+        label,
+        actual,
+        said,
+        hits,
+        precision=_share("precision", hits, said, n_total, level),
+        recall=_share("recall", hits, actual, n_total, level),
+        f1=_f1(hits, said + actual - hits, n_total, level),
+    )
+
+
+def _share(name: str, hits: int, n: int, n_total: int, level: float) -> Metric:
+    if not n:
+        return Metric(name, None, n=0, N=n_total, level=level, covers="new data")
+    lower, upper = wilson(hits / n, n, statistics.NormalDist().inv_cdf(0.5 + level / 2))
+    warnings = ("n<30",) if n < 30 else ()
+    facts = {"n": n, "N": n_total, "level": level, "covers": "new data", "safe": "one look", "method": "wilson"}
+    return Metric(name, hits / n, lower, upper, warnings=warnings, **facts)  # type: ignore[arg-type]
+
+
+def _f1(hits: int, n: int, n_total: int, level: float) -> Metric:
+    """F1 is 2x/(1+x) of the share x of hits among what is of the class or said to be; so is its interval."""
+    share = _share("f1", hits, n, n_total, level)
+    if share.value is None or share.lower is None or share.upper is None:
+        return share
+    value, lower, upper = (2 * end / (1 + end) for end in (share.value, share.lower, share.upper))
+    return Metric(
+        "f1", value, lower, upper, n=n, N=n_total, level=level, covers="new data", safe="one look", method="wilson",
+        warnings=share.warnings,
+    )  # fmt: skip
+
+
+def _macro(known: Sequence[tuple[str, str]], golds: Sequence[str], n_total: int, level: float, seed: int) -> Metric:
+    n = len(known)
+    if not n:
+        return Metric("macro_f1", None, n=0, N=n_total, level=level, covers="new data")
+    value = _macro_f1(Counter(known))
+    rng = random.Random(seed)  # noqa: S311  # nosec B311 - a seeded bootstrap, not a secret
+    times = max(200, min(RESAMPLES, MOST_DRAWS // n))
+    drawn = [_macro_f1(Counter(rng.choices(known, k=n))) for _ in range(times)]
+    ends = statistics.quantiles(drawn, n=1000, method="inclusive")
+    lower, upper = ends[round((1 - level) / 2 * 1000) - 1], ends[round((1 + level) / 2 * 1000) - 1]
+    facts = {"n": n, "N": n_total, "level": level, "covers": "new data", "safe": "one look"}
+    if lower == upper:
+        return Metric("macro_f1", value, warnings=("degenerate",), **facts)  # type: ignore[arg-type]
+    small = ("n<30",) if n < 30 else ()
+    return Metric("macro_f1", value, lower, upper, method="bootstrap", warnings=small, **facts)  # type: ignore[arg-type]
+
+
+def _macro_f1(counts: Counter[tuple[str, str]]) -> float:
+    """Return the mean F1 over the classes that occur among the actual labels."""
+    actual, said = Counter[str](), Counter[str]()
+    for (gold, one), n in counts.items():
+        actual[gold] += n
+        said[one] += n
+    return statistics.fmean(2 * counts[label, label] / (n + said[label]) for label, n in actual.items())
