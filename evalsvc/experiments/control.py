@@ -12,7 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.configs import Candidate, problems
 from evalsvc.experiments.knobs import pointed, with_values
-from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan
+from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.planner import n_in_flight, stop
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_plan
@@ -78,6 +78,8 @@ def control(
             # The evidence against it still stands: without this the policy would stop it again at once.
             kept_by_user=Case(When(stop_reason=Config.StopReason.POLICY, then=Value(True)), default=F("kept_by_user")),
         )
+        if action is DELETE:
+            WorkUnit.objects.filter(config__in=changed, addition__gt=0).exclude(state=WorkUnit.State.DONE).delete()
         op = ControlOp.objects.create(
             account=account,
             experiment_id=experiment_id,

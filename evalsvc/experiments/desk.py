@@ -36,7 +36,7 @@ WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.statu
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """One config with its plan's metrics."""
+    """One config with the metrics that its unit is about: the plan's own, or those of one addition."""
 
     account_id: int
     experiment_id: int
@@ -50,19 +50,21 @@ class Desk:
 
 
 _lock = threading.Lock()
-_desks: OrderedDict[int, Desk] = OrderedDict()
+_desks: OrderedDict[tuple[int, int], Desk] = OrderedDict()
 _examples: OrderedDict[tuple[int, int], Example] = OrderedDict()
 
 
 def desk_of(unit: Unit) -> Desk:
     """Return what this process knows of the unit's config, reading it the first time."""
+    key = unit.config_id, unit.addition
     with _lock:
-        if unit.config_id in _desks:
-            _desks.move_to_end(unit.config_id)
-            return _desks[unit.config_id]
+        if key in _desks:
+            _desks.move_to_end(key)
+            return _desks[key]
     with account_scope(unit.account_id):
         config = Config.objects.select_related("experiment__plan").get(account_id=unit.account_id, id=unit.config_id)
         plan = config.experiment.plan
+        metrics = [Metric.from_json(row) for row in plan.metrics]
         earlier = Config.objects.filter(experiment_id=config.experiment_id, parameters_hash=config.parameters_hash)
         desk = Desk(
             account_id=unit.account_id,
@@ -72,11 +74,11 @@ def desk_of(unit: Unit) -> Desk:
             parameters=config.parameters,
             parameters_hash=config.parameters_hash,
             has_twin=earlier.filter(arrival__lt=config.arrival).exists(),
-            metrics=tuple(Metric.from_json(row) for row in plan.metrics),
+            metrics=tuple(metric for metric in metrics if metric.addition == unit.addition),
             pointers=plan.sample,
         )
     with _lock:
-        _desks[unit.config_id] = desk
+        _desks[key] = desk
         if len(_desks) > MAX_DESKS:
             _desks.popitem(last=False)
     return desk

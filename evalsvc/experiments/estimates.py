@@ -13,7 +13,7 @@ from evalsvc.tenancy.scope import current_role
 
 SERIES = """
 SELECT value FROM experiments_score
-WHERE config_id = %s AND metric = %s AND pos >= %s AND pos < %s AND value IS NOT NULL ORDER BY pos
+WHERE config_id = %s AND metric = %s AND pos >= %s AND pos < %s AND value IS NOT NULL ORDER BY pos LIMIT %s
 """
 
 
@@ -61,7 +61,7 @@ def estimate_of(
     chosen = strategy or metric.strategy or "normal"
     scores = None
     if chosen == "anytime" and not metric.binary and metric.kind != "untyped":
-        scores = _series(config.pk, metric.name, config.fresh_from, end)
+        scores = _series(config.pk, metric.name, config.fresh_from, end, sums.n)
     return estimate(
         metric.kind,
         sums,
@@ -81,7 +81,8 @@ def decision_level(plan: ExperimentPlan) -> float:
     return 1.0 - (1.0 - plan.level) / looks
 
 
-def _series(config_id: int, metric: str, first: int, last: int) -> Sequence[float]:
+def _series(config_id: int, metric: str, first: int, last: int, n: int) -> Sequence[float]:
+    """Return the scores that the sums are of: of a metric that was added later, more may be there than they count."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SERIES, [config_id, metric, first, last])
+        cursor.execute(SERIES, [config_id, metric, first, last, n])
         return [value for (value,) in cursor.fetchall()]

@@ -35,7 +35,7 @@ def etag_of(plan: ExperimentPlan) -> str:
     with connections[current_role()].cursor() as cursor:
         cursor.execute(STAMP, {"experiment": plan.pk})
         stamp = cursor.fetchone()
-    text = f"{plan.pk} {plan.experiment.name} {plan.state} {stamp}"
+    text = f"{plan.pk} {plan.experiment.name} {plan.state} {len(plan.metrics)} {stamp}"
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
 
 

@@ -74,12 +74,13 @@ def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 
 def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[Look]:
-    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    # Those that were added later have come as far as they have come, whatever the config's watermark says.
+    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics if not row.get("addition")}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SUMS, [config.pk, config.fresh_from, end])
         rows: list[Any] = cursor.fetchall()
     looks = []
-    for name, n, n_error, n_na, *sums in rows:
+    for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
         found = estimate_of(plan, config, metrics[name], sums_from(n, *sums), n_left_out=n_error + n_na, end=end)
         looks.append(
             Look(

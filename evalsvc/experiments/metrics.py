@@ -36,6 +36,8 @@ class Metric:
     profile_name: str | None = None
     profile_revision: int | None = None
     settings: Mapping[str, Any] | None = None
+    addition: int = 0
+    added_at: str | None = None
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
@@ -70,19 +72,24 @@ class Metric:
 
 
 def resolve_metrics(
-    *, account_id: int, epoch: str | None, wanted: Sequence[Mapping[str, Any]], strategy: str | None
+    *,
+    account_id: int,
+    epoch: str | None,
+    wanted: Sequence[Mapping[str, Any]],
+    strategy: str | None,
+    pointer: str = "/plan/metrics",
 ) -> list[Metric]:
-    """Resolve the metrics of a plan; raise Invalid with a pointer to everything that is wrong with them."""
+    """Resolve metrics as asked for; raise Invalid with a pointer to everything that is wrong with them."""
     errors: list[FieldError] = []
     metrics: list[Metric] = []
     for i, row in enumerate(wanted):
         if any(row["name"] == earlier["name"] for earlier in wanted[:i]):
-            errors.append(FieldError(f"/plan/metrics/{i}/name", f"Two metrics are named {row['name']!r}."))
+            errors.append(FieldError(f"{pointer}/{i}/name", f"Two metrics are named {row['name']!r}."))
             continue
         try:
             metrics.append(_resolve_one(account_id, epoch, row, strategy))
         except MetricProblem as exc:
-            errors.append(FieldError(f"/plan/metrics/{i}{exc.pointer}", exc.detail))
+            errors.append(FieldError(f"{pointer}/{i}{exc.pointer}", exc.detail))
     if errors:
         raise Invalid(*errors)
     return metrics

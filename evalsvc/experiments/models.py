@@ -90,6 +90,35 @@ class ExperimentPlan(models.Model):
         return tuple(n * (i + 1) // parts for i in range(parts))
 
 
+class Addition(models.Model):
+    """Metrics that were added after the plan was made: scored from stored outputs, and never part of a decision."""
+
+    pk = models.CompositePrimaryKey("experiment_id", "number")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="additions", db_index=False)
+    number = models.PositiveSmallIntegerField(help_text="1 for the first; 0 are the metrics of the plan itself.")
+    names = ArrayField(models.CharField(max_length=100))
+    by_caller = models.BooleanField(help_text="The caller sends the numbers; workers note only what has no output.")
+    unit_size = models.PositiveSmallIntegerField(help_text="How many outputs a worker scores at once.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.names)} ({self.experiment_id})"
+
+
+class AdditionMark(models.Model):
+    """How far added metrics have come for one config: every position before the watermark is scored."""
+
+    pk = models.CompositePrimaryKey("config_id", "number")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    config = models.ForeignKey("Config", on_delete=models.CASCADE, related_name="addition_marks", db_index=False)
+    number = models.PositiveSmallIntegerField()
+    watermark = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.config_id}: {self.watermark}"
+
+
 class ExperimentItem(models.Model):
     """One place of the permutation: which example every config sees at this position."""
 
@@ -174,6 +203,7 @@ class WorkUnit(models.Model):
     # Found by its config: an index by experiment would only serve its deletion, and a constraint would need one.
     experiment = models.ForeignKey(Experiment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="units")
+    addition = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Which metrics: 0 are the plan's.")
     from_pos = models.PositiveIntegerField()
     to_pos = models.PositiveIntegerField(help_text="Exclusive.")
     state = models.CharField(max_length=10, choices=State.choices)
@@ -185,11 +215,15 @@ class WorkUnit(models.Model):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=["config", "from_pos"], name="uq_unit_once"),
+            models.UniqueConstraint(fields=["config", "addition", "from_pos"], name="uq_unit_once"),
             models.CheckConstraint(condition=Q(from_pos__lt=F("to_pos")), name="ck_unit_positions"),
         )
         indexes = (
-            models.Index(fields=["config", "from_pos"], name="ix_unit_unfinished", condition=~Q(state="done")),
+            models.Index(
+                fields=["config", "addition", "from_pos"], name="ix_unit_unfinished", condition=~Q(state="done")
+            ),
+            # In the order in which they are claimed: what is added later waits for what a run needs to go on.
+            models.Index(fields=["addition", "id"], name="ix_unit_scoring", condition=Q(state="scoring")),
             models.Index(fields=["account", "experiment"], name="ix_unit_leased", condition=Q(state="leased")),
         )
 
@@ -249,6 +283,9 @@ class Score(models.Model):
     error_code = models.CharField(max_length=40, null=True)
     error_message = models.TextField(null=True)
     explanation = models.TextField(null=True)
+    spans = models.JSONField(null=True)
+    extra = models.JSONField(null=True)
+    judge_cost = models.FloatField(null=True, help_text="Of the run that it comes from; once where metrics share one.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -259,6 +296,7 @@ class Score(models.Model):
                 name="ck_score_or_error",
             ),
             models.CheckConstraint(condition=finite("value") & finite("denominator"), name="ck_score_is_finite"),
+            models.CheckConstraint(condition=finite("judge_cost"), name="ck_score_cost_is_finite"),
         )
 
 

@@ -28,7 +28,7 @@ WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_tim
 ALL_GIVEN_OUT = """
 SELECT coalesce(sum(c.claim_pos - c.n_reused), 0) >= %s AND NOT EXISTS (
   SELECT 1 FROM experiments_workunit u JOIN experiments_config r ON r.id = u.config_id
-  WHERE r.experiment_id = %s AND r.state = 'running' AND u.state <> 'done')
+  WHERE r.experiment_id = %s AND r.state = 'running' AND u.addition = 0 AND u.state <> 'done')
 FROM experiments_config c WHERE c.experiment_id = %s
 """
 SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"

@@ -17,11 +17,19 @@ SUMS_DIFFER = "the running sums differ from the scores"
 
 # What each sum is, computed from scores alone. Scopes follow the config's watermark and the place it is fresh from.
 AGGREGATES = """
-WITH scoped AS (
+WITH added AS (
+  SELECT c.id AS config_id, d.number, m.name, coalesce(k.watermark, 0) AS watermark
+  FROM experiments_addition d CROSS JOIN LATERAL unnest(d.names) AS m(name)
+  JOIN experiments_config c ON c.experiment_id = d.experiment_id
+  LEFT JOIN experiments_additionmark k ON k.config_id = c.id AND k.number = d.number
+  WHERE d.experiment_id = %(experiment)s
+), scoped AS (
   SELECT s.*, scope.name AS scope FROM experiments_score s JOIN experiments_config c ON c.id = s.config_id
+  LEFT JOIN added a ON a.config_id = s.config_id AND a.name = s.metric
+  CROSS JOIN LATERAL (SELECT coalesce(a.watermark, c.watermark) AS reached) r
   CROSS JOIN LATERAL (VALUES
-    ('all', true), ('seen', s.pos < c.watermark AND s.pos < c.fresh_from),
-    ('prefix', s.pos < c.watermark AND s.pos >= c.fresh_from)) AS scope(name, applies)
+    ('all', true), ('seen', s.pos < r.reached AND s.pos < c.fresh_from),
+    ('prefix', s.pos < r.reached AND s.pos >= c.fresh_from)) AS scope(name, applies)
   WHERE c.experiment_id = %(experiment)s AND scope.applies
 ), counted AS (
   SELECT config_id, metric, scope, count(value) AS n,
@@ -58,8 +66,29 @@ CHECKS = {
         WHERE c.experiment_id = %(experiment)s AND o.scored""",
     "an output has not one score for each metric": """
         SELECT o.config_id FROM experiments_output o JOIN experiments_experimentplan p USING (experiment_id)
-        WHERE o.experiment_id = %(experiment)s AND o.scored AND jsonb_array_length(p.metrics) <> (
-          SELECT count(*) FROM experiments_score s WHERE s.config_id = o.config_id AND s.pos = o.pos)""",
+        CROSS JOIN LATERAL (SELECT array_agg(m.row ->> 'name') AS names FROM jsonb_array_elements(p.metrics) AS m(row)
+          WHERE coalesce((m.row ->> 'addition')::int, 0) = 0) m
+        WHERE o.experiment_id = %(experiment)s AND o.scored AND cardinality(m.names) <> (
+          SELECT count(*) FROM experiments_score s
+          WHERE s.config_id = o.config_id AND s.pos = o.pos AND s.metric = ANY (m.names))""",
+    "an output has scores of some and not all metrics that were added together": """
+        SELECT s.config_id FROM experiments_addition d JOIN experiments_score s USING (experiment_id)
+        WHERE d.experiment_id = %(experiment)s AND s.metric = ANY (d.names)
+        GROUP BY s.config_id, s.pos, d.number, d.names HAVING count(*) <> cardinality(d.names)""",
+    "an output has neither added scores nor a unit that waits for them": """
+        SELECT o.config_id FROM experiments_addition d JOIN experiments_output o USING (experiment_id)
+        JOIN experiments_config c ON c.id = o.config_id AND c.state <> 'deleted'
+        WHERE d.experiment_id = %(experiment)s AND (NOT d.by_caller OR o.status <> 'ok') AND NOT EXISTS (
+          SELECT 1 FROM experiments_score s
+          WHERE s.config_id = o.config_id AND s.pos = o.pos AND s.metric = d.names[1]) AND NOT EXISTS (
+          SELECT 1 FROM experiments_workunit u WHERE u.config_id = o.config_id AND u.addition = d.number
+            AND u.from_pos <= o.pos AND u.to_pos > o.pos AND u.state = 'scoring')""",
+    "the mark of added metrics lags behind their scores": """
+        SELECT c.id FROM experiments_addition d JOIN experiments_config c USING (experiment_id)
+        LEFT JOIN experiments_additionmark k ON k.config_id = c.id AND k.number = d.number
+        JOIN experiments_score s
+          ON s.config_id = c.id AND s.metric = d.names[1] AND s.pos = coalesce(k.watermark, 0)
+        WHERE d.experiment_id = %(experiment)s""",
     "an output belongs to another example than its position": """
         SELECT o.config_id FROM experiments_output o
         LEFT JOIN experiments_experimentitem i ON i.experiment_id = o.experiment_id AND i.pos = o.pos
@@ -84,7 +113,7 @@ CHECKS = {
     "units overlap, or leave a gap below what has been given out": """
         SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
           SELECT coalesce(sum(u.to_pos - u.from_pos), 0) AS covered, coalesce(max(u.to_pos), 0) AS furthest
-          FROM experiments_workunit u WHERE u.config_id = c.id) u ON true
+          FROM experiments_workunit u WHERE u.config_id = c.id AND u.addition = 0) u ON true
         WHERE c.experiment_id = %(experiment)s AND (u.covered <> c.claim_pos OR u.furthest <> c.claim_pos)""",
 }
 MOST_OF_PAIRS = 100

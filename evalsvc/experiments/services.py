@@ -222,7 +222,7 @@ def delete_experiment(*, account: Account, experiment: Experiment, actor: str) -
 def _delete_rows(experiment_id: int, config_ids: list[int]) -> None:
     # One statement a table, by the column that has an index: the ORM would first read every row that goes.
     with connections[current_role()].cursor() as cursor:
-        for table in ("score", "output", "workunit", "aggregate", "look"):
+        for table in ("score", "output", "workunit", "aggregate", "look", "additionmark"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE config_id = ANY (%s)", [config_ids])  # noqa: S608
-        for table in ("evidence", "comparison", "decision", "controlop", "experimentitem"):
+        for table in ("evidence", "comparison", "decision", "controlop", "experimentitem", "addition"):
             cursor.execute(f"DELETE FROM experiments_{table} WHERE experiment_id = %s", [experiment_id])  # noqa: S608

@@ -121,7 +121,8 @@ class Slot:
 
     def _score_recorded(self, desk: Desk) -> None:
         examples = examples_of(self.unit)
-        waiting = [output for output in recorded_outputs(self.unit).values() if not output.scored]
+        # What was added later looks at outputs that have the plan's own scores already.
+        waiting = [row for row in recorded_outputs(self.unit).values() if self.unit.addition or not row.scored]
         # They are recorded together, so those that wait for a judge wait side by side.
         n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(desk.metrics) else 1
         connections.close_all()

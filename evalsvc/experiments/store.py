@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 from django.db import connections
 
-from evalsvc.tenancy.scope import APP, SYSTEM
+from evalsvc.tenancy.scope import APP, SYSTEM, current_role
 
-UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch"
+UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, addition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Unit:
     attempt: int
     token: uuid.UUID
     epoch: int
+    addition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,28 @@ def record_unit(
     sql = "SELECT * FROM record_unit(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s)"
     ((accepted, epoch, state, watermark, is_held),) = _rows(APP, sql, values)
     return Recorded(accepted or [], epoch, state, watermark, is_held)
+
+
+def open_added_units(*, account_id: int, experiment_id: int, number: int) -> None:
+    """Let the outputs that configs have wait for the metrics of one addition, under locks on the configs.
+
+    Whoever records an output meanwhile waits for the locks, and then opens its unit itself.
+    """
+    whose = "FROM experiments_config c WHERE c.account_id = %s AND c.experiment_id = %s"
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(f"SELECT c.id {whose} ORDER BY c.id FOR NO KEY UPDATE", [account_id, experiment_id])  # noqa: S608
+        # A statement of its own: it sees what was recorded while this one waited for a lock.
+        sql = f"SELECT open_added_units(c, NULL, %s) {whose}"  # noqa: S608
+        cursor.execute(sql, [number, account_id, experiment_id])
+
+
+def record_added_scores(
+    *, account_id: int, config_id: int, number: int, scores: Sequence[Mapping[str, Any]]
+) -> list[int]:
+    """Record the caller's numbers for outputs of one config; return the positions that had none before."""
+    sql = "SELECT record_added_scores(%s, %s, %s, %s::jsonb)"
+    ((accepted,),) = _rows(APP, sql, [account_id, config_id, number, _json(scores)])
+    return list(accepted)
 
 
 def epochs_of(config_ids: Sequence[int]) -> dict[int, int]:

@@ -15,6 +15,7 @@ from evalsvc.experiments.api.configs import (
 from evalsvc.experiments.api.confusion import ConfusionView
 from evalsvc.experiments.api.experiments import ExperimentsView, ExperimentView, OldUpdateView, PreviewView, StartView
 from evalsvc.experiments.api.live import DecisionsView, LiveView, LooksView, RecountView
+from evalsvc.experiments.api.metrics import MetricsView, ScoresView
 from evalsvc.experiments.api.pareto import ParetoView
 from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
@@ -32,6 +33,8 @@ urlpatterns = [
     path("v1/experiments/<id:id>/confusion", ConfusionView.as_view()),
     path("v1/experiments/<id:id>/recount", RecountView.as_view()),
     path("v1/experiments/<id:id>/results", ResultsView.as_view()),
+    path("v1/experiments/<id:id>/metrics", MetricsView.as_view()),
+    path("v1/experiments/<id:id>/scores", ScoresView.as_view()),
     path("v1/experiments/<id:id>/configs", ConfigsView.as_view()),
     path("v1/experiments/<id:id>/configs/stop", StopManyView.as_view()),
     path("v1/experiments/<id:id>/configs/resume", ResumeManyView.as_view()),

@@ -17,6 +17,7 @@ from evalsvc.stats.running import STRATEGIES
 
 MAX_METRICS = 20
 MAX_OUTPUTS = 100
+MAX_POSTED_SCORES = 1000
 LARGEST = 2**31 - 1
 
 
@@ -114,6 +115,31 @@ class PlanIn(Strict):
     budget = BudgetIn(required=False)
     sample = SampleIn(required=False)
     start = serializers.BooleanField(default=False)
+
+
+class MetricsIn(Strict):
+    """Metrics to add to an experiment."""
+
+    metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+
+
+class PostedScoreIn(Strict):
+    """A number of the caller's for one output, or why there is none."""
+
+    output_id = serializers.CharField(max_length=20)
+    value = serializers.JSONField(required=False, allow_null=True)
+    error = serializers.CharField(max_length=1000, required=False, allow_null=True, trim_whitespace=False)
+
+    def validate_output_id(self, value: str) -> int:
+        """Return the id."""
+        return as_id(value)
+
+
+class PostedScoresIn(Strict):
+    """Numbers for one metric that was added with the source `client`."""
+
+    metric = serializers.CharField(max_length=100)
+    scores = PostedScoreIn(many=True, allow_empty=False, validators=[at_most(MAX_POSTED_SCORES)])
 
 
 class ConfigIn(Strict):

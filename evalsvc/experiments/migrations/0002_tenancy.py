@@ -11,7 +11,7 @@ FUNCTIONS = "SET LOCAL check_function_bodies = off;\n"
 FUNCTIONS += (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 DROP = """
 DROP FUNCTION record_unit; DROP FUNCTION add_scores; DROP FUNCTION lease_unit; DROP FUNCTION claim_units;
-DROP FUNCTION take_unit; DROP FUNCTION within_budget;
+DROP FUNCTION take_unit; DROP FUNCTION within_budget; DROP FUNCTION IF EXISTS add_between;
 """
 # Counters and states of a few rows change all the time: room on their pages keeps their indexes out of it.
 STORAGE = """

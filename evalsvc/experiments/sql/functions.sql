@@ -14,7 +14,7 @@ BEGIN
   SET state = 'leased', token = gen_random_uuid(), attempt = least(u.attempt + 1, 32767), epoch = p_config.epoch, lease_expires_at = until
   WHERE u.id = (
     SELECT w.id FROM experiments_workunit w
-    WHERE w.config_id = p_config.id AND w.state <> 'done' AND w.state <> 'scoring'
+    WHERE w.config_id = p_config.id AND w.addition = 0 AND w.state <> 'done' AND w.state <> 'scoring'
       AND (w.state = 'open' OR w.lease_expires_at < clock_timestamp())
     ORDER BY w.from_pos LIMIT 1)
   RETURNING u.* INTO unit;
@@ -46,7 +46,7 @@ $$;
 -- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Not by
 -- more than a quarter of the set, though, or half of it rather than leave a worker idle: what it reveals is no evidence
 -- for a clone that is made afterwards. Without a race the window grows with the workers. Outputs that wait for their
--- scores come last.
+-- scores come last, and of these last those that wait for metrics which were added later.
 CREATE OR REPLACE FUNCTION claim_units(
   p_limit int, p_slots int, p_lease_seconds double precision, p_excluded_accounts bigint[], p_blocked_configs bigint[])
 RETURNS SETOF experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
@@ -80,7 +80,8 @@ BEGIN
         FROM racing r
       ), claimable AS (
         SELECT r.*, EXISTS (
-          SELECT 1 FROM experiments_workunit u WHERE u.config_id = r.id AND u.state <> 'done' AND u.state <> 'scoring'
+          SELECT 1 FROM experiments_workunit u
+          WHERE u.config_id = r.id AND u.addition = 0 AND u.state <> 'done' AND u.state <> 'scoring'
             AND (u.state = 'open' OR u.lease_expires_at < clock_timestamp())) AS has_open
         FROM ranked r WHERE NOT r.id = ANY (p_blocked_configs)
       )
@@ -124,7 +125,7 @@ BEGIN
         SELECT w.id FROM experiments_workunit w
         WHERE w.state = 'scoring' AND coalesce(w.lease_expires_at < clock_timestamp(), true)
           AND NOT w.account_id = ANY (p_excluded_accounts)
-        ORDER BY w.id LIMIT p_limit - n_claimed FOR UPDATE SKIP LOCKED)
+        ORDER BY w.addition, w.id LIMIT p_limit - n_claimed FOR UPDATE SKIP LOCKED)
       RETURNING u.*;
   END IF;
 END $$;
@@ -155,8 +156,9 @@ BEGIN
 END $$;
 
 -- Add the sums of the scores of a config in [p_from, p_to) to one scope of its aggregates. What a metric does not apply
--- to (the dataset lacks what it needs) is counted apart from what failed.
-CREATE OR REPLACE FUNCTION add_scores(p_account bigint, p_config bigint, p_scope text, p_from int, p_to int)
+-- to (the dataset lacks what it needs) is counted apart from what failed. Null means of all metrics.
+CREATE OR REPLACE FUNCTION add_scores(
+  p_account bigint, p_config bigint, p_scope text, p_from int, p_to int, p_metrics text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   INSERT INTO experiments_aggregate AS a (
     account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
@@ -165,7 +167,8 @@ RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
     count(*) FILTER (WHERE s.error_code <> 'not_applicable'), count(*) FILTER (WHERE s.error_code = 'not_applicable'),
     coalesce(sum(s.value), 0), coalesce(sum(s.value * s.value), 0), coalesce(sum(s.denominator), 0),
     coalesce(sum(s.denominator * s.denominator), 0), coalesce(sum(s.value * s.denominator), 0), min(s.value), max(s.value)
-  FROM experiments_score s WHERE s.config_id = p_config AND s.pos >= p_from AND s.pos < p_to GROUP BY s.metric
+  FROM experiments_score s WHERE s.config_id = p_config AND s.pos >= p_from AND s.pos < p_to
+    AND (p_metrics IS NULL OR s.metric = ANY (p_metrics)) GROUP BY s.metric
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
     n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
     total = a.total + excluded.total,
@@ -173,6 +176,20 @@ RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
     den_squares = a.den_squares + excluded.den_squares, "cross" = a."cross" + excluded."cross",
     lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest);
 $$;
+
+-- The same for each scope that [p_from, p_to) belongs to: the designer of a clone may have seen the first of it.
+CREATE OR REPLACE FUNCTION add_between(p_config experiments_config, p_from int, p_to int, p_metrics text[])
+RETURNS void LANGUAGE plpgsql SECURITY INVOKER AS $$
+BEGIN
+  IF p_from < p_config.fresh_from THEN
+    PERFORM add_scores(
+      p_config.account_id, p_config.id, 'seen', p_from, least(p_to, p_config.fresh_from), p_metrics);
+  END IF;
+  IF p_to > p_config.fresh_from THEN
+    PERFORM add_scores(
+      p_config.account_id, p_config.id, 'prefix', greatest(p_from, p_config.fresh_from), p_to, p_metrics);
+  END IF;
+END $$;
 
 -- Record what a worker has of its unit, in one transaction: outputs once per position, the scores of those positions
 -- once, the sums and the history from those scores only, then the unit's state and the watermark. A worker whose lease
@@ -192,6 +209,7 @@ DECLARE
   reached int;
   is_scoring boolean;
   entries history_entry[];
+  has_additions boolean;
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   SELECT c.* INTO config FROM experiments_config c
@@ -206,6 +224,7 @@ BEGIN
     RETURN;
   END IF;
   is_scoring := unit.state = 'scoring';
+  has_additions := EXISTS (SELECT 1 FROM experiments_addition d WHERE d.experiment_id = unit.experiment_id);
 
   WITH added AS (
     INSERT INTO experiments_output AS o (
@@ -237,15 +256,15 @@ BEGIN
   WITH sent AS (
     SELECT r.* FROM jsonb_to_recordset(p_scores) AS r(
       pos int, metric text, value double precision, denominator double precision, passed boolean, error_code text,
-      error_message text, explanation text, evaluator_id text, profile_name text, profile_revision int,
-      ranking double precision)
+      error_message text, explanation text, spans jsonb, extra jsonb, judge_cost double precision, evaluator_id text,
+      profile_name text, profile_revision int, ranking double precision)
     WHERE r.pos = ANY (accepted) OR (is_scoring AND r.pos >= unit.from_pos AND r.pos < unit.to_pos)
   ), added AS (
     INSERT INTO experiments_score AS s (
       account_id, experiment_id, config_id, pos, metric, value, denominator, passed, error_code, error_message,
-      explanation, created_at)
+      explanation, spans, extra, judge_cost, created_at)
     SELECT p_account, unit.experiment_id, unit.config_id, r.pos, r.metric, r.value, r.denominator, r.passed,
-      r.error_code, r.error_message, r.explanation, clock_timestamp()
+      r.error_code, r.error_message, r.explanation, r.spans, r.extra, r.judge_cost, clock_timestamp()
     FROM sent r ORDER BY r.pos
     ON CONFLICT (config_id, metric, pos) DO NOTHING
     RETURNING s.*
@@ -277,6 +296,13 @@ BEGIN
     PERFORM remember_scores(p_account, entries);
   END IF;
 
+  IF unit.addition > 0 THEN
+    PERFORM close_added_unit(unit, config);
+    RETURN;
+  ELSIF has_additions AND cardinality(accepted) > 0 THEN
+    PERFORM open_added_units(config, accepted, NULL);
+  END IF;
+
   IF is_scoring THEN
     UPDATE experiments_output o SET scored = true, client_scores = NULL
     WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos AND NOT o.scored;
@@ -303,12 +329,8 @@ BEGIN
     FROM experiments_output o WHERE o.config_id = unit.config_id AND o.pos >= config.watermark AND o.scored
   ) t WHERE t.pos = t.place;
   IF reached > config.watermark THEN
-    IF config.watermark < config.fresh_from THEN
-      PERFORM add_scores(p_account, config.id, 'seen', config.watermark, least(reached, config.fresh_from));
-    END IF;
-    IF reached > config.fresh_from THEN
-      PERFORM add_scores(p_account, config.id, 'prefix', greatest(config.watermark, config.fresh_from), reached);
-    END IF;
+    PERFORM add_between(
+      config, config.watermark, reached, CASE WHEN has_additions THEN planned_metrics(config.experiment_id) END);
     UPDATE experiments_config c SET watermark = reached,
       -- At its end a config that never gave an answer has failed, however few examples there were.
       state = CASE WHEN c.state <> 'running' OR reached < p.n_examples THEN c.state

@@ -1,0 +1,85 @@
+"""Metrics of an experiment: list them, add some to the outputs that are there, and send the caller's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.experiments import additions
+from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.experiments import enqueue_after_commit
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.selectors import get_plan
+
+METRIC = shapes.open_object("name", "source", "type", "evaluator", "criteria", "added_at", "n_scored", "n_pending")
+MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("metrics", METRIC))}
+
+
+class MetricsView(AccountView):
+    """What an experiment measures."""
+
+    @extend_schema(operation_id="list_metrics", tags=["experiments"], responses=MANY)
+    def get(self, request: Request, id: int) -> Response:
+        """List the metrics, and of how many outputs each is scored; `n_pending` of them wait."""
+        return Response({"metrics": metrics_out(get_plan(account=self.account, id=id)), "next_cursor": None})
+
+    @extend_schema(operation_id="add_metrics", tags=["experiments"], request=bodies.MetricsIn, responses=MANY)
+    def post(self, request: Request, id: int) -> Response:
+        """Score the outputs with more metrics; nothing is run again, and no state or decision changes.
+
+        The workers do it, and outputs that come later are scored as well. What was added before in the same words is
+        not added again.
+        """
+        get_plan(account=self.account, id=id)
+        wanted = checked(bodies.MetricsIn(data=request.data))["metrics"]
+        plan, is_new = additions.add_metrics(
+            account=self.account,
+            experiment_id=id,
+            epoch=self.caller.admission.epoch,
+            wanted=wanted,
+            actor=self.caller.actor,
+        )
+        if is_new:
+            enqueue_after_commit()
+        names = [row["name"] for row in wanted]
+        return Response({"metrics": metrics_out(plan, only=names), "next_cursor": None})
+
+
+def metrics_out(plan: ExperimentPlan, *, only: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """Return metrics in the plan's order, with how far their scores have come."""
+    progress = additions.progress_of(plan)
+    shown = progress.keys() if only is None else set(only)
+    return [
+        {
+            **shapes.metric_out(row),
+            "n_scored": progress[row["name"]].n_scored,
+            "n_pending": progress[row["name"]].n_pending,
+        }
+        for row in plan.metrics
+        if row["name"] in shown
+    ]
+
+
+class ScoresView(AccountView):
+    """The caller's own numbers for outputs that are there."""
+
+    scoped = False
+
+    @extend_schema(
+        operation_id="post_scores",
+        tags=["experiments"],
+        request=bodies.PostedScoresIn,
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("n_accepted", "n_pending"))},
+    )
+    def post(self, request: Request, id: int) -> Response:
+        """Record numbers for a metric that was added with the source `client`. A number that is there stays."""
+        body = checked(bodies.PostedScoresIn(data=request.data))
+        found = additions.post_scores(
+            account=self.account, experiment_id=id, name=body["metric"], scores=body["scores"]
+        )
+        return Response({"n_accepted": found.n_accepted, "n_pending": found.n_pending})
