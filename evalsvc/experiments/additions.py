@@ -127,9 +127,7 @@ class Posted:
     n_pending: int
 
 
-def post_scores(
-    *, account: Account, experiment_id: int, name: str, scores: Sequence[Mapping[str, Any]]
-) -> Posted:
+def post_scores(*, account: Account, experiment_id: int, name: str, scores: Sequence[Mapping[str, Any]]) -> Posted:
     """Record the caller's numbers for a metric that was added with the source `client`, each output's once.
 
     What is no finite number within the metric's range becomes the error that it would have become during the run.

@@ -89,9 +89,9 @@ def open_added_units(*, account_id: int, experiment_id: int, number: int) -> Non
     """
     whose = "FROM experiments_config c WHERE c.account_id = %s AND c.experiment_id = %s"
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(f"SELECT c.id {whose} ORDER BY c.id FOR NO KEY UPDATE", [account_id, experiment_id])  # noqa: S608
+        cursor.execute(f"SELECT c.id {whose} ORDER BY c.id FOR NO KEY UPDATE", [account_id, experiment_id])
         # A statement of its own: it sees what was recorded while this one waited for a lock.
-        sql = f"SELECT open_added_units(c, NULL, %s) {whose}"  # noqa: S608
+        sql = f"SELECT open_added_units(c, NULL, %s) {whose}"
         cursor.execute(sql, [number, account_id, experiment_id])
 
 

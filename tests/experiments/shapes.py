@@ -60,5 +60,13 @@ def filled_experiment(caller: Caller, name: str | None = None) -> Filled:
             if unit is not None:
                 post_outputs(caller, made["id"], unit, text)
     unit = lease(caller, made["id"], good)
+    added = {"metrics": [{"name": "mine", "source": "client"}]}
+    posted(caller, f"/v1/experiments/{made['id']}/metrics", added)
+    first = caller.get(f"/v1/experiments/{made['id']}/results?config_id={good}&limit=1000").json()["results"][-1]
+    posted(
+        caller,
+        f"/v1/experiments/{made['id']}/scores",
+        {"metric": "mine", "scores": [{"output_id": first["id"], "value": 1}]},
+    )
     posted(caller, f"/v1/experiments/{made['id']}/configs/{good}/stop", {})
     return Filled(made["id"], [good, bad], unit["id"], made["plan"]["dataset_id"])

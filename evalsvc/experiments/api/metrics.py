@@ -15,6 +15,7 @@ from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.tenancy.scope import account_scope
 
 METRIC = shapes.open_object("name", "source", "type", "evaluator", "criteria", "added_at", "n_scored", "n_pending")
 MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("metrics", METRIC))}
@@ -78,6 +79,8 @@ class ScoresView(AccountView):
     )
     def post(self, request: Request, id: int) -> Response:
         """Record numbers for a metric that was added with the source `client`. A number that is there stays."""
+        with account_scope(self.account.pk):
+            get_plan(account=self.account, id=id)
         body = checked(bodies.PostedScoresIn(data=request.data))
         found = additions.post_scores(
             account=self.account, experiment_id=id, name=body["metric"], scores=body["scores"]
