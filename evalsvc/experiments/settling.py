@@ -17,11 +17,12 @@ from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.tenancy.scope import current_role
 
 State = ExperimentPlan.State
-# A unit that is leased may still bring answers, of a stopped config too; so may one that waits for its scores.
+# A unit that is leased may still bring answers, of a stopped config too; so may one that waits for its scores. Metrics
+# that are added to what has ended hold nothing open.
 ON_ITS_WAY = """
 SELECT EXISTS (
   SELECT 1 FROM experiments_workunit u JOIN experiments_config c ON c.id = u.config_id
-  WHERE c.experiment_id = %s AND u.state <> 'done'
+  WHERE c.experiment_id = %s AND u.addition = 0 AND u.state <> 'done'
     AND (u.state = 'scoring' OR (u.state = 'leased' AND u.lease_expires_at > clock_timestamp())))
 """
 
