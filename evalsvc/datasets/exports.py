@@ -10,9 +10,10 @@ from typing import Any
 import orjson
 
 from evalsvc.accounts.models import Account
+from evalsvc.datasets.importers.rows import PASSAGE_NAMES
 from evalsvc.datasets.importers.table import JSON_SUFFIX
 from evalsvc.datasets.models import DatasetVersion, Example
-from evalsvc.datasets.selectors import are_plain_texts, iterate_examples
+from evalsvc.datasets.selectors import are_bare_texts, are_plain_texts, iterate_examples
 from evalsvc.tenancy.scope import account_scope
 
 CHUNK_BYTES = 1 << 16
@@ -71,10 +72,23 @@ def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
         "sid": example.position + 1,
         "evaluated_model_input": as_text(example.input) or None,
         "evaluated_model_gold_answer": as_text(example.expected),
-        "evaluated_model_retrieved_context": example.contexts,
+        "evaluated_model_retrieved_context": texts_of(example.contexts),
         **{name: as_text(first(metadata, names)) for name, names in PATRONUS_TEXTS.items()},
         **{name: flat_object(metadata.get(name)) for name in PATRONUS_OBJECTS},
     }
+
+
+def texts_of(passages: list[Any] | None) -> list[str] | None:
+    """Return passages as bare texts; one that is known by its id alone is that id."""
+    return None if passages is None else [text_of(passage) for passage in passages]
+
+
+def text_of(passage: Any) -> str:
+    """Return the text of a passage."""
+    if isinstance(passage, str):
+        return passage
+    names = (name for both in PASSAGE_NAMES for name in both)
+    return str(first(passage, names) if isinstance(passage, dict) else passage)
 
 
 def first(metadata: dict[str, Any], names: Iterable[str]) -> Any:
@@ -189,21 +203,25 @@ def parquet(account: Account, version: DatasetVersion) -> Iterator[bytes]:
 
     columns = text_columns(account, version, empty_counts=True)
     texts = [("id", pa.string()), *((name, pa.string()) for name in columns.values())]
-    schema = pa.schema([*texts, ("contexts", pa.list_(pa.string())), ("metadata", pa.string())])
+    with account_scope(account.pk):
+        are_texts = are_bare_texts(account=account, version=version)
+    # A column of lists holds texts; passages with ids and grades are JSON, as other structures are.
+    contexts = ("contexts", pa.list_(pa.string())) if are_texts else (f"contexts{JSON_SUFFIX}", pa.string())
+    schema = pa.schema([*texts, contexts, ("metadata", pa.string())])
     sink = Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for rows in groups(iterate_examples(account=account, version=version)):
-            table = list(zip(*(parquet_cells(row, columns) for row in rows), strict=True))
+            table = list(zip(*(parquet_cells(row, columns, are_texts) for row in rows), strict=True))
             arrays = [pa.array(values, field.type) for values, field in zip(table, schema, strict=True)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             yield sink.take()
     yield sink.take()
 
 
-def parquet_cells(example: Example, columns: dict[str, str]) -> list[Any]:
+def parquet_cells(example: Example, columns: dict[str, str], are_texts: bool) -> list[Any]:
     """Return an example's cells for Parquet, which has lists."""
-    key, first, second, _, metadata = cells_of(example, columns)
-    return [key, first, second, example.contexts, metadata]
+    key, first, second, contexts, metadata = cells_of(example, columns)
+    return [key, first, second, example.contexts if are_texts else contexts, metadata]
 
 
 def groups(examples: Iterable[Example]) -> Iterator[list[Example]]:

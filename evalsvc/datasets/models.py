@@ -79,7 +79,7 @@ class Example(models.Model):
     key = models.CharField(max_length=MAX_KEY, help_text="The caller's own id; else the row's number, from 1.")
     input = JSONTextField()
     expected = JSONTextField(null=True)
-    contexts = JSONTextField(null=True, help_text="List of texts, or null.")
+    contexts = JSONTextField(null=True, help_text="List of texts or passages, or null.")
     metadata = JSONTextField(default=dict)
     digest = models.BinaryField(max_length=32, editable=False, help_text="SHA-256 of the canonical row.")
 

@@ -148,6 +148,19 @@ def are_plain_texts(*, account: Account, version: DatasetVersion, field: str, em
         return bool(cursor.fetchone()[0])
 
 
+def are_bare_texts(*, account: Account, version: DatasetVersion) -> bool:
+    """Say whether all contexts are texts, so that a column of lists of texts can hold them."""
+    sql = """
+    SELECT NOT EXISTS (
+      SELECT 1 FROM datasets_example e, json_array_elements(e.contexts) AS passage
+      WHERE e.account_id = %s AND e.version_id = %s AND json_typeof(e.contexts) = 'array'
+        AND json_typeof(passage) <> 'string')
+    """
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(sql, [account.pk, version.pk])
+        return bool(cursor.fetchone()[0])
+
+
 def count_changes(*, account: Account, before: DatasetVersion, after: DatasetVersion) -> Counts:
     """Count how two versions differ. An example that only moved is unchanged."""
     with connections[current_role()].cursor() as cursor:

@@ -75,11 +75,13 @@ def look_up(name: str, fields: Mapping[str, Any]) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Write a value into a prompt: texts as they are, lists of texts as numbered paragraphs, the rest as JSON."""
+    """Write a value into a prompt: texts as they are, lists of texts or passages as numbered paragraphs, else JSON."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
-    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        return "\n\n".join(f"[{i}] {item}" for i, item in enumerate(value, 1))
+    if isinstance(value, list) and value:
+        texts = [item.get("text", item.get("content")) if isinstance(item, Mapping) else item for item in value]
+        if all(isinstance(text, str) for text in texts):
+            return "\n\n".join(f"[{i}] {text}" for i, text in enumerate(texts, 1))
     return orjson.dumps(value).decode()

@@ -90,7 +90,7 @@ BAD_LINES = [
     (b'{"input": 18446744073709551616}', "/file/line/2/input", "64 bits"),
     (b'{"input": ' + b"[" * 65 + b"]" * 65 + b"}", None, "Nested deeper"),
     (b'{"input": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "/file/line/2", "nested too deeply"),
-    (b'{"input": "a", "contexts": {"a": 1}}', "/file/line/2/contexts", "list of texts"),
+    (b'{"input": "a", "contexts": {"a": 1}}', "/file/line/2/contexts", "list of texts or passages"),
     (b'{"input": "a", "contexts": ["a", 1]}', "/file/line/2/contexts/1", "item 2"),
     (b'{"input": "a", "metadata": []}', "/file/line/2/metadata", "object"),
     (b'{"input": "a", "metadata": {"x": 1}, "x": 2}', "/file/line/2/x", "both"),
@@ -241,6 +241,9 @@ def squad(*questions: dict[str, Any]) -> bytes:
     return json.dumps({"version": "v2.0", "data": [{"title": "Norway", "paragraphs": paragraphs}]}).encode()
 
 
+OSLO, IT = {"text": "Oslo", "start": 0}, {"text": "It", "start": 3}
+
+
 def test_squad(alice: Caller) -> None:
     answers = [
         {"text": "Oslo", "answer_start": 0},
@@ -255,8 +258,14 @@ def test_squad(alice: Caller) -> None:
     assert answer.json()["dataset"]["version"]["format"] == "squad"
     shared = {"contexts": ["Oslo is the capital."]}
     assert examples(alice, answer) == [
-        {"id": "x", "input": "Capital?", "expected": ["Oslo", "It"], **shared, "metadata": {"title": "Norway"}},
-        {"id": "y", "input": "Who?", "expected": [], **shared, "metadata": {"title": "Norway", "is_impossible": True}},
+        {"id": "x", "input": "Capital?", "expected": [OSLO, IT], **shared, "metadata": {"title": "Norway"}},
+        {
+            "id": "y",
+            "input": "Who?",
+            "expected": [{"text": ""}],
+            **shared,
+            "metadata": {"title": "Norway", "is_impossible": True},
+        },
     ]
 
 
@@ -292,6 +301,26 @@ def test_a_bad_squad_question_is_named(alice: Caller) -> None:
 )
 def test_a_broken_squad_file_is_refused(alice: Caller, content: bytes) -> None:
     assert set(refusals(upload(alice, content, "dev.json", format="squad"))) == {"/file"}
+
+
+def test_passages_and_several_answers_are_kept(alice: Caller) -> None:
+    contexts = ["a text", {"id": "d1", "text": "a passage", "relevance": 2}, {"id": 7}]
+    row = {"id": "1", "input": "q", "expected": ["Oslo", "Christiania"], "contexts": contexts}
+    row |= {"metadata": {"gold_contexts": [{"id": "d1", "relevance": 2}]}}
+    assert examples(alice, upload(alice, lines(row), "x.jsonl")) == [row]
+
+
+def test_csv_has_passages_as_json(alice: Caller) -> None:
+    csv = b'id,question,gold_answers:json,gold_contexts\n1,q,"[""a"", ""b""]","[{""id"": ""d1"", ""relevance"": 2}]"\n'
+    (row,) = examples(alice, upload(alice, csv, "x.csv"))
+    assert row["expected"] == ["a", "b"]
+    assert row["metadata"] == {"gold_contexts": [{"id": "d1", "relevance": 2}]}
+
+
+@pytest.mark.parametrize("bad", [{"title": "x"}, 7, {"text": 1}, {"id": True}])
+def test_what_is_no_passage_is_named(alice: Caller, bad: Any) -> None:
+    found = refusals(upload(alice, lines({"input": "q", "gold_contexts": ["a", bad]}), "x.jsonl"))
+    assert set(found) == {"/file/line/1/gold_contexts/1"}
 
 
 # --- GSM8K -----------------------------------------------------------------------------------------------------------
@@ -334,12 +363,21 @@ def zipped(files: dict[str, bytes], *, prefix: str = "", compression: int = zipf
 
 
 BEIR_ROWS = [
-    {"id": "q2", "input": "water?", "expected": {"d2": 2, "d1": 0}, "contexts": ["A fjord."]},
+    {
+        "id": "q2",
+        "input": "water?",
+        "expected": {"gold_contexts": [{"id": "d2", "relevance": 2, "text": "A fjord."}, {"id": "d1", "relevance": 0}]},
+    },
     {
         "id": "q1",
         "input": "capital?",
-        "expected": {"d2": 1, "d1": 2, "d7": 1},
-        "contexts": ["Oslo\nA city.", "A fjord."],
+        "expected": {
+            "gold_contexts": [
+                {"id": "d1", "relevance": 2, "text": "Oslo\nA city."},
+                {"id": "d2", "relevance": 1, "text": "A fjord."},
+                {"id": "d7", "relevance": 1},
+            ]
+        },
         "metadata": {"k": 1, "not_in_corpus": ["d7"]},
     },
 ]

@@ -48,7 +48,9 @@ class ExampleOut(serializers.Serializer[Any]):
     id = serializers.CharField()
     input = serializers.JSONField()
     expected = serializers.JSONField(required=False)
-    contexts = serializers.ListField(child=serializers.CharField(), required=False)
+    contexts = serializers.ListField(
+        child=serializers.JSONField(), required=False, help_text="Texts, or passages with `id`, `text` and more."
+    )
     metadata = serializers.DictField(required=False)
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from evalsvc.datasets.importers.lines import Readable, Record, read_lines, read_objects
 from evalsvc.datasets.importers.places import Place, Refusals
 
-MAX_CONTEXTS = 100
+MAX_TEXTS = 100
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 # A corpus may be larger than the memory, so what is looked up again goes to a temporary file.
 TABLES = """
@@ -45,8 +45,9 @@ class Folder(Protocol):
 def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tuple[Place, Record]]:
     """Yield an example for each judged query, in the order of the judgements.
 
-    `expected` maps document ids to relevance; the contexts are the texts of up to 100 relevant documents, the most
-    relevant first. Judged documents that the corpus does not have are listed in the metadata.
+    `expected` holds the judged documents as `gold_contexts`, the most relevant first: id, relevance, and of the first
+    100 relevant ones the text, so that what a system retrieves can be matched by id or by text. Judged documents that
+    the corpus does not have are listed in the metadata.
     """
     judged, queries, corpus = find_files(folder, refusals, split)
     with closing(sqlite3.connect("", isolation_level=None)) as index:
@@ -142,12 +143,15 @@ def has_texts(place: Place, record: Record, refusals: Refusals, *fields: str) ->
 def as_record(index: sqlite3.Connection, query: str, text: str, metadata: Record) -> Record:
     """Put an example together."""
     judged = index.execute(JUDGED, (query,)).fetchall()
-    relevant = sorted((row for row in judged if row[1] > 0 and row[2] is not None), key=lambda row: -row[1])
+    wanted = [
+        {"id": document, "relevance": relevance}
+        | ({"text": found} if found and relevance > 0 and i < MAX_TEXTS else {})
+        for i, (document, relevance, found) in enumerate(sorted(judged, key=lambda row: -row[1]))
+    ]
     missing = [document for document, _, found in judged if found is None]
     return {
         "id": query,
         "input": text,
-        "expected": {document: relevance for document, relevance, _ in judged},
-        "contexts": [found for _, _, found in relevant[:MAX_CONTEXTS]],
+        "expected": {"gold_contexts": wanted},
         "metadata": metadata | ({"not_in_corpus": missing} if missing else {}),
     }

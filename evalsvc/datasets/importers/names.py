@@ -15,7 +15,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "input": ("input", "task_input", "evaluated_model_input", "question", "query", "prompt"),
     "expected": (
         *("expected", "expected_output", "gold", "gold_answer", "evaluated_model_gold_answer", "answer", "reference"),
-        *("ground_truth", "target", "label", "output"),
+        *("ground_truth", "target", "label", "output", "gold_answers", "golds", "answers", "references"),
     ),
     "contexts": (
         *("contexts", "context", "retrieved_context", "retrieved_contexts", "evaluated_model_retrieved_context"),
@@ -23,12 +23,18 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "metadata": ("metadata",),
 }
+# Kept in the metadata under these names, where evaluators look for them.
+PASSAGE_COLUMNS = (
+    *("gold_contexts", "gold_context", "evaluated_model_gold_context"),
+    *("top_k_contexts", "top_k_context", "evaluated_model_top_k_context"),
+)
 FIELD_OF = {column: field for field, columns in COLUMNS.items() for column in columns}
 
 
 # What else clients of Patronus may map: it is kept in the metadata under these names.
 PATRONUS_NAMES = {
     *("task_output", "evaluated_model_output", "system_prompt", "evaluated_model_system_prompt"),
+    *PASSAGE_COLUMNS,
     *("meta_evaluated_model_name", "meta_evaluated_model_provider", "meta_evaluated_model_selected_model"),
     "meta_evaluated_model_params",
 }

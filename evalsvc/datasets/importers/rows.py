@@ -12,12 +12,14 @@ import orjson
 from django.conf import settings
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record, decode_json
-from evalsvc.datasets.importers.names import Names
+from evalsvc.datasets.importers.names import PASSAGE_COLUMNS, Names
 from evalsvc.datasets.importers.places import Place, Refusals
 from evalsvc.datasets.models import MAX_KEY
 from evalsvc.rest.parsing import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 
+# Of an object that is a passage: where its text is, and its id.
+PASSAGE_NAMES = (("text", "content"), ("id", "document_id", "doc_id", "_id"))
 OUTPUT_COLUMNS = ("evaluated_model_output", "task_output")
 
 
@@ -28,7 +30,7 @@ class Row:
     key: str
     input: Any
     expected: Any
-    contexts: list[str] | None
+    contexts: list[Any] | None
     metadata: Record
     canonical: bytes
 
@@ -93,7 +95,9 @@ def make_row(
     if value is None:
         missing = "empty" if column in record else "missing"
         refusals.add(place, f"`{column}` is {missing}; every example has an input.", column)
-    contexts = read_contexts(place, refusals, *taken["contexts"], text_cells=text_cells)
+    contexts = read_passages(place, refusals, *taken["contexts"], text_cells=text_cells)
+    for name in rest.keys() & set(PASSAGE_COLUMNS):
+        rest[name] = read_passages(place, refusals, name, rest[name], text_cells=text_cells)
     metadata = read_metadata(place, refusals, *taken["metadata"], rest=rest, text_cells=text_cells)
     if len(refusals.errors) > n_before:
         return None
@@ -116,25 +120,34 @@ def read_key(place: Place, refusals: Refusals, column: str, value: Any, *, numbe
     return value
 
 
-def read_contexts(place: Place, refusals: Refusals, column: str, value: Any, *, text_cells: bool) -> list[str] | None:
-    """Return a list of texts; one text is a list of one."""
+def read_passages(place: Place, refusals: Refusals, column: str, value: Any, *, text_cells: bool) -> list[Any] | None:
+    """Return a list of passages: texts, or objects with a `text` or an `id`. One of them is a list of one."""
     if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = decode_json(value)
         except ValueError:
             return [value]  # a text that happens to begin with a bracket
-    if isinstance(value, str):
-        return [value]
     if value is None:
         return None
+    if is_passage(value):
+        return [value]
     if not isinstance(value, list):
-        refusals.add(place, f"`{column}` must be a text or a list of texts.", column)
+        refusals.add(place, f"`{column}` must be a text or a list of texts or passages.", column)
         return None
-    for i, text in enumerate(value):
-        if not isinstance(text, str):
-            refusals.add(place, f"`{column}` must be a list of texts; item {i + 1} is not a text.", column, str(i))
+    for i, passage in enumerate(value):
+        if not is_passage(passage):
+            detail = f"`{column}` must be a list of texts, or of objects with `text` or `id`; item {i + 1} is neither."
+            refusals.add(place, detail, column, str(i))
             return None
     return value
+
+
+def is_passage(value: Any) -> bool:
+    """Say whether a value is a text, or an object that evaluators can read as a passage."""
+    if isinstance(value, dict):
+        text, key = (next((value[name] for name in names if name in value), None) for names in PASSAGE_NAMES)
+        return isinstance(text, str) or (text is None and isinstance(key, str | int) and not isinstance(key, bool))
+    return isinstance(value, str)
 
 
 def read_metadata(

@@ -79,9 +79,9 @@ class Builder:
 
 
 def read_squad(file: Readable, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
-    """Yield an example for each question: the paragraph is its context, the answers a list of texts.
+    """Yield an example for each question: the paragraph is its context, the answers a list of texts with their places.
 
-    A question without an answer (2.0) has an empty list.
+    The accepted answer of a question that has none (2.0) is the empty text, as the data set's own script scores it.
     """
     try:
         for place, title, paragraph in paragraphs(file):
@@ -127,31 +127,35 @@ def questions(place: Place, title: str | None, paragraph: Any, refusals: Refusal
         here = Place(f"{place.pointer}/qas/{i}", f"{place.words}, question {i + 1}")
         if not isinstance(question, dict):
             refusals.add(here, "Expected an object.")
-        elif (texts := answer_texts(here, question, refusals)) is not None:
+        elif (answers := accepted_answers(here, question, refusals)) is not None:
             metadata = {"title": title, "is_impossible": question.get("is_impossible")}
             yield (
                 here,
                 {
                     "id": question.get("id"),
                     "input": question.get("question"),
-                    "expected": texts,
+                    "expected": answers,
                     "contexts": [context],
                     "metadata": {name: value for name, value in metadata.items() if value is not None},
                 },
             )
 
 
-def answer_texts(place: Place, question: Record, refusals: Refusals) -> list[str] | None:
-    """Return the distinct reference answers in order; none when there is no answer."""
+def accepted_answers(place: Place, question: Record, refusals: Refusals) -> list[Record] | None:
+    """Return the distinct reference answers in order, each with where it starts in the paragraph."""
     if question.get("is_impossible"):
-        return []
+        return [{"text": ""}]
     answers = question.get("answers")
     if not isinstance(answers, list):
         refusals.add(place, "`answers` must be a list.", "answers")
         return None
-    texts = [answer.get("text") if isinstance(answer, dict) else None for answer in answers]
-    for i, text in enumerate(texts):
+    found: dict[tuple[str, int | None], Record] = {}
+    for i, answer in enumerate(answers):
+        text = answer.get("text") if isinstance(answer, dict) else None
         if not isinstance(text, str):
             refusals.add(place, f"Answer {i + 1} has no `text`.", "answers", str(i), "text")
             return None
-    return list(dict.fromkeys(str(text) for text in texts))
+        start = answer.get("answer_start")
+        start = start if type(start) is int and start >= 0 else None
+        found[text, start] = {"text": text} | ({} if start is None else {"start": start})
+    return list(found.values()) or [{"text": ""}]
