@@ -14,6 +14,7 @@ from django.db import connections
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.store import Unit
+from evalsvc.experiments.unmapped import may_be_unmapped, stopped_metrics_of
 from evalsvc.tenancy.scope import account_scope, current_role
 
 MAX_DESKS = 200
@@ -47,6 +48,7 @@ class Desk:
     has_twin: bool
     metrics: tuple[Metric, ...]
     pointers: Mapping[str, str]
+    may_be_unmapped: bool
 
 
 _lock = threading.Lock()
@@ -62,7 +64,9 @@ def desk_of(unit: Unit) -> Desk:
             _desks.move_to_end(key)
             return _desks[key]
     with account_scope(unit.account_id):
-        config = Config.objects.select_related("experiment__plan").get(account_id=unit.account_id, id=unit.config_id)
+        config = Config.objects.select_related("experiment__plan__dataset_version").get(
+            account_id=unit.account_id, id=unit.config_id
+        )
         plan = config.experiment.plan
         metrics = [Metric.from_json(row) for row in plan.metrics]
         earlier = Config.objects.filter(experiment_id=config.experiment_id, parameters_hash=config.parameters_hash)
@@ -76,6 +80,7 @@ def desk_of(unit: Unit) -> Desk:
             has_twin=earlier.filter(arrival__lt=config.arrival).exists(),
             metrics=tuple(metric for metric in metrics if metric.addition == unit.addition),
             pointers=plan.sample,
+            may_be_unmapped=may_be_unmapped(plan),
         )
     with _lock:
         _desks[key] = desk
@@ -121,6 +126,14 @@ def _remember(experiment_id: int, read: Mapping[int, Example]) -> None:
                 _examples[experiment_id, pos] = example
         while len(_examples) > MAX_EXAMPLES:
             _examples.popitem(last=False)
+
+
+def stopped_by(unit: Unit, desk: Desk) -> dict[str, str]:
+    """Return the metrics that were stopped for a unit's config meanwhile, each with why."""
+    if not desk.may_be_unmapped:
+        return {}
+    with account_scope(unit.account_id):
+        return stopped_metrics_of(unit.config_id)
 
 
 def recorded_outputs(unit: Unit) -> dict[int, Output]:

@@ -158,6 +158,7 @@ def metric_view(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggr
         "covers": found.covers,
         "safe": found.safe,
         "warnings": [*found.warnings, *warnings_of(plan, config)],
+        "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": _decision_interval(plan, config, metric, row),
         "bounds_if_failures": _bounds(plan, config, metric, row),

@@ -38,6 +38,7 @@ class Metric:
     settings: Mapping[str, Any] | None = None
     addition: int = 0
     added_at: str | None = None
+    sample: Mapping[str, str] | None = None
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
@@ -131,6 +132,7 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         higher_is_better=row.get("higher_is_better", True),
         strategy=None if kind == "untyped" else chosen,
         denominator=row.get("denominator"),
+        sample=_sample(row, run),
         **(_run_facts(run) if run else {}),
     )
 
@@ -181,6 +183,14 @@ def _bounds(row: Mapping[str, Any], run: Resolved | None, source: str) -> tuple[
     if binary and (low, high) != (0.0, 1.0):
         raise MetricProblem("/value_range", "A binary metric has the range [0, 1].")
     return (low, high), binary
+
+
+def _sample(row: Mapping[str, Any], run: Resolved | None) -> dict[str, str] | None:
+    if not row.get("sample"):
+        return None
+    if run is None:
+        raise MetricProblem("/sample", "Only what an evaluator reads is mapped; other metrics have a `source`.")
+    return dict(row["sample"])
 
 
 def _run_facts(run: Resolved) -> dict[str, Any]:

@@ -173,6 +173,9 @@ class Config(models.Model):
     n_input_tokens = models.BigIntegerField(default=0)
     n_output_tokens = models.BigIntegerField(default=0)
     cost = models.FloatField(default=0.0)
+    stopped_metrics = models.JSONField(
+        default=dict, db_default={}, help_text="Why, by metric: its mapping leads nowhere."
+    )
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

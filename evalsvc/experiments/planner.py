@@ -15,6 +15,7 @@ from evalsvc.experiments.evidence import Pairs, bring_up_to_date, is_comparable,
 from evalsvc.experiments.looks import write_looks
 from evalsvc.experiments.models import Aggregate, Config, ControlOp, Decision, ExperimentPlan, Output, Policy
 from evalsvc.experiments.settling import find_locked_plan, hold, settle
+from evalsvc.experiments.unmapped import stop_unmapped
 from evalsvc.stats.racing import Contender, Drop, Rules, decide
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -48,6 +49,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
         if plan is None:
             return True
         configs = list(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
+        stop_unmapped(plan, configs)
         write_looks(plan, configs)
         pairs = bring_up_to_date(plan, configs)
         # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.

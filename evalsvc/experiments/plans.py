@@ -15,6 +15,7 @@ from evalsvc.experiments.metrics import resolve_metrics
 from evalsvc.experiments.models import Config, Policy
 from evalsvc.experiments.services import PlanSpec
 from evalsvc.experiments.templates import UnknownField, look_up, names_in
+from evalsvc.experiments.unmapped import check_mappings
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
 N_SAMPLED = 100
@@ -45,6 +46,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     fields["higher_is_better"] = primary.higher_is_better
     fields["sample"] = dict(body.get("sample") or {})
     _check_finite(fields)
+    check_mappings(version, metrics, body.get("sample") or {})
     return PlanSpec(version=version, metrics=metrics, primary_metric=name, fields=fields)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments import store
-from evalsvc.experiments.desk import Example, desk_of, examples_of
+from evalsvc.experiments.desk import Example, desk_of, examples_of, stopped_by
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.produce import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.scoring import needs_worker, scores_of
@@ -87,13 +87,14 @@ def post_outputs(
     rows = [_row(item, keep_scores=waits) for item in outputs]
     scores: list[dict[str, Any]] = []
     if rows and not waits:
-        examples = examples_of(unit)
+        examples, stopped = examples_of(unit), stopped_by(unit, desk)
         for output, item in zip(rows, outputs, strict=True):
             scores += scores_of(
                 metrics=desk.metrics,
                 example=examples[output["pos"]],
                 output=output,
                 pointers=desk.pointers,
+                stopped=stopped,
                 client_scores=item.get("scores"),
             )
     return store.record_unit(

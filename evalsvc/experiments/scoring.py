@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.evaluations.scoring import Verdict, refused, score_sample
+from evalsvc.experiments.mapping import UNMAPPED, Mapped, map_sample
 from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric
 from evalsvc.experiments.pointers import MISSING, resolve_pointer
 from evalsvc.judges.outside import outside_for
-from evaluators.base import Field, Lane, Sample
+from evaluators.base import Family, Field, Lane, Settings
 from evaluators.registry import find_evaluator
-from evaluators.samples import build_sample
 
-SAMPLE_DEFAULTS = {"input": "/input", "gold": "/expected", "contexts": "/contexts"}
 JUDGE_WAIT_SECONDS = 60.0
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
 Row = dict[str, Any]
+Pointers = tuple[tuple[str, str], ...]
 
 
 def scores_of(
@@ -28,20 +28,26 @@ def scores_of(
     pointers: Mapping[str, str],
     client_scores: Mapping[str, Any] | None = None,
     account_id: int | None = None,
+    stopped: Mapping[str, str] | None = None,
 ) -> list[Row]:
     """Score one output with every metric.
 
-    `example` and `output` are rows as the tables hold them (`output["output"]` by component). A failed output gets an
-    error for each metric, so that n and the number of failures add up. `account_id` is whose judges metrics may ask;
-    without it those that need one fail.
+    `example` and `output` are rows as the tables hold them (`output["output"]` by component). `pointers` is the plan's
+    mapping, which those of the metrics overrule field by field. A failed output gets an error for each metric, so that
+    n and the number of failures add up; so does every output for a metric of `stopped`, which says why. `account_id` is
+    whose judges metrics may ask; without it those that need one fail.
     """
     pos = output["pos"]
     if output["status"] != "ok":
         message = output.get("error_message") or "There is no output."
         return [failed_score(pos, metric, "no_output", message) for metric in metrics]
-    sample = sample_of(example, output["output"], pointers)
-    verdict_of = VerdictOf(sample, account_id)
-    return [_score(metric, pos, output, client_scores or {}, verdict_of) for metric in metrics]
+    verdict_of = VerdictOf(example, output["output"], pointers, account_id)
+    return [
+        failed_score(pos, metric, UNMAPPED, stopped[metric.name])
+        if stopped and metric.name in stopped
+        else _score(metric, pos, output, client_scores or {}, verdict_of)
+        for metric in metrics
+    ]
 
 
 def needs_worker(metrics: Sequence[Metric]) -> bool:
@@ -57,19 +63,6 @@ def needs_judge(metrics: Sequence[Metric]) -> bool:
 def _lanes(metrics: Sequence[Metric]) -> set[Lane]:
     runs = ((metric, find_evaluator(metric.runs)) for metric in metrics if metric.runs)
     return {found[0].lane_of(metric.settings or {}) for metric, found in runs if found is not None}
-
-
-def sample_of(example: Mapping[str, Any], components: Mapping[str, Any], pointers: Mapping[str, str]) -> Sample:
-    """Return what the evaluators see: the example through the plan's pointers, and the answer.
-
-    Contexts that the config itself retrieved outrank those of the example.
-    """
-    chosen = {**SAMPLE_DEFAULTS, **pointers}
-    fields = {name: resolve_pointer(example, pointer) for name, pointer in chosen.items() if name != "output"}
-    fields["output"] = resolve_pointer(components, chosen.get("output", "/output"))
-    if "contexts" in components:
-        fields["contexts"] = components["contexts"]
-    return build_sample({name: value for name, value in fields.items() if value is not MISSING})
 
 
 def _score(
@@ -99,33 +92,57 @@ def _score(
 
 
 class VerdictOf:
-    """The verdicts on one output: `score` and `pass` of one evaluator are one run of it."""
+    """The verdicts on one output: `score` and `pass` of one evaluator on one sample are one run of it."""
 
-    def __init__(self, sample: Sample, account_id: int | None) -> None:
-        self.sample = sample
+    def __init__(
+        self,
+        example: Mapping[str, Any],
+        components: Mapping[str, Any],
+        pointers: Mapping[str, str],
+        account_id: int | None,
+    ) -> None:
+        self.example = example
+        self.components = components
+        self.pointers = pointers
         self.account_id = account_id
-        self._known: dict[tuple[str, str], Verdict] = {}
+        self._mapped: dict[Pointers, Mapped] = {}
+        self._known: dict[tuple[str, str, Pointers], Verdict] = {}
 
     def __call__(self, metric: Metric) -> Verdict:
         """Return what the metric's evaluator says."""
-        key = (metric.evaluator_id or "", f"{metric.profile_name}:{metric.profile_revision}")
+        mapping = tuple(sorted({**self.pointers, **(metric.sample or {})}.items()))
+        key = (metric.evaluator_id or "", f"{metric.profile_name}:{metric.profile_revision}", mapping)
         if key not in self._known:
-            self._known[key] = self._run(metric)
+            self._known[key] = self._run(metric, mapping)
         return self._known[key]
 
-    def _run(self, metric: Metric) -> Verdict:
+    def _run(self, metric: Metric, mapping: Pointers) -> Verdict:
         found = find_evaluator(metric.runs or "")
         if found is None:
             return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
-        lacking = found[0].missing_fields(self.sample, metric.settings or {})
-        if missing := [name for name in lacking if name != Field.OUTPUT]:
-            names = ", ".join(f"`{name}`" for name in missing)
-            return refused("not_applicable", f"The metric needs {names}, which the dataset does not have here.")
+        if mapping not in self._mapped:
+            self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping))
+        mapped = self._mapped[mapping]
+        if refusal := _unfit(found[0], metric.settings or {}, mapped):
+            return refusal
         outside = None
         if self.account_id is not None:
             # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
             outside = outside_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
-        return score_sample(*found, metric.settings or {}, self.sample, "on-fail", outside)
+        return score_sample(*found, metric.settings or {}, mapped.sample, "on-fail", outside)
+
+
+def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None:
+    """Refuse a sample for what its answer lacks, or tell apart that the dataset lacks it."""
+    if lost := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
+        return refused(UNMAPPED, " ".join(dict.fromkeys(lost)))
+    if family.unread_fields(mapped.sample, settings):
+        return None  # said in the same words as everywhere else
+    lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
+    if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
+        return None
+    names = ", ".join(f"`{name}`" for name in lacking)
+    return refused("not_applicable", f"The metric needs {names}, which the dataset does not have here.")
 
 
 def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:

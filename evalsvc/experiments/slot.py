@@ -14,7 +14,7 @@ from django.db import DatabaseError, connections
 
 from evalsvc.experiments import store
 from evalsvc.experiments.control import stop_by_worker
-from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, twin_outputs
+from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, stopped_by, twin_outputs
 from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
 from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
 from evalsvc.experiments.store import Recorded, Unit
@@ -45,6 +45,7 @@ class Slot:
         self.should_stop = should_stop
         self.outputs: list[dict[str, Any]] = []
         self.scores: list[dict[str, Any]] = []
+        self.stopped: dict[str, str] = {}
         self.n_recorded = 0
         self.postponed_seconds = 0.0
         self._is_held = True
@@ -54,6 +55,7 @@ class Slot:
         """Work the unit off, as far as it goes; whatever is missing at the end is given back."""
         try:
             desk = desk_of(self.unit)
+            self.stopped = stopped_by(self.unit, desk)
             if self.unit.state == "scoring":
                 self._score_recorded(desk)
             else:
@@ -114,6 +116,7 @@ class Slot:
             example=example,
             output=row,
             pointers=desk.pointers,
+            stopped=self.stopped,
             account_id=self.unit.account_id,
         )
         self.outputs.append(row)
@@ -141,6 +144,7 @@ class Slot:
             example=examples[output.pos],
             output=row,
             pointers=desk.pointers,
+            stopped=self.stopped,
             client_scores=output.client_scores,
             account_id=self.unit.account_id,
         )

@@ -152,6 +152,12 @@ EVALUATION_ERRORS = {
             "Leave it out of a mean: it is neither 0 nor an error of yours. Experiments count it in `n_na`.",
         ),
         Code(
+            "unmapped",
+            200,
+            "What the mapping of an experiment's metric looks for is not in the answer",
+            "Correct the pointers of `sample` as the message says; a clone or a new experiment takes them.",
+        ),
+        Code(
             "not_configured", 200, "The evaluator needs something that is not set up", "Set up what the message names."
         ),
         Code(

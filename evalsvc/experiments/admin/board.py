@@ -197,7 +197,8 @@ def counted(view: Mapping[str, Any]) -> str:
     """Say what became of the examples; the counts add up to all of them."""
     words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
     rest = [f"{view[name]} {word}" for name, word in words if view[name]]
-    return "; ".join([f"{view['n']} of {view['N']} scored", *rest])
+    stopped = [view["stopped"]] if view["stopped"] else []
+    return "; ".join([f"{view['n']} of {view['N']} scored", *rest, *stopped])
 
 
 def _versus(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, str]:

@@ -44,6 +44,18 @@ def at_most(n: int) -> MaxLengthValidator:
     return MaxLengthValidator(n, f"At most {n} items.")
 
 
+class SampleIn(Strict):
+    """Where in an example, or in its answer, the evaluators find their inputs."""
+
+    input = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    gold = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    system_prompt = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    gold_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    top_k_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    output = serializers.CharField(max_length=200, required=False, validators=[pointer])
+
+
 class MetricIn(Strict):
     """A metric: an evaluator's score, a number out of the output, or one that the caller sends."""
 
@@ -60,6 +72,7 @@ class MetricIn(Strict):
     higher_is_better = serializers.BooleanField(default=True)
     denominator = serializers.CharField(max_length=200, required=False, allow_null=True, validators=[pointer])
     strategy = serializers.ChoiceField(choices=STRATEGIES, required=False, allow_null=True)
+    sample = SampleIn(required=False, allow_null=True)
 
 
 # As a class attribute it would stand in for an attribute of the framework's own fields.
@@ -72,18 +85,6 @@ class OnlineStrategyIn(Strict):
     strategy_name = serializers.ChoiceField(choices=STRATEGIES, required=False)
     confidence_level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
     use_fpc = serializers.BooleanField(required=False)
-
-
-class SampleIn(Strict):
-    """Where in an example the evaluators find their inputs."""
-
-    input = serializers.CharField(max_length=200, required=False, validators=[pointer])
-    gold = serializers.CharField(max_length=200, required=False, validators=[pointer])
-    contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
-    system_prompt = serializers.CharField(max_length=200, required=False, validators=[pointer])
-    gold_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
-    top_k_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
-    output = serializers.CharField(max_length=200, required=False, validators=[pointer])
 
 
 class BudgetIn(Strict):

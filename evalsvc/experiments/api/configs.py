@@ -15,9 +15,11 @@ from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.configs import expand
 from evalsvc.experiments.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.live import warnings_of
+from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
+from evalsvc.experiments.unmapped import check_components
 from evalsvc.rest.idempotency import key_of
 
 MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("configs", shapes.CONFIG))}
@@ -43,6 +45,8 @@ class ConfigsView(AccountView):
         taken = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
         candidates = expand(body["configs"], pointer="/configs", taken=taken)
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
+        metrics = [Metric.from_json(row) for row in plan.metrics]
+        check_components(plan.dataset_version, metrics, plan.sample, candidates)
         rows = services.add_configs(account=self.account, plan=plan, candidates=candidates, actor=self.caller.actor)
         if plan.state != ExperimentPlan.State.DRAFT:
             enqueue_after_commit()

@@ -18,6 +18,7 @@ from evalsvc.experiments.plans import check_plan, check_templates
 from evalsvc.experiments.preview import preview
 from evalsvc.experiments.queueing import enqueue_pumps
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
+from evalsvc.experiments.unmapped import check_components
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
@@ -45,6 +46,7 @@ class PlansExperiments(AccountView):
         spec = check_plan(account=self.account, epoch=self.caller.admission.epoch, body=body["plan"])
         candidates = expand(wanted, pointer="/configs")
         check_templates(account=self.account, version=spec.version, candidates=candidates)
+        check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
         baseline = spec.fields.get("baseline")
         if baseline and baseline not in [candidate.name for candidate in candidates]:
             raise Invalid(FieldError("/plan/baseline", f"No config is named {baseline!r}."))

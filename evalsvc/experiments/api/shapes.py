@@ -134,6 +134,7 @@ def metric_out(row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: row[stored] for name, stored in resolved.items()},
         "criteria_revision": row["profile_revision"],
         "added_at": row.get("added_at"),
+        "sample": row.get("sample"),
     }
 
 

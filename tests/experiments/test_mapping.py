@@ -1,0 +1,182 @@
+"""Where evaluators find what they read: by pointers of a plan or a metric, else where answers usually have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalsvc.experiments.mapping import map_sample
+from evalsvc.experiments.planner import step
+from tests.conftest import Caller
+from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
+from tests.experiments.test_push import PUSH, Runner
+
+DOCUMENT = {"id": "d1", "content": "Rome is the capital of Italy.", "meta": {}, "score": 0.4}
+GENERATED = {"data": "Rome", "query": "q", "documents": [DOCUMENT], "meta": {}}
+EXTRACTED = {
+    "query": "q",
+    "score": 0.9,
+    "data": "Rome",
+    "document": DOCUMENT,
+    "context": "Rome is",
+    "document_offset": {"start": 0, "end": 4},
+    "context_offset": None,
+    "meta": {},
+}
+MESSAGE = {"_role": "assistant", "_content": [{"text": "Ro"}, {"text": "me"}], "_name": None, "_meta": {}}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Rome",
+        ["Rome"],
+        {"answer": "Rome"},
+        {"answer": "Rome", "contexts": ["a", "b"], "seconds": 3},
+        {"llm": {"replies": ["Rome"]}},
+        {"llm": {"replies": [MESSAGE], "meta": [{"model": "m"}]}},
+        {"builder": {"answers": [GENERATED]}, "retriever": {"documents": [DOCUMENT]}},
+        {"reader": {"answers": [EXTRACTED, {**EXTRACTED, "data": None}]}},
+        {"builder": {"answers": [{"type": "haystack.GeneratedAnswer", "init_parameters": GENERATED}]}},
+        {"llm": {"replies": ["Rome"]}, "builder": {"answers": ["Rome"]}},
+        {"whatever": {"capital": "Rome"}},
+    ],
+)
+def test_an_answer_is_found_where_applications_have_it(answer: Any) -> None:
+    assert map_sample({"input": "q", "expected": "Rome"}, {"output": answer}, {}).sample.output == "Rome"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"city": "Rome", "country": "Italy"}, {"a": {"answer": "Rome"}, "b": {"answer": "Milan"}}, ["Rome", "Milan"], {}],
+)
+def test_of_two_answers_neither_is_taken(answer: Any) -> None:
+    assert map_sample({"input": "q", "expected": "Rome"}, {"output": answer}, {}).sample.output is None
+
+
+def test_the_component_that_is_expected_of_is_read() -> None:
+    answer = {"reader": {"answer": "Rome"}, "rewriter": {"answer": "Capital of Italy?"}}
+    mapped = map_sample({"input": "q", "expected": {"reader": {"answer": "Rome"}}}, {"output": answer}, {})
+    assert (mapped.sample.output, mapped.sample.gold, mapped.lost) == ("Rome", "Rome", {})
+
+
+@pytest.mark.parametrize(
+    "components",
+    [
+        {"output": {"retriever": {"documents": [DOCUMENT]}}},
+        {"output": {"builder": {"answers": [GENERATED]}}},
+        {"output": "Rome", "contexts": [DOCUMENT]},
+        {"output": {"answer": "Rome", "contexts": [{"id": "d1", "text": DOCUMENT["content"]}]}},
+    ],
+)
+def test_passages_come_with_their_ids(components: Any) -> None:
+    example = {"input": "q", "expected": {"documents": [DOCUMENT]}, "contexts": ["of the dataset"]}
+    sample = map_sample(example, components, {}).sample
+    assert [(one.id, one.text) for one in sample.contexts or ()] == [("d1", DOCUMENT["content"])]
+    assert [(one.id, one.text) for one in sample.gold_contexts or ()] == [("d1", DOCUMENT["content"])]
+
+
+def test_the_question_of_several_components_is_one_text() -> None:
+    asked = {"retriever": {"query": "Italy?"}, "prompt": {"query": "Italy?", "language": "en"}}
+    assert map_sample({"input": asked}, {"output": "Rome"}, {}).sample.input == "Italy?"
+
+
+EXAMPLES = [
+    {"id": f"e{i}", "input": {"q": f"q{i}"}, "expected": {"short": f"a{i}", "long": f"It is a{i}."}} for i in range(8)
+]
+
+
+def mapped(name: str, output: str, gold: str) -> dict[str, Any]:
+    return {**EXACT, "name": name, "sample": {"output": output, "gold": gold}}
+
+
+def test_each_metric_has_a_mapping_of_its_own(alice: Caller) -> None:
+    metrics = [mapped("short", "/output/a", "/expected/short"), mapped("long", "/output/b", "/expected/long")]
+    metrics += [{**EXACT, "name": "default"}]
+    sample = {"gold": "/expected/short", "output": "/output/b"}
+    made = make_experiment(alice, make_dataset(alice, EXAMPLES), [PUSH], metrics=metrics, sample=sample)
+    assert made["plan"]["metrics"][0]["sample"] == metrics[0]["sample"]
+    Runner(alice, made).run(lambda e: {"a": e["expected"]["short"], "b": e["expected"]["long"]})
+    found = by_name(live(alice, made["id"]))["mine"]["metrics"]
+    assert [found[name]["value"] for name in ("short", "long", "default")] == [1.0, 1.0, 0.0]
+    assert recounted(alice, made["id"]) == []
+
+
+@pytest.mark.parametrize(
+    ("at", "pointer"),
+    [("gold", "/expected/medium"), ("input", "/input/question"), ("contexts", "/metadata/found"), ("gold", "/answer")],
+)
+def test_a_pointer_that_no_example_can_follow_is_refused_before_the_run(alice: Caller, at: str, pointer: str) -> None:
+    plan = {"dataset_id": make_dataset(alice, EXAMPLES), "metrics": [{**EXACT, "sample": {at: pointer}}]}
+    body = {"name": "x", "plan": plan, "configs": [PUSH]}
+    assert ok(alice.post("/v1/experiments", body), 422)["errors"][0]["pointer"] == f"/plan/metrics/0/sample/{at}"
+    body["plan"] = {**plan, "metrics": [EXACT], "sample": {at: pointer}}
+    assert ok(alice.post("/v1/experiments", body), 422)["errors"][0]["pointer"] == f"/plan/sample/{at}"
+
+
+def test_only_what_an_evaluator_reads_is_mapped(alice: Caller) -> None:
+    metric = {"name": "m", "source": "client", "sample": {"gold": "/expected/short"}}
+    body = {"name": "x", "plan": {"dataset_id": make_dataset(alice, EXAMPLES), "metrics": [metric]}, "configs": [PUSH]}
+    assert ok(alice.post("/v1/experiments", body), 422)["errors"][0]["pointer"] == "/plan/metrics/0/sample"
+
+
+def test_a_pointer_to_nowhere_stops_its_metric_and_not_the_run(alice: Caller) -> None:
+    metrics = [mapped("good", "/output/a", "/expected/short"), mapped("lost", "/output/c", "/expected/short")]
+    made = make_experiment(alice, make_dataset(alice, EXAMPLES), [PUSH], metrics=metrics)
+    runner = Runner(alice, made)
+    unit = runner.lease(n=5)["unit"]
+    runner.post(unit, [{"pos": e["pos"], "output": {"a": e["expected"]["short"]}} for e in unit["examples"]])
+    step(account_id=alice.account.pk, experiment_id=int(made["id"]), wait=True)
+    runner.run(lambda e: {"a": e["expected"]["short"], "c": e["expected"]["short"]})
+    view = live(alice, made["id"])
+    found = by_name(view)["mine"]["metrics"]
+    assert (view["experiment"]["state"], found["good"]["value"], found["good"]["stopped"]) == ("done", 1.0, None)
+    assert (found["lost"]["n"], found["lost"]["n_error"]) == (0, 8)
+    assert "'/output/c'" in found["lost"]["stopped"] and "first 5 outputs" in found["lost"]["stopped"]
+    rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    assert {row["scores"]["lost"]["error_code"] for row in rows} == {"unmapped"}
+    assert recounted(alice, made["id"]) == []
+
+
+def test_one_answer_that_has_it_keeps_the_metric_going(alice: Caller) -> None:
+    made = make_experiment(
+        alice, make_dataset(alice, EXAMPLES), [PUSH], metrics=[mapped("m", "/output/a", "/expected/short")]
+    )
+    runner = Runner(alice, made)
+    unit = runner.lease(n=6)["unit"]
+    short = {e["pos"]: e["expected"]["short"] for e in unit["examples"]}
+    runner.post(unit, [{"pos": pos, "output": {"a" if pos == 2 else "z": short[pos]}} for pos in short])
+    step(account_id=alice.account.pk, experiment_id=int(made["id"]), wait=True)
+    runner.run(lambda e: {"a": e["expected"]["short"]})
+    found = by_name(live(alice, made["id"]))["mine"]["metrics"]["m"]
+    assert (found["n"], found["n_error"], found["value"], found["stopped"]) == (3, 5, 1.0, None)
+
+
+READER = [{"id": f"e{i}", "input": "q", "expected": {"reader": {"answer": "Rome"}}} for i in range(6)]
+
+
+def test_a_component_that_no_answer_has_is_named(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, READER), [PUSH])
+    Runner(alice, made).run(lambda e: {"llm": {"replies": ["Rome"]}})
+    rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    message = rows[0]["scores"]["accuracy"]["error_message"]
+    assert "`reader`" in message and "`llm`" in message
+
+
+def test_a_component_that_a_config_does_not_declare_is_refused(alice: Caller) -> None:
+    plan = {"dataset_id": make_dataset(alice, READER), "metrics": [EXACT]}
+    body = {"name": "x", "plan": plan, "configs": [{**PUSH, "parameters": {"components": ["llm", "retriever"]}}]}
+    refused = ok(alice.post("/v1/experiments", body), 422)["errors"][0]
+    assert refused["pointer"] == "/configs/0/parameters/components"
+    assert "`reader`" in refused["detail"]
+    body["configs"] = [{**PUSH, "parameters": {"components": ["reader"]}}]
+    ok(alice.post("/v1/experiments", body))
+
+
+def test_what_cannot_be_read_is_an_error_that_says_what_came(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, EXAMPLES[:2]), [PUSH], sample={"gold": "/expected/short"})
+    Runner(alice, made).run(lambda e: {"city": "Rome", "country": "Italy"})
+    rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    assert {row["scores"]["accuracy"]["error_code"] for row in rows} == {"wrong_type"}
+    assert "`city`" in rows[0]["scores"]["accuracy"]["error_message"]
