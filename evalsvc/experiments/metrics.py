@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
@@ -39,6 +39,8 @@ class Metric:
     addition: int = 0
     added_at: str | None = None
     sample: Mapping[str, str] | None = None
+    in_history: bool = True
+    """False where an earlier metric has the same evaluator and profile read something else of each output."""
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
@@ -93,7 +95,14 @@ def resolve_metrics(
             errors.append(FieldError(f"{pointer}/{i}{exc.pointer}", exc.detail))
     if errors:
         raise Invalid(*errors)
-    return metrics
+    return [_placed(metric, metrics[:i]) for i, metric in enumerate(metrics)]
+
+
+def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:
+    """Keep a metric that reads other parts out of the history, which has one score of an output by one evaluator."""
+    twins = (one for one in earlier if (one.evaluator_id, one.profile_id) == (metric.evaluator_id, metric.profile_id))
+    first = next(twins, metric)
+    return metric if (first.sample or {}) == (metric.sample or {}) else replace(metric, in_history=False)
 
 
 class MetricProblem(Exception):

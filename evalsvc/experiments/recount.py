@@ -106,6 +106,7 @@ CHECKS = {
           WHEN m.row ->> 'source' = 'score' THEN
             (h.score, h.config_id, h.output_id) IS DISTINCT FROM (s.value, s.config_id, o.id)
           ELSE false END
+          AND coalesce((m.row ->> 'in_history')::boolean, true)
           AND coalesce(h.revision = (m.row ->> 'profile_revision')::int, true)""",
     "a config is completed and has not seen every example": """
         SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)

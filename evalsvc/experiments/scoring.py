@@ -151,6 +151,8 @@ def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
     row = _from_number(metric, pos, value, None)
     row |= {"passed": verdict.passed, "explanation": verdict.explanation}
+    if not metric.in_history:
+        return row
     # What the evaluator itself said belongs in its history, whatever the metric makes of it.
     said = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
     return row | said | {"ranking": verdict.score}
