@@ -18,6 +18,7 @@ from evalsvc.experiments.models import Addition, Aggregate, Config, ExperimentPl
 from evalsvc.experiments.produce import storable
 from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.experiments.unmapped import check_mappings
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
@@ -50,8 +51,14 @@ def add_metrics(
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
         metrics = resolve_metrics(
-            account_id=account.pk, epoch=epoch, wanted=wanted, strategy=plan.strategy, pointer="/metrics"
+            account_id=account.pk,
+            epoch=epoch,
+            wanted=wanted,
+            strategy=plan.strategy,
+            pointer="/metrics",
+            there=[Metric.from_json(row) for row in plan.metrics],
         )
+        check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
         fresh = _new_ones(plan, metrics)
         if len(plan.metrics) + len(fresh) > MAX_IN_ALL:
             raise Invalid(FieldError("/metrics", f"An experiment has at most {MAX_IN_ALL} metrics in all."))

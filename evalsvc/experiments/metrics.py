@@ -81,8 +81,12 @@ def resolve_metrics(
     wanted: Sequence[Mapping[str, Any]],
     strategy: str | None,
     pointer: str = "/plan/metrics",
+    there: Sequence[Metric] = (),
 ) -> list[Metric]:
-    """Resolve metrics as asked for; raise Invalid with a pointer to everything that is wrong with them."""
+    """Resolve metrics as asked for; raise Invalid with a pointer to everything that is wrong with them.
+
+    `there` are those that the experiment has already.
+    """
     errors: list[FieldError] = []
     metrics: list[Metric] = []
     for i, row in enumerate(wanted):
@@ -95,7 +99,7 @@ def resolve_metrics(
             errors.append(FieldError(f"{pointer}/{i}{exc.pointer}", exc.detail))
     if errors:
         raise Invalid(*errors)
-    return [_placed(metric, metrics[:i]) for i, metric in enumerate(metrics)]
+    return [_placed(metric, [*there, *metrics[:i]]) for i, metric in enumerate(metrics)]
 
 
 def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:

@@ -27,11 +27,13 @@ SELECT EXISTS (
 """
 
 
-def check_mappings(version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str]) -> None:
+def check_mappings(
+    version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], *, pointer: str = "/plan/metrics"
+) -> None:
     """Refuse a pointer that no example of the dataset can follow, or that starts nowhere. Raises Invalid."""
     errors = list(_problems(version, sample, "/plan/sample"))
     for i, metric in enumerate(metrics):
-        errors += _problems(version, metric.sample or {}, f"/plan/metrics/{i}/sample")
+        errors += _problems(version, metric.sample or {}, f"{pointer}/{i}/sample")
     if errors:
         raise Invalid(*errors)
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add a column."""
 
-    dependencies = [("experiments", "0005_comparisons")]
+    dependencies = [("experiments", "0006_additions")]
     operations = [
         migrations.AddField(
             model_name="config",
