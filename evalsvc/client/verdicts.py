@@ -136,6 +136,18 @@ class HistoryPoint:
     score: float
     passed: bool | None
     evaluation_id: str | None
+    source: str = "evaluation"
+    experiment_id: str | None = None
+    config_id: str | None = None
+    output_id: str | None = None
+    example_id: str | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> HistoryPoint:
+        """Read a point of /v1/history: an evaluation's has its id, an experiment's says which output it judged."""
+        origin = ("source", "experiment_id", "config_id", "output_id", "example_id")
+        known = {name: body[name] for name in origin if name in body}
+        return cls(body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +167,7 @@ class History:
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> History:
         """Read the answer of /v1/history."""
-        points = (
-            HistoryPoint(one["id"], one["created_at"], one["score"], one["pass"], one["evaluation_id"])
-            for one in body["points"]
-        )
+        points = (HistoryPoint.read(one) for one in body["points"])
         return cls(
             evaluator=body["evaluator_id"],
             profile=body["profile_name"],

@@ -12,6 +12,7 @@ from evalsvc.stats.running import check_strategy, default_strategy
 
 KINDS = ("algebraic", "distributive", "ratio", "untyped")
 EVALUATOR_SOURCES = ("score", "pass")
+EXPLAIN_STRATEGIES = ("never", "on-fail", "on-success", "always")
 MEASURED_SOURCES = ("latency_ms", "cost", "input_tokens", "output_tokens")
 CLIENT = "client"
 # Sums of squares of what is scored must stay finite.
@@ -36,6 +37,7 @@ class Metric:
     profile_name: str | None = None
     profile_revision: int | None = None
     settings: Mapping[str, Any] | None = None
+    explain_strategy: str = "on-fail"
     addition: int = 0
     added_at: str | None = None
     sample: Mapping[str, str] | None = None
@@ -146,6 +148,7 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         strategy=None if kind == "untyped" else chosen,
         denominator=row.get("denominator"),
         sample=_sample(row, run),
+        explain_strategy=row.get("explain_strategy") or "on-fail",
         **(_run_facts(run) if run else {}),
     )
 

@@ -1,35 +1,187 @@
-"""Outputs with their scores, a page at a time or as a file."""
+"""Outputs with their scores and the examples that they answer: which, in what order, a page at a time."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import orjson
+from django.db.models import Count, Exists, F, FloatField, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.exports import Sink, chunked, guarded
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.selectors import list_outputs
+from evalsvc.rest.pagination import page, read_key, write_key
+from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
 PAGE_ROWS = 500
-TEXTS = ("config_id", "config", "example_id", "status", "output", "error_type", "error_message")
-NUMBERS = ("latency_ms", "cost")
-COUNTS = ("pos", "input_tokens", "output_tokens", "attempt")
-ORDER = (
-    *("config_id", "config", "pos", "example_id", "status", "output", "error_type", "error_message", "latency_ms"),
-    *("input_tokens", "output_tokens", "cost", "attempt"),
+OK, ERROR, FAILED, NOT_APPLICABLE, PENDING = STATUSES = ("ok", "error", "failed", "not_applicable", "pending")
+ON_REQUEST = ("contexts", "metadata")
+SCORE_FACTS = (
+    *("value", "denominator", "passed", "error_code", "error_message", "explanation"),
+    *("spans", "extra", "judge_cost"),
 )
 
 
-def rows_out(outputs: Sequence[Output]) -> list[dict[str, Any]]:
-    """Return outputs with their scores; three queries, however many there are."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which results, and in what order. `status` is of one metric's scores if one is named, else of the whole row."""
+
+    config_id: int | None = None
+    output_id: int | None = None
+    example_id: str | None = None
+    status: str | None = None
+    metric: str | None = None
+    order_by: str | None = None
+    include: tuple[str, ...] = ()
+
+    @property
+    def ordering_metric(self) -> str | None:
+        """Return the metric that the rows are ordered by; None for their own order."""
+        return self.order_by.removeprefix("-") if self.order_by else None
+
+    @property
+    def name(self) -> str:
+        """Return what a cursor of this list is bound to."""
+        values = (self.config_id, self.output_id, self.example_id, self.status, self.metric, self.order_by)
+        return ":".join("" if value is None else str(value) for value in values)
+
+
+def check_wanted(plan: ExperimentPlan, wanted: Wanted) -> None:
+    """Refuse metrics that the experiment does not have, with a pointer."""
+    names = [row["name"] for row in plan.metrics]
+    asked = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))
+    unknown = [
+        FieldError(pointer, f"No metric is named {name!r}; there are: {', '.join(names)}.")
+        for pointer, name in asked
+        if name is not None and name not in names
+    ]
+    if unknown:
+        raise Invalid(*unknown)
+
+
+def find_outputs(account: Account, plan: ExperimentPlan, wanted: Wanted) -> QuerySet[Output]:
+    """Return the outputs that are wanted, in no order."""
+    rows = list_outputs(account=account, experiment_id=plan.pk, config_id=wanted.config_id)
+    if wanted.output_id is not None:
+        rows = rows.filter(pk=wanted.output_id)
+    if wanted.example_id is not None:
+        examples = Example.objects.filter(version_id=plan.dataset_version_id, key=wanted.example_id)
+        rows = rows.filter(example_id__in=examples.values("pk"))
+    if wanted.status is None:
+        return rows
+    if wanted.status == FAILED:
+        return rows.exclude(status=Output.Status.OK)
+    answered = rows.filter(status=Output.Status.OK)
+    return _by_metric(answered, wanted) if wanted.metric else _by_all_metrics(answered, plan, wanted.status)
+
+
+def _scores() -> QuerySet[Score]:
+    return Score.objects.filter(config_id=OuterRef("config_id"), pos=OuterRef("pos"))
+
+
+def _by_metric(rows: QuerySet[Output], wanted: Wanted) -> QuerySet[Output]:
+    scores = _scores().filter(metric=wanted.metric)
+    if wanted.status == PENDING:
+        return rows.exclude(Exists(scores))
+    conditions = {
+        OK: Q(error_code=None),
+        NOT_APPLICABLE: Q(error_code=NOT_APPLICABLE),
+        ERROR: Q(error_code__isnull=False) & ~Q(error_code=NOT_APPLICABLE),
+    }
+    return rows.filter(Exists(scores.filter(conditions[wanted.status or OK])))
+
+
+def _by_all_metrics(rows: QuerySet[Output], plan: ExperimentPlan, status: str) -> QuerySet[Output]:
+    errors = _scores().filter(error_code__isnull=False).exclude(error_code=NOT_APPLICABLE)
+    if status == NOT_APPLICABLE:
+        return rows.filter(Exists(_scores().filter(error_code=NOT_APPLICABLE)))
+    if status == ERROR:
+        return rows.filter(Exists(errors))
+    counted = _scores().values("config_id").annotate(n=Count("*")).values("n")
+    n_scores = Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+    rows = rows.alias(n_scores=n_scores)
+    if status == PENDING:
+        return rows.filter(n_scores__lt=len(plan.metrics))
+    return rows.filter(n_scores=len(plan.metrics)).exclude(Exists(errors))
+
+
+def page_of(
+    account: Account, plan: ExperimentPlan, wanted: Wanted, *, limit: int, cursor: str | None
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Return a page of results, newest first or by the score of a metric, and the cursor of the next page."""
+    rows = find_outputs(account, plan, wanted)
+    of = f"results:{account.pk}:{plan.pk}:{wanted.name}"
+    if wanted.ordering_metric is None:
+        found, following = page(rows, limit=limit, cursor=cursor, of=of)
+    else:
+        found, following = _scored_page(rows, wanted, limit=limit, cursor=cursor, of=of)
+    return rows_out(found, include=wanted.include), following
+
+
+def _scored_page(
+    rows: QuerySet[Output], wanted: Wanted, *, limit: int, cursor: str | None, of: str
+) -> tuple[list[Output], str | None]:
+    rows = by_score(rows, wanted)
+    if cursor:
+        rows = rows.filter(_behind(*read_key(cursor, of=of), falling=(wanted.order_by or "").startswith("-")))
+    found = list(rows[: limit + 1])
+    if len(found) <= limit:
+        return found, None
+    last: Any = found[limit - 1]
+    return found[:limit], write_key(last.ordering_score, last.pk, of=of)
+
+
+def by_score(rows: QuerySet[Output], wanted: Wanted) -> QuerySet[Output]:
+    """Order outputs by the score of a metric; those without one come last, of two equals the newer one first."""
+    value = Subquery(_scores().filter(metric=wanted.ordering_metric).values("value")[:1], output_field=FloatField())
+    ordering = F("ordering_score")
+    falling = (wanted.order_by or "").startswith("-")
+    order = ordering.desc(nulls_last=True) if falling else ordering.asc(nulls_last=True)
+    return rows.annotate(ordering_score=value).order_by(order, "-id")
+
+
+def _behind(value: float | None, last_id: int, *, falling: bool) -> Q:
+    """Return the condition that a row comes after a place in the order by score."""
+    if value is None:
+        return Q(ordering_score=None, id__lt=last_id)
+    past = Q(ordering_score__lt=value) if falling else Q(ordering_score__gt=value)
+    return past | Q(ordering_score=value, id__lt=last_id) | Q(ordering_score=None)
+
+
+def iterate(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
+    """Yield all results in pages, oldest first or by score; each page has a transaction of its own."""
+    if wanted.ordering_metric is None:
+        yield from _by_id(account, plan, wanted)
+        return
+    with account_scope(account.pk):
+        ids = list(by_score(find_outputs(account, plan, wanted), wanted).values_list("id", flat=True))
+    for start in range(0, len(ids), PAGE_ROWS):
+        some = ids[start : start + PAGE_ROWS]
+        with account_scope(account.pk):
+            found = list_outputs(account=account, experiment_id=plan.pk).in_bulk(some)
+            yield rows_out([found[id] for id in some if id in found], include=wanted.include)
+
+
+def _by_id(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
+    last = 0
+    while True:
+        with account_scope(account.pk):
+            page = list(find_outputs(account, plan, wanted).filter(id__gt=last).order_by("id")[:PAGE_ROWS])
+            found = rows_out(page, include=wanted.include)
+        if not page:
+            return
+        last = page[-1].pk
+        yield found
+
+
+def rows_out(outputs: Sequence[Output], *, include: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return outputs with what they answer and their scores; three queries, however many there are."""
     configs = {config.pk: config.name for config in Config.objects.filter(pk__in={row.config_id for row in outputs})}
-    keys = dict(Example.objects.filter(pk__in={row.example_id for row in outputs}).values_list("pk", "key"))
+    examples = Example.objects.in_bulk({row.example_id for row in outputs})
     scores: dict[tuple[int, int], dict[str, Any]] = {}
     found = Score.objects.filter(config__in=configs, pos__in={row.pos for row in outputs})
     for score in found:
@@ -40,7 +192,7 @@ def rows_out(outputs: Sequence[Output]) -> list[dict[str, Any]]:
             "config_id": str(row.config_id),
             "config": configs[row.config_id],
             "pos": row.pos,
-            "example_id": keys.get(row.example_id),
+            **_example_out(examples.get(row.example_id), include),
             "status": row.status,
             "output": row.output,
             "error_type": row.error_type,
@@ -58,85 +210,13 @@ def rows_out(outputs: Sequence[Output]) -> list[dict[str, Any]]:
     ]
 
 
+def _example_out(example: Example | None, include: Sequence[str]) -> Mapping[str, Any]:
+    return {
+        "example_id": example.key if example else None,
+        **{name: getattr(example, name, None) for name in ("input", "expected", *include)},
+    }
+
+
 def score_out(score: Score) -> dict[str, Any]:
-    """Return one score: a value, or an error."""
-    names = ("value", "denominator", "passed", "error_code", "error_message", "explanation")
-    return {name: getattr(score, name) for name in names}
-
-
-def iterate(account: Account, plan: ExperimentPlan, config_id: int | None) -> Iterator[list[dict[str, Any]]]:
-    """Yield all results in pages, oldest first; each page has a transaction of its own."""
-    last = 0
-    while True:
-        with account_scope(account.pk):
-            rows = list_outputs(account=account, experiment_id=plan.pk, config_id=config_id).filter(id__gt=last)
-            page = list(rows.order_by("id")[:PAGE_ROWS])
-            found = rows_out(page)
-        if not page:
-            return
-        last = page[-1].pk
-        yield found
-
-
-def csv_file(account: Account, plan: ExperimentPlan, config_id: int | None) -> Iterator[bytes]:
-    """Yield CSV: a row for each output, two columns for each metric."""
-    metrics = [row["name"] for row in plan.metrics]
-
-    def parts() -> Iterator[bytes]:
-        buffer = io.StringIO()
-        writer = csv.writer(buffer)
-        writer.writerow([*ORDER, *(guarded(column) for name in metrics for column in columns_of(name))])
-        yield buffer.getvalue().encode()
-        for page in iterate(account, plan, config_id):
-            buffer.seek(0)
-            buffer.truncate()
-            for row in page:
-                writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in _cells(row, metrics)])
-            yield buffer.getvalue().encode()
-
-    return chunked(parts())
-
-
-def parquet_file(account: Account, plan: ExperimentPlan, config_id: int | None) -> Iterator[bytes]:
-    """Yield a Parquet file, a row group for each page."""
-    import pyarrow as pa
-    from pyarrow import parquet as pq
-
-    metrics = [row["name"] for row in plan.metrics]
-    types = dict.fromkeys(TEXTS, pa.string()) | dict.fromkeys(NUMBERS, pa.float64()) | dict.fromkeys(COUNTS, pa.int64())
-    columns = [(name, types[name]) for name in ORDER]
-    columns += [
-        column for name in metrics for column in zip(columns_of(name), (pa.float64(), pa.string()), strict=True)
-    ]
-    schema = pa.schema(columns)
-    sink = Sink()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for page in iterate(account, plan, config_id):
-            table = zip(*(_cells(row, metrics) for row in page), strict=True)
-            arrays = [pa.array(values, field.type) for values, field in zip(table, schema, strict=True)]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            yield sink.take()
-    yield sink.take()
-
-
-def columns_of(metric: str) -> tuple[str, str]:
-    """Return the columns of a metric: its value and its error. One named as a column of the output is told apart."""
-    name = f"{metric} (metric)" if metric in ORDER else metric
-    return name, f"{name}.error"
-
-
-def _cells(row: dict[str, Any], metrics: Sequence[str]) -> list[Any]:
-    cells = [row[name] for name in ORDER]
-    cells[ORDER.index("output")] = _as_text(row["output"])
-    for name in metrics:
-        score = row["scores"].get(name) or {}
-        cells += [score.get("value"), score.get("error_code")]
-    return cells
-
-
-def _as_text(output: dict[str, Any] | None) -> str | None:
-    if output is None:
-        return None
-    if isinstance(output.get("output"), str):
-        return str(output["output"])
-    return orjson.dumps(output).decode()
+    """Return one score: a value, or an error, and what its evaluator said beside it."""
+    return {name: getattr(score, name) for name in SCORE_FACTS}

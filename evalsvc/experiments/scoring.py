@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evalsvc.evaluations.scoring import Verdict, refused, score_sample
@@ -106,14 +108,17 @@ class VerdictOf:
         self.pointers = pointers
         self.account_id = account_id
         self._mapped: dict[Pointers, Mapped] = {}
-        self._known: dict[tuple[str, str, Pointers], Verdict] = {}
+        self._known: dict[tuple[str, str, str, Pointers], Verdict] = {}
 
     def __call__(self, metric: Metric) -> Verdict:
         """Return what the metric's evaluator says."""
         mapping = tuple(sorted({**self.pointers, **(metric.sample or {})}.items()))
-        key = (metric.evaluator_id or "", f"{metric.profile_name}:{metric.profile_revision}", mapping)
-        if key not in self._known:
-            self._known[key] = self._run(metric, mapping)
+        revision = f"{metric.profile_name}:{metric.profile_revision}"
+        key = (metric.evaluator_id or "", revision, metric.explain_strategy, mapping)
+        if key in self._known:
+            # Paid for by the metric that asked first.
+            return replace(self._known[key], extra=at_no_cost(self._known[key].extra))
+        self._known[key] = self._run(metric, mapping)
         return self._known[key]
 
     def _run(self, metric: Metric, mapping: Pointers) -> Verdict:
@@ -129,7 +134,7 @@ class VerdictOf:
         if self.account_id is not None:
             # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
             outside = outside_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
-        return score_sample(*found, metric.settings or {}, mapped.sample, "on-fail", outside)
+        return score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, outside)
 
 
 def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None:
@@ -147,15 +152,37 @@ def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None
 
 def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if verdict.status != "success" or verdict.score is None:
-        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", verdict.error_message or "No score.")
+        message = verdict.error_message or "No score."
+        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _beside(verdict)
     value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
     row = _from_number(metric, pos, value, None)
-    row |= {"passed": verdict.passed, "explanation": verdict.explanation}
+    row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_beside(verdict)}
     if not metric.in_history:
         return row
     # What the evaluator itself said belongs in its history, whatever the metric makes of it.
     said = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
     return row | said | {"ranking": verdict.score}
+
+
+def _beside(verdict: Verdict) -> Row:
+    """Return what an evaluator told besides its number: where it looked, how it got there, and what its judge cost."""
+    cost = judge_cost(verdict.extra)
+    extra = dict(verdict.extra) if verdict.extra else None
+    return {"spans": verdict.spans, "extra": extra, "judge_cost": cost if cost is None else _plain(cost)}
+
+
+def judge_cost(extra: Mapping[str, Any] | None) -> float | None:
+    """Return what asking the judge has cost; None where none was asked, or its prices are not known."""
+    judge = (extra or {}).get("judge")
+    cost = judge.get("cost") if isinstance(judge, Mapping) else None
+    return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
+
+
+def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return what a run says beside its score when it is read again: its judge was asked once."""
+    if judge_cost(extra) is None:
+        return extra
+    return {**(extra or {}), "judge": {**(extra or {})["judge"], "cost": 0.0}}
 
 
 def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:

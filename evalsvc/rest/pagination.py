@@ -43,6 +43,20 @@ def read_cursor(cursor: str, *, of: str) -> int:
         raise not_a_cursor() from None
 
 
+def write_key(value: float | None, last_id: int, *, of: str) -> str:
+    """Sign the place in a list by a number (null last) and an id where a page ended."""
+    return signing.dumps([value, last_id], salt=f"{SALT}:by_number:{of}", compress=False)
+
+
+def read_key(cursor: str, *, of: str) -> tuple[float | None, int]:
+    """Return the place in a list by a number where the page before ended, or raise Invalid."""
+    try:
+        value, last_id = signing.loads(cursor, salt=f"{SALT}:by_number:{of}")
+        return None if value is None else float(value), int(last_id)
+    except (signing.BadSignature, ValueError, TypeError):
+        raise not_a_cursor() from None
+
+
 def by_time(
     rows: QuerySet[Row], *, after: tuple[datetime, int] | None = None, oldest_first: bool = False, id: str = "id"
 ) -> QuerySet[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -16,6 +17,7 @@ from evalsvc.evaluations.answers import digits
 from evalsvc.evaluations.client_rows import PREFIX
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.labels import PREFIX as LABELS
+from evalsvc.evaluations.lineage import origins_of
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.selectors import history_summary, list_history
 from evalsvc.rest.pagination import page
@@ -35,16 +37,17 @@ class HistoryIn(serializers.Serializer[Any]):
     cursor = serializers.CharField(required=False, max_length=500)
 
 
+ORIGIN = ("evaluation_id", "experiment_id", "config_id", "output_id", "example_id")
 POINT = {
     "type": "object",
-    "required": ["id", "created_at", "score", "pass", "evaluation_id", "source"],
+    "required": ["id", "created_at", "score", "pass", "source", *ORIGIN],
     "properties": {
         "id": {"type": "string"},
         "created_at": {"type": "string", "format": "date-time"},
         "score": {"type": "number"},
         "pass": {"type": ["boolean", "null"]},
-        "evaluation_id": {"type": ["string", "null"]},
         "source": {"type": "string"},
+        **{name: {"type": ["string", "null"]} for name in ORIGIN},
     },
 }
 ANSWER = {
@@ -99,7 +102,7 @@ class HistoryView(AccountView):
         interval = interval_of(wanted["strategy"], family, history, level=wanted["level"])
         summary = history_summary(account=self.account, **names)
         answer = {**names, **summary, "confidence_interval": interval}
-        return Response({**answer, "points": [point_out(row) for row in points], "next_cursor": cursor})
+        return Response({**answer, "points": points_out(self.account.pk, points), "next_cursor": cursor})
 
     def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Family | None]:
         """Return the names that the history goes by, and the family, which scores made elsewhere do not have."""
@@ -114,13 +117,16 @@ class HistoryView(AccountView):
         return run.evaluator_id, run.profile.name, run.family
 
 
-def point_out(row: HistoryScore) -> dict[str, Any]:
-    """Return one score of a history."""
-    return {
-        "id": digits(row.id),
-        "created_at": row.created_at,
-        "score": row.score,
-        "pass": row.passed,
-        "evaluation_id": None if row.source == HistoryScore.Source.EXPERIMENT else digits(row.source_id),
-        "source": row.source,
-    }
+def points_out(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
+    """Return scores of a history, each with where it comes from."""
+    return [
+        {
+            "id": digits(row.id),
+            "created_at": row.created_at,
+            "score": row.score,
+            "pass": row.passed,
+            "source": row.source,
+            **origin,
+        }
+        for row, origin in zip(rows, origins_of(account_id, rows), strict=True)
+    ]

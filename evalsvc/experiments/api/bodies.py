@@ -8,10 +8,11 @@ from django.core.validators import MaxLengthValidator
 from rest_framework import serializers
 
 from evalsvc.experiments.configs import MAX_CONFIGS
-from evalsvc.experiments.metrics import KINDS
+from evalsvc.experiments.metrics import EXPLAIN_STRATEGIES, KINDS
 from evalsvc.experiments.models import Config, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
+from evalsvc.experiments.results import ON_REQUEST, STATUSES
 from evalsvc.rest.fields import PairsParameter, StrictText, TagsParameter
 from evalsvc.stats.running import STRATEGIES
 
@@ -70,6 +71,7 @@ class MetricIn(Strict):
     )
     binary = serializers.BooleanField(required=False, allow_null=True, default=None)
     higher_is_better = serializers.BooleanField(default=True)
+    explain_strategy = serializers.ChoiceField(choices=EXPLAIN_STRATEGIES, default="on-fail")
     denominator = serializers.CharField(max_length=200, required=False, allow_null=True, validators=[pointer])
     strategy = serializers.ChoiceField(choices=STRATEGIES, required=False, allow_null=True)
     sample = SampleIn(required=False, allow_null=True)
@@ -257,6 +259,25 @@ class ResultsIn(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
     cursor = serializers.CharField(max_length=500, required=False)
     format = serializers.ChoiceField(choices=["json", "csv", "parquet"], default="json")
+    output_id = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
+    example_id = serializers.CharField(max_length=500, required=False)
+    status = serializers.ChoiceField(choices=STATUSES, required=False)
+    metric = serializers.CharField(max_length=100, required=False, help_text="Whose scores `status` is about.")
+    order_by = serializers.CharField(
+        max_length=101, required=False, help_text="A metric, lowest score first; with `-` before it, highest first."
+    )
+    include = serializers.CharField(
+        max_length=100, required=False, help_text="`contexts`, `metadata`, or both with a comma between them."
+    )
+
+    def validate_include(self, value: str) -> tuple[str, ...]:
+        """Return the names."""
+        names = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+        if unknown := set(names) - set(ON_REQUEST):
+            raise serializers.ValidationError(
+                f"{', '.join(sorted(unknown))} cannot be included; {' and '.join(ON_REQUEST)} can."
+            )
+        return names
 
 
 class PageIn(serializers.Serializer[Any]):

@@ -10,11 +10,12 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.results import csv_file, parquet_file, rows_out
-from evalsvc.experiments.selectors import get_config, get_plan, list_outputs
-from evalsvc.rest.pagination import page
+from evalsvc.experiments.result_files import csv_file, parquet_file
+from evalsvc.experiments.results import Wanted, check_wanted, page_of
+from evalsvc.experiments.selectors import get_config, get_plan
 
 FILES = {"csv": ("text/csv; charset=utf-8", csv_file), "parquet": ("application/vnd.apache.parquet", parquet_file)}
+RESULT = shapes.open_object("id", "config_id", "pos", "example_id", "input", "expected", "status", "output", "scores")
 
 
 class ResultsView(AccountView):
@@ -24,29 +25,25 @@ class ResultsView(AccountView):
         operation_id="experiment_results",
         tags=["experiments"],
         parameters=[bodies.ResultsIn],
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                shapes.listed("results", shapes.open_object("config_id", "pos", "status", "output", "scores"))
-            )
-        },
+        responses={(200, "application/json"): OpenApiResponse(shapes.listed("results", RESULT))},
     )
     def get(self, request: Request, id: int) -> HttpResponseBase:
-        """Page through the outputs with their scores, newest first; `format=csv` or `parquet` streams all of them."""
+        """Page through the outputs with what they answer and their scores, newest first or by a metric's score.
+
+        `format=csv` or `parquet` streams all of them.
+        """
         plan = get_plan(account=self.account, id=id)
-        wanted = checked(bodies.ResultsIn(data=sent(request)))
-        config_id = wanted.get("config_id")
-        if config_id is not None:
-            get_config(account=self.account, experiment_id=id, id=config_id)
-        if wanted["format"] != "json":
-            content_type, write = FILES[wanted["format"]]
-            response = StreamingHttpResponse(write(self.account, plan, config_id), content_type=content_type)
-            name = f"{plan.experiment.name}.{wanted['format']}"
+        query = checked(bodies.ResultsIn(data=sent(request)))
+        if "config_id" in query:
+            get_config(account=self.account, experiment_id=id, id=query["config_id"])
+        names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "include")
+        wanted = Wanted(**{name: query[name] for name in names if name in query})
+        check_wanted(plan, wanted)
+        if query["format"] != "json":
+            content_type, write = FILES[query["format"]]
+            response = StreamingHttpResponse(write(self.account, plan, wanted), content_type=content_type)
+            name = f"{plan.experiment.name}.{query['format']}"
             response["Content-Disposition"] = content_disposition_header(True, name)
             return response
-        rows, cursor = page(
-            list_outputs(account=self.account, experiment_id=id, config_id=config_id),
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
-            of=f"results:{self.account.pk}:{id}:{config_id or ''}",
-        )
-        return Response({"results": rows_out(rows), "next_cursor": cursor})
+        rows, cursor = page_of(self.account, plan, wanted, limit=query["limit"], cursor=query.get("cursor"))
+        return Response({"results": rows, "next_cursor": cursor})

@@ -133,6 +133,7 @@ def metric_out(row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: row[name] for name in names},
         **{name: row[stored] for name, stored in resolved.items()},
         "criteria_revision": row["profile_revision"],
+        "explain_strategy": row.get("explain_strategy") or "on-fail",
         "added_at": row.get("added_at"),
         "sample": row.get("sample"),
     }

@@ -1,0 +1,43 @@
+"""From a point of a history back to what it judged: an evaluation, or an experiment's output and its example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.evaluations.answers import digits
+from evalsvc.evaluations.lookups import bigints
+from evalsvc.evaluations.models import HistoryScore
+from evalsvc.tenancy.scope import current_role
+
+# By the tables' names: experiments are built on evaluations, and not the other way round.
+EXAMPLES = """
+SELECT o.id, e.key FROM experiments_output o JOIN datasets_example e ON e.id = o.example_id
+WHERE o.account_id = %s AND o.id = ANY (%s::bigint[])
+"""
+
+
+def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
+    """Return where each point comes from; null where it does not apply, and for an example that is gone."""
+    keys = _example_keys(account_id, {row.output_id for row in rows if row.output_id is not None})
+    return [
+        {
+            "evaluation_id": None if row.source == HistoryScore.Source.EXPERIMENT else digits(row.source_id),
+            "experiment_id": digits(row.experiment_id),
+            "config_id": digits(row.config_id),
+            "output_id": digits(row.output_id),
+            "example_id": keys.get(row.output_id) if row.output_id is not None else None,
+        }
+        for row in rows
+    ]
+
+
+def _example_keys(account_id: int, output_ids: Iterable[int]) -> dict[int, str]:
+    wanted = bigints(output_ids)
+    if wanted == "{}":
+        return {}
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(EXAMPLES, [account_id, wanted])
+        return dict(cursor.fetchall())
