@@ -68,7 +68,15 @@ class AnswerText:
     score: float | None = None
 
 
-NOTHING_UNREAD: Mapping[Field, str] = MappingProxyType({})
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What came in a field that cannot be read as what the field is, and a sentence that says so."""
+
+    value: JSONValue
+    why: str
+
+
+NOTHING_UNREAD: Mapping[Field, Unread] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Sample:
     `contexts` are the retrieved passages in the order of their ranks, `gold_contexts` those that should have been
     retrieved, and `top_k_contexts` the longer list that the retrieved ones were chosen from. `golds` are the accepted
     answers, of which any will do. `answer` is the output with its place or value, where it came as more than text.
-    `unread` holds the fields that came as something else than what they can be read as, and a sentence on each.
+    `unread` holds the fields that came as something else than what they can be read as.
     """
 
     input: str | None = None
@@ -89,7 +97,7 @@ class Sample:
     gold_contexts: tuple[Passage, ...] | None = None
     top_k_contexts: tuple[Passage, ...] | None = None
     answer: AnswerText | None = None
-    unread: Mapping[Field, str] = field(default_factory=lambda: NOTHING_UNREAD)
+    unread: Mapping[Field, Unread] = field(default_factory=lambda: NOTHING_UNREAD)
 
     @property
     def gold(self) -> str | None:

@@ -82,6 +82,11 @@ def find_evaluator(id_or_alias: str) -> tuple[Family, EvaluatorSpec] | None:
     return _registry().evaluators.get(id_or_alias)
 
 
+def evaluator_names() -> tuple[str, ...]:
+    """List everything that `find_evaluator` answers to."""
+    return tuple(_registry().evaluators)
+
+
 _built: _Registry | None = None
 # Reentrant: a package may ask the registry while it is imported.
 _building = threading.RLock()

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from evaluators.base import NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample
+from evaluators.base import NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample, Unread
 
-Unread: TypeAlias = dict[Field, str]
+Rest: TypeAlias = dict[Field, Unread]
 
 MAX_SHOWN = 60
 _PASSAGE_TEXTS = ("text", "content")
@@ -28,7 +28,7 @@ def build_sample(fields: Mapping[str, Any]) -> Sample:
     `system_prompt`. Values are JSON as it came. What cannot be read is left out and named in `Sample.unread`: an
     evaluator that reads the field then answers `wrong_type`, and no score.
     """
-    unread: Unread = {}
+    unread: Rest = {}
     answer = _output(fields.get("output"), unread)
     sample = Sample(
         input=_text(Field.INPUT, fields.get("input"), unread),
@@ -44,13 +44,13 @@ def build_sample(fields: Mapping[str, Any]) -> Sample:
     return sample
 
 
-def _text(field: Field, value: Any, unread: Unread) -> str | None:
+def _text(field: Field, value: Any, unread: Rest) -> str | None:
     if value is None or type(value) is str:
         return value
     try:
         return as_text(value)
     except WrongType as exc:
-        unread[field] = f"`{field}` is {exc}"
+        unread[field] = Unread(value, f"`{field}` is {exc}")
         return None
 
 
@@ -77,13 +77,13 @@ def _sole(value: Any) -> Any:
     return value
 
 
-def _output(value: Any, unread: Unread) -> str | AnswerText | None:
+def _output(value: Any, unread: Rest) -> str | AnswerText | None:
     if value is None or type(value) is str:
         return value
     try:
         return _answer(_said(value))
     except WrongType as exc:
-        unread[Field.OUTPUT] = f"`{Field.OUTPUT}` is {exc}"
+        unread[Field.OUTPUT] = Unread(value, f"`{Field.OUTPUT}` is {exc}")
         return None
 
 
@@ -130,7 +130,7 @@ def _offset(value: Mapping[str, Any], *names: str) -> int | None:
     return found
 
 
-def _golds(gold: Any, golds: Any, unread: Unread) -> tuple[AnswerText, ...] | None:
+def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None:
     if golds is None and type(gold) is str:
         return (AnswerText(gold),)
     if gold is None and golds is None:
@@ -139,7 +139,7 @@ def _golds(gold: Any, golds: Any, unread: Unread) -> tuple[AnswerText, ...] | No
         first = tuple(map(_answer, _several(gold)))
         rest = tuple(map(_answer, _several(golds)))
     except WrongType as exc:
-        unread[Field.GOLD] = f"`{Field.GOLD}` is {exc}"
+        unread[Field.GOLD] = Unread(golds if gold is None else gold, f"`{Field.GOLD}` is {exc}")
         return None
     return (*first, *(each for each in rest if each not in first)) or None
 
@@ -169,7 +169,7 @@ def _parallel(value: Mapping[str, Any]) -> list[Any]:
     return [{"text": text, "start": start} for text, start in zip(texts, starts, strict=True)]
 
 
-def _passages(field: Field, value: Any, unread: Unread) -> tuple[Passage, ...] | None:
+def _passages(field: Field, value: Any, unread: Rest) -> tuple[Passage, ...] | None:
     if value is None:
         return None
     if type(value) is str:
@@ -177,7 +177,7 @@ def _passages(field: Field, value: Any, unread: Unread) -> tuple[Passage, ...] |
     try:
         return tuple([Passage(one) if type(one) is str else _passage(i, one) for i, one in enumerate(_listed(value))])
     except WrongType as exc:
-        unread[field] = f"`{field}` is {exc}"
+        unread[field] = Unread(value, f"`{field}` is {exc}")
         return None
 
 

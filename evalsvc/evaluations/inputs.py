@@ -74,12 +74,15 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 """The fields of a sample, and what requests call them, newest dialect first."""
 COLUMNS = ("input", "output", "gold", "system_prompt")
 LISTS = {"contexts": Field.CONTEXT, "gold_contexts": Field.GOLD_CONTEXT, "top_k_contexts": Field.TOP_K_CONTEXT}
-ECHOED = ("id", "name", "provider", "params", "selected_model")
+ECHOED = {name: f"evaluated_model_{name}" for name in ("id", "name", "provider", "params", "selected_model")}
 
 
 def first(*spellings: Any) -> Any:
     """Return the first spelling that was sent, newest dialect first."""
-    return next((value for value in spellings if value is not None), None)
+    for value in spellings:
+        if value is not None:
+            return value
+    return None
 
 
 def fields_in(raw: Inputs) -> Fields:
@@ -115,12 +118,14 @@ def input_columns(sample: Sample) -> dict[str, Any]:
 
 def extras_of(raw: Inputs, fields: Fields, sample: Sample) -> dict[str, Any] | None:
     """Collect what few requests have: what is only echoed, and inputs that are more than the columns hold."""
-    extras = {name: getattr(raw, f"evaluated_model_{name}") for name in ECHOED}
-    extras["attachments"] = attachments_of(raw)
-    extras["sent"] = _sent(fields, sample) or None
-    extras["context_marks"] = _marks(sample.contexts)
-    kept = {name: value for name, value in extras.items() if value is not None}
-    return kept or None
+    extras = {name: value for name, field in ECHOED.items() if (value := getattr(raw, field)) is not None}
+    if raw.evaluated_model_attachments is not None:
+        extras["attachments"] = attachments_of(raw.evaluated_model_attachments)
+    if sent := _sent(fields, sample):
+        extras["sent"] = sent
+    if sample.contexts and not all(map(is_bare, sample.contexts)):
+        extras["context_marks"] = [_mark(passage) for passage in sample.contexts]
+    return extras or None
 
 
 def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
@@ -129,19 +134,16 @@ def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
     for name in ("golds", "gold_contexts", "top_k_contexts"):
         if (value := fields[name]) is not None:
             sent[name] = [value] if isinstance(value, str) else value
+    if "golds" in sent:
+        # The column then holds the first of them, which nobody sent by itself.
+        sent["gold"] = fields["gold"]
     if Field.CONTEXT in sample.unread:
         sent["contexts"] = fields["contexts"]
     return sent
 
 
-def _marks(contexts: Sequence[Passage] | None) -> list[dict[str, Any] | None] | None:
-    """Return what passages have besides their texts, which the column has; None when they have nothing else."""
-    if not contexts or all(map(is_bare, contexts)):
-        return None
-    return [_mark(passage) for passage in contexts]
-
-
 def _mark(passage: Passage) -> dict[str, Any] | None:
+    """Return what a passage has besides its text, which the column has; None when it has nothing else."""
     shown = passage_json(passage)
     return None if isinstance(shown, str) else {name: value for name, value in shown.items() if name != "text"}
 
@@ -189,20 +191,18 @@ def echo(sample: Sample, extras: Mapping[str, Any] | None) -> dict[str, Any]:
         ),
         "evaluated_model_input": sent.get("input", sample.input),
         "evaluated_model_output": sent.get("output", sample.output),
-        "evaluated_model_gold_answer": sent.get("gold", sample.gold),
+        "evaluated_model_gold_answer": first(sent.get("gold"), sample.gold),
         "evaluated_model_gold_answers": sent.get("golds"),
         "evaluated_model_gold_context": sent.get("gold_contexts"),
         "evaluated_model_top_k_context": sent.get("top_k_contexts"),
     }
 
 
-def attachments_of(raw: Inputs) -> list[dict[str, str]] | None:
+def attachments_of(sent: Sequence[Attachment]) -> list[dict[str, str]]:
     """Return the attachments with what each is used as: the input, where nothing else is said."""
-    if raw.evaluated_model_attachments is None:
-        return None
     return [
         {"url": one.url, "media_type": one.media_type, "usage_type": one.usage_type or "evaluated_model_input"}
-        for one in raw.evaluated_model_attachments
+        for one in sent
     ]
 
 
@@ -240,4 +240,4 @@ def type_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}
     names |= {field: name for name, field in LISTS.items()}
     names[Field.GOLD] = "gold" if first(*(getattr(raw, one) for one in SPELLINGS["gold"])) is not None else "golds"
-    return [FieldError(pointer_of(raw, names[field]), detail) for field, detail in sample.unread.items()]
+    return [FieldError(pointer_of(raw, names[field]), unread.why) for field, unread in sample.unread.items()]

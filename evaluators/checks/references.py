@@ -89,12 +89,22 @@ def value_of(reference: Reference, sample: Sample) -> str:
 
 def fields_named(settings: Settings) -> set[Field]:
     """Name the inputs that a definition's templates read, wherever in it they stand."""
-    found: set[Field] = set()
+    return {each.field for each in _references(settings)}
+
+
+def fields_named_as_json(settings: Settings) -> set[Field]:
+    """Name the inputs that a definition's templates read as JSON only."""
+    named = _references(settings)
+    return {each.field for each in named if each.is_json} - {each.field for each in named if not each.is_json}
+
+
+def _references(settings: Settings) -> set[Reference]:
+    found: set[Reference] = set()
     waiting: list[JSONValue] = [dict(settings)]
     while waiting:
         each = waiting.pop()
         if isinstance(each, str):
-            found.update(_fields_in(each))
+            found.update(_references_in(each))
         elif isinstance(each, Mapping):
             waiting.extend(each.values())
         elif isinstance(each, list):
@@ -102,10 +112,10 @@ def fields_named(settings: Settings) -> set[Field]:
     return found
 
 
-def _fields_in(text: str) -> set[Field]:
+def _references_in(text: str) -> set[Reference]:
     found = set()
     for token in tokens(text):
         # Other texts, such as a label, may hold braces that mean nothing.
         with suppress(ValueError):
-            found.add(parse_reference(token).field)
+            found.add(parse_reference(token))
     return found

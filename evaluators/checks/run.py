@@ -84,6 +84,22 @@ def fields_read(settings: Settings) -> set[Field]:
     return found
 
 
+def fields_as_json(settings: Settings) -> set[Field]:
+    """Name the inputs that a check reads as JSON and in no other way: an object is as good there as its text."""
+    leaves = list(_leaves(settings))
+    found = {field_of(leaf) for leaf in leaves if leaf.get("type") == "json"}
+    return found.difference(*(fields_read(leaf) for leaf in leaves if leaf.get("type") != "json"))
+
+
+def looks_for_absence(settings: Settings) -> bool:
+    """Say whether a check of the gold answer passes where it is not met: every accepted answer counts then."""
+    about_gold = [leaf for leaf in _leaves(settings) if Field.GOLD in fields_read(leaf)]
+    return any(leaf.get("operation") in _ABSENT or leaf.get("mode") == "not" for leaf in about_gold)
+
+
+_ABSENT = ("ne", "not_contains", "none_of")
+
+
 def needs_model(settings: Settings) -> bool:
     """Say whether a check takes the small sentence model."""
     return any(leaf.get("metric") == EMBEDDED for leaf in _leaves(settings))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from evaluators.base import CannotScore
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.chrf import sentence_chrf
-from evaluators.text.cosine import embedding_cosine
+from evaluators.text.cosine import embedding_cosines
 from evaluators.text.edits import fuzzy_ratio, levenshtein_ratio
 from evaluators.text.gleu import sentence_gleu
 from evaluators.text.overlap import rouge_l, rouge_n, squad_f1
@@ -41,13 +41,13 @@ def _words(text: str) -> list[str]:
 MEASURES: dict[str, Callable[[str, str], float | None]] = {
     "levenshtein": levenshtein_ratio,
     "fuzzy": fuzzy_ratio,
-    "bleu": lambda output, gold: sentence_bleu(output, gold).score,
+    "bleu": lambda output, gold: sentence_bleu(output, [gold]).score,
     "gleu": lambda output, gold: sentence_gleu(_words(output), _words(gold)),
-    "chrf": sentence_chrf,
+    "chrf": lambda output, gold: sentence_chrf(output, [gold]),
     "squad_f1": lambda output, gold: squad_f1(output, gold).f1,
     **{f"rouge{n}": _rouge_n(n) for n in range(1, 6)},
     "rougeL": _rouge_l,
-    "embedding": lambda output, gold: max(embedding_cosine(output, gold), 0.0),
+    "embedding": lambda output, gold: max(embedding_cosines(output, [gold])[0], 0.0),
 }
 EMBEDDED = "embedding"
 """The one measure that needs a model."""

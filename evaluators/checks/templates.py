@@ -57,7 +57,9 @@ def size_problems(text: str) -> Iterator[str]:
 
 
 def text_of(sample: Sample, field: Field) -> str:
-    """Return an input as one text; retrieved contexts are joined by empty lines."""
+    """Return an input as one text; retrieved contexts are joined by empty lines, accepted answers by line ends."""
+    if field is Field.GOLD and len(sample.gold_texts) > 1:
+        return "\n".join(sample.gold_texts)
     value = sample.value_of(field)
     if value is None:
         raise CannotScore("missing_input", f"The check reads `{field}`, and it was not sent.")

@@ -91,13 +91,16 @@ class ContextSufficiency(FamilyWithJudge):
 
         Raises CannotScore("unsupported_language") for text mostly not in Latin letters where the question is scored.
         """
-        question, contexts, gold = sample.input or "", sample.context_texts, sample.gold or ""
-        with_gold = says_something(gold)
+        question, contexts = sample.input or "", sample.context_texts
+        golds = [gold for gold in sample.gold_texts if says_something(gold)]
+        with_gold = bool(golds)
         threshold = _threshold(settings, with_gold=with_gold)
         if not any(map(has_words, contexts)):
             return _nothing("There is no context with a word in it.", threshold, explain=explain)
         if with_gold:
-            return _scored(support_of_gold(gold, question, Evidence(contexts)), threshold, explain=explain)
+            evidence = Evidence(contexts)
+            found = [support_of_gold(gold, question, evidence) for gold in golds]
+            return _scored(max(found, key=lambda each: each.value), threshold, explain=explain)
         if not has_words(question):
             return _nothing(
                 "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
@@ -110,7 +113,7 @@ class ContextSufficiency(FamilyWithJudge):
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
         if not any(map(has_words, sample.context_texts)) or not has_words(sample.input or ""):
             return self.score(sample, settings, explain=explain)
-        threshold = _threshold(settings, with_gold=has_words(sample.gold or ""))
+        threshold = _threshold(settings, with_gold=any(map(has_words, sample.gold_texts)))
         return judge_sufficiency(sample, settings, outside, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from evaluators.base import (
+    AnswerText,
     EvaluatorSpec,
     Family,
     Field,
     JSONValue,
     Lane,
     ManagedProfile,
+    Passage,
     Sample,
     Score,
     Settings,
     SettingsProblem,
 )
 from evaluators.checks.grader_settings import grader_problems
-from evaluators.checks.graders import asks_model, grade, is_grader, uses_embedding
+from evaluators.checks.graders import ASKING, Ask, asks_model, grade, is_grader, uses_embedding
 from evaluators.checks.outcome import Outcome
-from evaluators.checks.references import fields_named
-from evaluators.checks.run import TYPES, check_problems, fields_read, needs_model, run_check
+from evaluators.checks.references import fields_named, fields_named_as_json
+from evaluators.checks.run import (
+    TYPES,
+    check_problems,
+    fields_as_json,
+    fields_read,
+    looks_for_absence,
+    needs_model,
+    run_check,
+)
 from evaluators.judging.asking import owing
 from evaluators.judging.graders import GraderAsker
 from evaluators.judging.injection import injection_signs
@@ -134,12 +146,17 @@ class Custom(Family):
 
     def reads(self, settings: Settings) -> tuple[Field, ...]:
         """Name what the check names: it looks at nothing else, but criteria show a judge all there is."""
-        return self.fields_for(settings) if CRITERIA not in settings else super().reads(settings)
+        if CRITERIA in settings:
+            return super().reads(settings)
+        return tuple(field for field in self.fields_for(settings) if field not in _as_json(settings))
+
+    def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+        """As every family, but that an object is there where JSON is read."""
+        return super().missing_fields(_with_json(sample, settings), settings)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
-        found = grade(settings, sample) if is_grader(settings) else run_check(settings, sample)
-        return _score(found, explain=explain)
+        return _score(_checked(settings, _with_json(sample, settings), None), explain=explain)
 
     def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Judge by the profile's criteria, as the family judge does, or run a grader that asks a model."""
@@ -147,13 +164,64 @@ class Custom(Family):
             return judge_criteria(sample, settings, outside, explain=explain)
         asker = GraderAsker(outside, settings)
         with owing(asker.answers):
-            found = grade(settings, sample, asker)
+            found = _checked(settings, _with_json(sample, settings), asker)
         asked = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
         return _score(found, explain=explain, more=asked)
 
     def warm_up(self) -> None:
         """Import RE2 and the readers of JSON Schema."""
         self.score(Sample(output="{}"), {"type": "json", "schema": {"pattern": "warm"}})
+
+
+def _as_json(settings: Settings) -> set[Field]:
+    if CRITERIA in settings or "type" not in settings:
+        return set()
+    return fields_named_as_json(settings) if is_grader(settings) else fields_as_json(settings)
+
+
+def _with_json(sample: Sample, settings: Settings) -> Sample:
+    """Put the JSON of what is no text where the check reads JSON: it is parsed again there, and never compared."""
+    if not sample.unread or not (fields := _as_json(settings) & set(sample.unread)):
+        return sample
+    texts = {field: json.dumps(sample.unread[field].value, ensure_ascii=False) for field in fields}
+    gold = texts.get(Field.GOLD)
+    return replace(
+        sample,
+        input=texts.get(Field.INPUT, sample.input),
+        output=texts.get(Field.OUTPUT, sample.output),
+        golds=sample.golds if gold is None else (AnswerText(gold),),
+        system_prompt=texts.get(Field.SYSTEM_PROMPT, sample.system_prompt),
+        contexts=(Passage(texts[Field.CONTEXT]),) if Field.CONTEXT in texts else sample.contexts,
+        unread={field: unread for field, unread in sample.unread.items() if field not in fields},
+    )
+
+
+def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+    """Run a check; with several accepted answers once for each, of which the best counts.
+
+    One question to a model shows all of them. A check that looks for absence must pass for each: the worst counts.
+    """
+    golds = sample.golds or ()
+    reads_gold = Field.GOLD in (fields_named(settings) if is_grader(settings) else fields_read(settings))
+    if len(golds) < 2 or not reads_gold:
+        return _run(settings, sample, ask)
+    if settings["type"] in ASKING:
+        found = _run(settings, sample, ask)
+        return replace(found, detail={**found.detail, "references": len(golds)})
+    outcomes = [_run(settings, replace(sample, golds=(gold,)), ask) for gold in golds]
+    choose = min if _looks_for_absence(settings) else max
+    index = choose(range(len(outcomes)), key=lambda index: (outcomes[index].passed, outcomes[index].value))
+    return replace(outcomes[index], detail={**outcomes[index].detail, "gold_index": index})
+
+
+def _looks_for_absence(settings: Settings) -> bool:
+    if is_grader(settings):
+        return settings.get("operation") in ("ne", "neq")
+    return looks_for_absence(settings)
+
+
+def _run(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+    return grade(settings, sample, ask) if is_grader(settings) else run_check(settings, sample)
 
 
 def _score(found: Outcome, *, explain: bool, more: Mapping[str, JSONValue] | None = None) -> Score:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from evaluators.base import (
+    AnswerText,
     EvaluatorSpec,
     Family,
     Field,
@@ -21,6 +24,7 @@ from evaluators.settings import object_schema, settings_problems
 from evaluators.text.contained import contained
 from evaluators.text.normalise import normalise_answer
 from evaluators.text.numbers import Number, apart, last_number
+from evaluators.text.values import same_value
 
 STRICT = "strict"
 NORMALISED = "normalised"
@@ -82,24 +86,41 @@ class ExactMatch(Family):
         return settings_problems(settings, self.settings_schema)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score 1 when output and gold agree in the evaluator's mode (strict when none is given), else 0."""
-        output, gold = sample.output or "", sample.gold or ""
-        mode = settings.get("mode", STRICT)
-        if mode == NUMERIC:
-            return _numeric(output, gold, explain=explain)
-        if mode == CONTAINS:
-            return _contains(output, gold, explain=explain)
-        return _equal(output, gold, normalised=mode == NORMALISED, explain=explain)
+        """Score 1 when output and an accepted answer agree in the evaluator's mode (strict when none is given), else 0.
+
+        Of several accepted answers the first that agrees is told of, else the first.
+        """
+        said = sample.answer or AnswerText(sample.output or "")
+        golds = sample.golds or (AnswerText(""),)
+        compare = _COMPARED[str(settings.get("mode", STRICT))]
+        if len(golds) == 1:
+            return compare(said, golds[0], explain)
+        found = [compare(said, gold, explain) for gold in golds]
+        index = next((index for index, each in enumerate(found) if each.passed), 0)
+        return replace(found[index], extra={**found[index].extra, "gold_index": index})
 
 
-def _equal(output: str, gold: str, *, normalised: bool, explain: bool) -> Score:
-    if normalised:
-        output, gold = normalise_answer(output), normalise_answer(gold)
-    return _score(output == gold, _difference(output, gold, normalised=normalised) if explain else None)
+def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    if said.value is None and gold.value is None:
+        return _equal(said.text, gold.text, explain=explain)
+    equal = same_value(said, gold)
+    verb = "equals" if equal else "differs from"
+    return _score(equal, f"The output {verb} the gold answer as a number or a boolean." if explain else None)
 
 
-def _difference(output: str, gold: str, *, normalised: bool) -> str:
-    when = " after normalisation" if normalised else ""
+def _normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    if (said.value is not None or gold.value is not None) and same_value(said, gold):
+        return _strict(said, gold, explain)
+    return _equal(
+        normalise_answer(said.text), normalise_answer(gold.text), when=" after normalisation", explain=explain
+    )
+
+
+def _equal(output: str, gold: str, *, when: str = "", explain: bool) -> Score:
+    return _score(output == gold, _difference(output, gold, when) if explain else None)
+
+
+def _difference(output: str, gold: str, when: str) -> str:
     if output == gold:
         return f"The output equals the gold answer{when}."
     shared = min(len(output), len(gold))
@@ -110,8 +131,8 @@ def _difference(output: str, gold: str, *, normalised: bool) -> str:
     return f"The output first differs from the gold answer at character {place + 1}{when}."
 
 
-def _numeric(output: str, gold: str, *, explain: bool) -> Score:
-    said, wanted = last_number(output), last_number(gold)
+def _numeric(output: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    said, wanted = last_number(output.text), last_number(gold.text)
     equal = said is not None and wanted is not None and apart(said.value, wanted.value) <= TOLERANCE
     extra: dict[str, JSONValue] = {"output_has_number": said is not None, "gold_has_number": wanted is not None}
     spans = None if said is None else (said.span,)
@@ -126,8 +147,8 @@ def _compared(said: Number | None, wanted: Number | None, *, equal: bool) -> str
     return f"The last number of the output {'equals' if equal else 'differs from'} that of the gold answer."
 
 
-def _contains(output: str, gold: str, *, explain: bool) -> Score:
-    passed = contained(output, gold)
+def _contains(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    passed = contained(said.text, gold.text)
     verb = "holds" if passed else "does not hold"
     return _score(passed, f"The output {verb} the gold answer after normalisation." if explain else None)
 
@@ -140,3 +161,11 @@ def _score(
     extra: dict[str, JSONValue] | None = None,
 ) -> Score:
     return Score(value=float(passed), passed=passed, explanation=explanation, spans=spans, extra=extra or {})
+
+
+_COMPARED: dict[str, Callable[[AnswerText, AnswerText, bool], Score]] = {
+    STRICT: _strict,
+    NORMALISED: _normalised,
+    NUMERIC: _numeric,
+    CONTAINS: _contains,
+}

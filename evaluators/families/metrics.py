@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from evaluators.base import (
     EvaluatorSpec,
     Family,
     Field,
+    JSONValue,
     Lane,
     ManagedProfile,
     Sample,
@@ -21,6 +24,27 @@ from evaluators.text.measured import TEXT_METRICS, Measured, too_long
 SAS = "sas"
 MAX_CHARS = 1_000_000
 """Output and gold answer together. The API refuses requests well below this."""
+
+
+CUT_OFFS = (1, 3, 5, 10)
+RANKING_NAMES = {
+    "recall_multi_hit": ("recall", "Recall: the share of the relevant passages that were retrieved"),
+    "recall_single_hit": ("recall-single-hit", "Whether any relevant passage was retrieved"),
+    "precision_at_k": ("precision", "Precision: the share of the ranks that hold a relevant passage"),
+    "mrr": ("mrr", "Reciprocal rank of the first relevant passage"),
+    "map": ("map", "Average precision"),
+    "ndcg": ("ndcg", "nDCG, with grades where there are any"),
+}
+
+
+def _ranking_profiles() -> Iterator[ManagedProfile]:
+    """Yield a profile for each ranking metric at each cut-off, and one without; precision has none without."""
+    for metric, (name, description) in RANKING_NAMES.items():
+        if metric != "precision_at_k":
+            yield ManagedProfile(name, f"{description}, all ranks. Always passes.", {"metric": metric})
+        for k in CUT_OFFS:
+            settings: dict[str, JSONValue] = {"metric": metric, "k": k}
+            yield ManagedProfile(f"{name}-at-{k}", f"{description}, at {k}. Always passes.", settings)
 
 
 class Metrics(Family):
@@ -66,6 +90,7 @@ class Metrics(Family):
         ManagedProfile("compute-sas", "Semantic similarity by a small model. Always passes.", {"metric": SAS}),
         ManagedProfile("compute-squad-em", "SQuAD exact match. Always passes.", {"metric": "squad_em"}),
         ManagedProfile("compute-squad-f1", "SQuAD token F1. Always passes.", {"metric": "squad_f1"}),
+        *_ranking_profiles(),
     )
     evaluators = (
         EvaluatorSpec(
@@ -115,17 +140,17 @@ class Metrics(Family):
 
     def warm_up(self) -> None:
         """Import sacrebleu."""
-        sentence_bleu("warm", "up")
+        sentence_bleu("warm", ["up"])
 
 
 def _measure(metric: str, sample: Sample, settings: Settings) -> Measured:
     if metric in RETRIEVAL_METRICS:
         k = settings.get("k")
         return retrieval(metric, sample, k if isinstance(k, int) else None)
-    output, gold = sample.output or "", sample.gold or ""
-    if len(output) + len(gold) > MAX_CHARS:
-        raise too_long(f"Output and gold answer are longer than {MAX_CHARS} characters together.")
-    return TEXT_METRICS[metric](output, gold)
+    output, golds = sample.output or "", sample.gold_texts or ("",)
+    if len(output) + sum(map(len, golds)) > MAX_CHARS:
+        raise too_long(f"Output and gold answers are longer than {MAX_CHARS} characters together.")
+    return TEXT_METRICS[metric](output, golds)
 
 
 def _explain(measured: Measured, threshold: float | None) -> str:

@@ -18,6 +18,7 @@ from evaluators.base import (
     SettingsProblem,
 )
 from evaluators.outside import Outside
+from evaluators.samples import answer_json, passage_json
 from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
 from evaluators.webhook.answer import Answered, read_answer
 
@@ -122,6 +123,8 @@ class Webhook(Family):
     def _payload(self, sample: Sample, settings: Settings, *, explain: bool) -> dict[str, JSONValue]:
         wanted = self.fields_for(settings) or tuple(Field)
         inputs: dict[str, JSONValue] = {str(name): _sent(sample, name) for name in wanted if sample.has(name)}
+        if Field.GOLD in wanted and len(sample.golds or ()) > 1:
+            inputs["evaluated_model_gold_answers"] = [answer_json(gold) for gold in sample.golds or ()]
         if Field.GOLD_CONTEXT in wanted and (grades := _grades(sample)):
             inputs["evaluated_model_gold_relevance"] = grades
         return {
@@ -142,8 +145,16 @@ def _grades(sample: Sample) -> list[JSONValue]:
 
 
 def _sent(sample: Sample, name: Field) -> JSONValue:
+    if (passages := sample.passages_of(name)) is not None:
+        return [passage_json(passage) for passage in passages]
+    if name is Field.OUTPUT and sample.answer is not None:
+        return answer_json(sample.answer)
+    return answer_json(sample.golds[0]) if name is Field.GOLD and sample.golds else _text(sample, name)
+
+
+def _text(sample: Sample, name: Field) -> str | None:
     value = sample.value_of(name)
-    return list(value) if isinstance(value, tuple) else value
+    return value if isinstance(value, str) else None
 
 
 def _explain(answered: Answered, threshold: float) -> str:

@@ -44,6 +44,12 @@ _GOLD_NEEDS = {
 }
 
 
+_ANY_GOLD_NEEDS = {
+    "gold_answer": "one of the accepted answers that GOLD ANSWER lists stands in it or follows from it; that it is true"
+    " in the world does not count",
+}
+
+
 def judge_answer_relevance(
     sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
 ) -> Score:
@@ -70,14 +76,14 @@ def judge_sufficiency(
 
     The output is not shown: it would tell the judge an answer, and this asks what the contexts tell.
     """
-    contexts, gold = sample.context_texts, sample.gold or ""
+    contexts = sample.context_texts
+    golds = tuple(gold for gold in sample.gold_texts if gold.strip())
     data: Data = [("USER INPUT", sample.input or ""), ("RETRIEVED CONTEXT", contexts)]
-    has_gold = bool(gold.strip())
     return judge_requirements(
         "context-sufficiency/1",
         _SUFFICIENT,
-        _SUFFICIENT_NEEDS | _GOLD_NEEDS if has_gold else _SUFFICIENT_NEEDS,
-        [*data, ("GOLD ANSWER", gold)] if has_gold else data,
+        _SUFFICIENT_NEEDS | (_GOLD_NEEDS if len(golds) == 1 else _ANY_GOLD_NEEDS) if golds else _SUFFICIENT_NEEDS,
+        [*data, ("GOLD ANSWER", golds[0] if len(golds) == 1 else golds)] if golds else data,
         settings,
         outside,
         output="",

@@ -37,7 +37,7 @@ class Rag:
         """Blank contexts are left out: nobody can rely on them, and Haystack's and our other rules drop them too."""
         self.input = sample.input or ""
         self.output = sample.output or ""
-        self.gold = sample.gold or ""
+        self.golds = sample.gold_texts or ("",)
         self.contexts = _kept(sample.context_texts)
         self.top_k = tuple(dict.fromkeys(_kept(sample.top_k_texts)))
         self._settings = settings
@@ -75,15 +75,20 @@ class Rag:
         return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
 
     def answer_similarity(self) -> Measured:
-        """Return a number from 0 to 5, divided by 5. Both blank is 5, one blank is 0, and nobody is asked."""
-        blank = [not self.output.strip(), not self.gold.strip()]
+        """Return a number from 0 to 5, divided by 5. Both blank is 5, one blank is 0, and nobody is asked.
+
+        Of several accepted answers the nearest counts: all are shown in one question.
+        """
+        golds = [gold for gold in self.golds if gold.strip()]
+        blank = [not self.output.strip(), not golds or (not self.output.strip() and len(golds) < len(self.golds))]
         if any(blank):
             raw, why = (5.0, "Both are blank.") if all(blank) else (0.0, "One of them is blank.")
         else:
-            asked = questions.similarity(self.input, self.gold, self.output, self._settings)
+            asked = questions.similarity(self.input, golds, self.output, self._settings)
             raw, why = questions.similarity_of(self._asker.ask(asked))
         because = f"The answer is similar to the gold answer by {raw:g} of 5. {why}".rstrip()
-        return Measured(raw / 5, because, {"raw": raw})
+        several: dict[str, JSONValue] = {"references": len(self.golds)} if len(self.golds) > 1 else {}
+        return Measured(raw / 5, because, {"raw": raw, **several})
 
     def retrieval_precision(self) -> Measured:
         """Return the relevant contexts over all retrieved ones."""

@@ -24,6 +24,9 @@ _STATEMENT: dict[str, JSONValue] = {
 _STATEMENTS = answer_schema({"statements": {"type": "array", "items": strict_object(_STATEMENT)}})
 
 
+_ANY_GOLD = " The GOLD ANSWER is a list of accepted answers: compare with the nearest of them."
+
+
 @dataclass(frozen=True, slots=True)
 class Truth:
     """A yes or no, and whether its quote stands in the data; `verified` is None when nothing was quoted."""
@@ -103,15 +106,15 @@ def consistency(output: str, contexts: Sequence[str], settings: Settings) -> Que
     )
 
 
-def similarity(asked: str, gold: str, output: str, settings: Settings) -> Question:
+def similarity(asked: str, golds: Sequence[str], output: str, settings: Settings) -> Question:
     """Ask how much the answer means the same as the reference, from 0 to 5 (answer similarity)."""
     return question(
         "rag-similarity/1",
         task="`score`: how near the MODEL OUTPUT comes in meaning to the GOLD ANSWER, as answers to the USER INPUT, "
         "from 0 to 5. 5: the same in meaning. 4: the same but for details that do not matter. 3: mostly the same, with "
         "something missing or added. 2: some of the same, and important differences. 1: hardly anything the same. 0: "
-        "unrelated or contrary. Wording and length do not matter.",
-        data=[("USER INPUT", asked), ("GOLD ANSWER", gold), ("MODEL OUTPUT", output)],
+        "unrelated or contrary. Wording and length do not matter." + (_ANY_GOLD if len(golds) > 1 else ""),
+        data=[("USER INPUT", asked), ("GOLD ANSWER", golds[0] if len(golds) == 1 else golds), ("MODEL OUTPUT", output)],
         schema=_SIMILARITY,
         max_output_tokens=answer_tokens(settings, 512),
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from evaluators.base import CannotScore, JSONValue, Sample, texts_of
+from evaluators.base import CannotScore, JSONValue, Sample
 from evaluators.retrieval.ranking import METRICS, Ranked, measure, ranked
 from evaluators.text.measured import Measured
 
 MAX_TEXTS = 10_000
-"""Retrieved and relevant texts together."""
+"""Retrieved and relevant passages together."""
 MAX_HITS_SHOWN = 100
 _NAMES = {
     "recall_single_hit": "Recall (single hit)",
@@ -22,23 +22,22 @@ _NAMES = {
 def retrieval(metric: str, sample: Sample, k: int | None) -> Measured:
     """Measure the retrieved contexts, in the order of their ranks, against those that should have been retrieved.
 
-    Raises CannotScore("input_too_long") for too many.
+    Raises CannotScore: `input_too_long` for too many, `wrong_type` where they have nothing to be matched by.
     """
     retrieved, relevant = sample.contexts or (), sample.gold_contexts or ()
     if len(retrieved) + len(relevant) > MAX_TEXTS:
-        raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} texts.")
-    grades = [1.0 if passage.relevance is None else passage.relevance for passage in relevant]
-    found = ranked(texts_of(retrieved), texts_of(relevant), grades)
+        raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} passages.")
+    found = ranked(retrieved, relevant)
     value = measure(metric, found, k)
     return Measured(value, _because(metric, value, found, k), _extra(found, k))
 
 
 def _because(metric: str, value: float, found: Ranked, k: int | None) -> str:
     if not found.n_relevant:
-        return "No text is relevant, which counts as 0"
+        return "No passage is relevant, which counts as 0"
     where = f" at {k}" if k is not None else ""
-    n_hits, n_texts = len(found.hits), len(found.texts)
-    return f"{_NAMES[metric]}{where} is {value:.2f}; {n_hits} of {found.n_relevant} relevant texts are among {n_texts}"
+    hits = f"{len(found.hits)} of {found.n_relevant} relevant passages are among {len(found.names)}"
+    return f"{_NAMES[metric]}{where} is {value:.2f}; {hits}"
 
 
 def _extra(found: Ranked, k: int | None) -> dict[str, JSONValue]:
@@ -47,7 +46,8 @@ def _extra(found: Ranked, k: int | None) -> dict[str, JSONValue]:
         "hits": hits,
         "n_hits": len(found.hits),
         "n_relevant": found.n_relevant,
-        "n_retrieved": len(found.texts),
+        "n_retrieved": len(found.names),
+        "matched_by": found.matched_by,
         "k": k,
     }
     return extra if found.n_relevant else {**extra, "nothing_relevant": True}

@@ -1,70 +1,134 @@
-"""Ranking metrics over retrieved texts, computed by ir-measures.
+"""Ranking metrics over retrieved passages, computed by ir-measures, and nDCG by its formula.
 
-Two texts are the same when they are equal, character for character. Texts without a character that is not space are
-dropped on both sides, and ranks close up. A text that is retrieved twice keeps both ranks and is credited at the first.
+Passages are matched by id where every one on both sides has an id, else by text, character for character. What has
+neither (no character that is not space) is dropped on both sides, and ranks close up. A passage that is retrieved twice
+keeps both ranks and is credited at the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from evaluators.base import CannotScore, Field, Passage
+
 QUERY = "q"
-GRADE_STEPS = 1_000
-"""trec_eval keeps a table as long as the highest grade, and takes whole grades only."""
+BY_ID, BY_TEXT = "id", "text"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A ranked list and what is relevant: `grades` by text, `hits` as (rank from 1, grade) of those found."""
+    """A ranked list and what is relevant.
 
-    texts: tuple[str, ...]
-    grades: dict[str, int]
-    hits: tuple[tuple[int, int], ...]
+    `names` are the retrieved ones by what they are matched by, `grades` the wanted ones, `hits` those found, as (rank
+    from 1, grade).
+    """
+
+    names: tuple[str, ...]
+    grades: dict[str, float]
+    hits: tuple[tuple[int, float], ...]
+    matched_by: str
 
     @property
     def n_relevant(self) -> int:
-        """Texts with a grade above zero."""
+        """Passages with a grade above zero."""
         return sum(grade > 0 for grade in self.grades.values())
 
 
-def ranked(retrieved: Sequence[str], relevant: Sequence[str], relevance: Sequence[float] | None = None) -> Ranked:
-    """Prepare a list for `measure`. Without `relevance` all are alike; of a repeated text the best grade counts.
+def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> Ranked:
+    """Prepare a list for `measure`. A passage without a grade has 1; of a repeated one the best grade counts.
 
-    A grade of zero or below is a text that was judged and is not relevant, as trec_eval has it. Grades that are not
-    whole, or above 1000, are read to a thousandth of the highest.
+    A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. Raises
+    CannotScore("wrong_type") where one side is known by ids alone and the other has none.
     """
-    texts = tuple(text for text in retrieved if text.strip())
-    grades = _grades(relevant, relevance if relevance is not None else [1.0] * len(relevant))
+    matched_by = _matched_by(retrieved, relevant)
+    name_of = _id if matched_by == BY_ID else _text
+    names = tuple(name for passage in retrieved if (name := name_of(passage)).strip())
+    grades = _grades(relevant, name_of)
     seen: set[str] = set()
     hits = []
-    for rank, text in enumerate(texts, start=1):
-        if grades.get(text, 0) > 0 and text not in seen:
-            seen.add(text)
-            hits.append((rank, grades[text]))
-    return Ranked(texts, grades, tuple(hits))
+    for rank, name in enumerate(names, start=1):
+        if grades.get(name, 0.0) > 0 and name not in seen:
+            seen.add(name)
+            hits.append((rank, grades[name]))
+    return Ranked(names, grades, tuple(hits), matched_by)
+
+
+def _matched_by(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> str:
+    everyone = (*retrieved, *relevant)
+    if everyone and all(map(_id, everyone)):
+        return BY_ID
+    if not retrieved or not relevant:
+        return BY_TEXT
+    for field, passages in ((Field.GOLD_CONTEXT, relevant), (Field.CONTEXT, retrieved)):
+        if any(_id(passage) and not passage.text for passage in passages):
+            other = Field.CONTEXT if field is Field.GOLD_CONTEXT else Field.GOLD_CONTEXT
+            raise CannotScore(
+                "wrong_type",
+                f"`{field}` has passages that are known by their ids alone, and not every one of `{other}` has an id.",
+            )
+    return BY_TEXT
+
+
+def _id(passage: Passage) -> str:
+    return passage.id or ""
+
+
+def _text(passage: Passage) -> str:
+    return passage.text
+
+
+def _grades(relevant: Iterable[Passage], name_of: Callable[[Passage], str]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for passage in relevant:
+        name, grade = name_of(passage), 1.0 if passage.relevance is None else passage.relevance
+        if name.strip():
+            best[name] = max(grade, best.get(name, 0.0))
+    return best
 
 
 def measure(metric: str, found: Ranked, k: int | None = None) -> float:
-    """Compute a metric of METRICS, 0 to 1, over the first `k` ranks or all; 0 when nothing relevant is there."""
+    """Compute a metric of METRICS, 0 to 1, over the first `k` ranks or all; 0 when nothing relevant is there.
+
+    Without `k` nothing is cut off, the ideal list of nDCG neither: who finds 2 of 6 has not done all there was to do.
+    """
     if not found.hits:
         return 0.0
-    cutoff = k if k is not None else len(found.texts)
-    [result] = _measure(metric, cutoff).iter_calc({QUERY: _judged(found)}, {QUERY: _run(found)})
+    if metric == NDCG:
+        return ndcg(found, k)
+    [result] = _measure(metric, k, len(found.names)).iter_calc({QUERY: _judged(found)}, {QUERY: _run(found)})
     return min(max(float(result.value), 0.0), 1.0)
 
 
+def ndcg(found: Ranked, k: int | None = None) -> float:
+    """Return the discounted gain over that of the ideal order: gain is the grade, the discount log2(rank + 1).
+
+    trec_eval's `ndcg` and, with `k`, its `ndcg_cut` (Järvelin and Kekäläinen, 2002, without their exponential gain).
+    Written out since trec_eval takes whole grades only.
+    """
+    grades = sorted((grade for grade in found.grades.values() if grade > 0), reverse=True)
+    # Grades are scaled first: a sum of very large ones has no end.
+    highest = grades[0]
+    ideal = math.fsum(grade / highest / math.log2(rank + 1) for rank, grade in enumerate(grades[:k], start=1))
+    gained = math.fsum(grade / highest / math.log2(rank + 1) for rank, grade in found.hits if k is None or rank <= k)
+    return min(gained / ideal, 1.0)
+
+
+NDCG = "ndcg"
 METRICS = {
     "recall_single_hit": "Success",
     "recall_multi_hit": "R",
     "precision_at_k": "P",
     "mrr": "RR",
     "map": "AP",
-    "ndcg": "nDCG",
+    NDCG: "nDCG",
 }
 """Our names, and those of ir-measures."""
+_UNCUT = frozenset({"mrr", "map"})
+"""What ir-measures computes without a cut-off; the others ask for one, and the length of the list cuts nothing."""
 
 
 @cache
@@ -74,32 +138,22 @@ def _base(metric: str) -> Any:
     return getattr(ir_measures, METRICS[metric])
 
 
-def _measure(metric: str, cutoff: int) -> Any:
-    return _base(metric) @ cutoff
+def _measure(metric: str, k: int | None, n_ranks: int) -> Any:
+    base = _base(metric)
+    return base if k is None and metric in _UNCUT else base @ (n_ranks if k is None else k)
 
 
 def _judged(found: Ranked) -> dict[str, int]:
-    names: dict[str, str] = {}
-    for rank, text in enumerate(found.texts, start=1):
-        names.setdefault(text, f"r{rank}")
+    places: dict[str, str] = {}
+    for rank, name in enumerate(found.names, start=1):
+        places.setdefault(name, f"r{rank}")
     return {
-        names.get(text, f"missed{index}"): max(grade, 0) for index, (text, grade) in enumerate(found.grades.items())
+        places.get(name, f"missed{index}"): int(grade > 0) for index, (name, grade) in enumerate(found.grades.items())
     }
 
 
 def _run(found: Ranked) -> dict[str, float]:
     # Every rank is a document of its own, with a score below that of the rank before: equal scores would be ordered by
-    # name. A repeated text is judged under its first rank only.
-    return {f"r{rank}": float(len(found.texts) - rank) for rank in range(1, len(found.texts) + 1)}
-
-
-def _grades(relevant: Sequence[str], relevance: Sequence[float]) -> dict[str, int]:
-    best: dict[str, float] = {}
-    for text, grade in zip(relevant, relevance, strict=True):
-        if text.strip():
-            best[text] = max(float(grade), best.get(text, 0.0))
-    highest = max(best.values(), default=0.0)
-    if highest <= GRADE_STEPS and all(grade.is_integer() for grade in best.values()):
-        return {text: int(grade) for text, grade in best.items()}
-    # nDCG depends on the proportions only. What is barely relevant stays relevant.
-    return {text: max(round(grade / highest * GRADE_STEPS), int(grade > 0)) for text, grade in best.items()}
+    # name. A repeated passage is judged under its first rank only.
+    n_ranks = len(found.names)
+    return {f"r{rank}": float(n_ranks - rank) for rank in range(1, n_ranks + 1)}

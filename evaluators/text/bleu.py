@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -16,15 +17,16 @@ class Bleu:
     n_gold: int
 
 
-def sentence_bleu(output: str, gold: str) -> Bleu:
-    """Score one answer against one gold answer: 4-grams, 13a tokens, brevity penalty, exponential smoothing.
+def sentence_bleu(output: str, golds: Sequence[str]) -> Bleu:
+    """Score one answer against gold answers, all of them together, as references.
 
+    4-grams, 13a tokens, brevity penalty, exponential smoothing.
     Equals `sacrebleu.sentence_bleu` divided by 100. Texts shorter than four tokens use the orders they have.
     """
     from sacrebleu.metrics.bleu import BLEU
 
     try:
-        found = BLEU(effective_order=True).sentence_score(output, [gold])
+        found = BLEU(effective_order=True).sentence_score(output, list(golds))
     finally:
         _forget_texts()
     return Bleu(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 
-def sentence_chrf(output: str, gold: str) -> float:
+
+def sentence_chrf(output: str, golds: Sequence[str]) -> float:
     """Score shared runs of one to six characters, recall weighing twice: 0 to 1, any script, spaces not counted.
 
     Equals `sacrebleu.sentence_chrf` divided by 100 (Popović, 2015). Two texts without characters share nothing.
+    Of several gold answers the nearest counts, as the library has it.
     """
     from sacrebleu.metrics.chrf import CHRF
 
-    found = CHRF().sentence_score(output, [gold])
+    found = CHRF().sentence_score(output, list(golds))
     return min(max(float(found.score) / 100, 0.0), 1.0)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 
-def embedding_cosine(output: str, gold: str) -> float:
-    """Return the cosine of two texts' embeddings, -1 to 1. Texts without a letter or digit are alike or not at all."""
+
+def embedding_cosines(output: str, golds: Sequence[str]) -> list[float]:
+    """Return the cosine of a text's embedding and that of each other one, -1 to 1.
+
+    Texts without a letter or digit are alike or not at all.
+    """
     from evaluators.minilm import embed
 
-    if output == gold:
-        return 1.0
-    if not (_says_something(output) and _says_something(gold)):
-        return 0.0
-    one, other = embed([output, gold])
-    return min(max(float(one @ other), -1.0), 1.0)
+    found = {gold: 1.0 if gold == output else 0.0 for gold in golds}
+    compared = [gold for gold in found if gold != output and _says_something(gold)]
+    if compared and _says_something(output):
+        said, *wanted = embed([output, *compared])
+        found |= {gold: min(max(float(said @ each), -1.0), 1.0) for gold, each in zip(compared, wanted, strict=True)}
+    return [found[gold] for gold in golds]
 
 
 def _says_something(text: str) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.chrf import sentence_chrf
-from evaluators.text.cosine import embedding_cosine
+from evaluators.text.cosine import embedding_cosines
 from evaluators.text.edits import levenshtein_ratio
 from evaluators.text.overlap import Overlap, rouge_l, rouge_n, squad_exact, squad_f1
 from evaluators.text.tokens import UnicodeTokenizer
+
+Golds: TypeAlias = Sequence[str]
+"""The accepted answers, one at least."""
+MAX_EMBEDDED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,73 +33,114 @@ def too_long(detail: str) -> CannotScore:
     return CannotScore("input_too_long", detail)
 
 
-def _bleu(output: str, gold: str) -> Measured:
-    found = sentence_bleu(output, gold)
+def _bleu(output: str, golds: Golds) -> Measured:
+    found = sentence_bleu(output, golds)
     # Two decimals are what clients of this metric know from its published example; `extra` has the rest.
     value = round(found.score, 2)
     because = f"BLEU is {value:.2f} for {found.n_output} output tokens against {found.n_gold} gold tokens"
     parts = asdict(found) | {"precisions": list(found.precisions)}
-    return Measured(value, because, {"bleu": parts})
+    return Measured(value, because, {"bleu": parts, **_references(golds)})
 
 
-def _rouge(metric: str) -> Callable[[str, str], Measured]:
-    def measure(output: str, gold: str) -> Measured:
+def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
+    def measure(output: str, golds: Golds) -> Measured:
         tokenize = UnicodeTokenizer().tokenize
-        said, wanted = tokenize(output), tokenize(gold)
-        found = {
-            "rouge1": rouge_n(said, wanted, 1),
-            "rouge2": rouge_n(said, wanted, 2),
-            "rougeL": rouge_l(said, wanted),
-        }
-        chosen = found[metric]
-        if chosen is None:
+        said, wanted = tokenize(output), [tokenize(gold) for gold in golds]
+        found = {name: [of(said, each) for each in wanted] for name, of in _ROUGES.items()}
+        # Each metric has its own nearest gold answer, as in rouge-score's `score_multi`.
+        nearest = {name: None if None in each else _best(each) for name, each in found.items()}
+        index = nearest[metric]
+        if index is None:
             raise too_long("ROUGE-L needs the product of output and gold words to stay under ten thousand million.")
-        extra: dict[str, JSONValue] = {name: _parts(each) for name, each in found.items()}
-        extra |= {"n_output": len(said), "n_gold": len(wanted)}
-        return Measured(chosen.f1, f"{_NAMES[metric]} F-measure is {_shares(chosen)}", extra)
+        chosen = found[metric][index]
+        extra: dict[str, JSONValue] = {
+            name: None if nearest[name] is None else _parts(each[nearest[name] or 0]) for name, each in found.items()
+        }
+        extra |= {"n_output": len(said), "n_gold": len(wanted[index]), **_nearest(golds, index)}
+        return Measured(_f1(chosen), f"{_NAMES[metric]} F-measure is {_shares(chosen)}", extra)
 
     return measure
 
 
-def _squad_em(output: str, gold: str) -> Measured:
-    value = squad_exact(output, gold)
+def _best(found: Sequence[Overlap | None]) -> int:
+    """Return the place of the highest F-measure, the first of equal ones."""
+    return max(range(len(found)), key=lambda index: _f1(found[index]))
+
+
+def _f1(found: Overlap | None) -> float:
+    return 0.0 if found is None else found.f1
+
+
+def _squad_em(output: str, golds: Golds) -> Measured:
+    values = [squad_exact(output, gold) for gold in golds]
+    value, index = max(values), values.index(max(values))
     verb = "equals" if value else "differs from"
-    return Measured(value, f"The output {verb} the gold answer under SQuAD normalisation", {"squad_em": value})
+    because = f"The output {verb} {_the_gold(golds)} under SQuAD normalisation"
+    return Measured(value, because, {"squad_em": value, **_nearest(golds, index)})
 
 
-def _squad_f1(output: str, gold: str) -> Measured:
-    found = squad_f1(output, gold)
-    return Measured(found.f1, f"SQuAD F1 is {_shares(found)}", {"squad_f1": _parts(found)})
+def _squad_f1(output: str, golds: Golds) -> Measured:
+    found = [squad_f1(output, gold) for gold in golds]
+    index = _best(found)
+    chosen = found[index]
+    return Measured(chosen.f1, f"SQuAD F1 is {_shares(chosen)}", {"squad_f1": _parts(chosen), **_nearest(golds, index)})
 
 
-def _chrf(output: str, gold: str) -> Measured:
-    value = sentence_chrf(output, gold)
-    return Measured(value, f"The chrF score is {value:.2f}", {"chrf": value})
+def _chrf(output: str, golds: Golds) -> Measured:
+    value = sentence_chrf(output, golds)
+    return Measured(value, f"The chrF score is {value:.2f}", {"chrf": value, **_references(golds)})
 
 
-def _levenshtein(output: str, gold: str) -> Measured:
-    value = levenshtein_ratio(output, gold)
-    if value is None:
+def _levenshtein(output: str, golds: Golds) -> Measured:
+    ratios = [levenshtein_ratio(output, gold) for gold in golds]
+    values = [ratio for ratio in ratios if ratio is not None]
+    if len(values) < len(ratios):
         raise too_long("Levenshtein needs the product of the two lengths to stay under twenty thousand million.")
-    return Measured(value, f"The Levenshtein ratio is {value:.2f}", {"n_output": len(output), "n_gold": len(gold)})
+    value, index = max(values), values.index(max(values))
+    extra: dict[str, JSONValue] = {"n_output": len(output), "n_gold": len(golds[index]), **_nearest(golds, index)}
+    return Measured(value, f"The Levenshtein ratio is {value:.2f}", extra)
 
 
-def _sas(output: str, gold: str) -> Measured:
-    cosine = embedding_cosine(output, gold)
-    value = max(cosine, 0.0)
-    return Measured(value, f"The semantic similarity is {value:.2f}", {"cosine": cosine})
+def _sas(output: str, golds: Golds) -> Measured:
+    if len(golds) > MAX_EMBEDDED:
+        raise too_long(f"Semantic similarity reads at most {MAX_EMBEDDED} accepted answers.")
+    cosines = embedding_cosines(output, golds)
+    index = cosines.index(max(cosines))
+    value = max(cosines[index], 0.0)
+    because = f"The semantic similarity is {value:.2f}"
+    return Measured(value, because, {"cosine": cosines[index], **_nearest(golds, index)})
+
+
+def _nearest(golds: Golds, index: int) -> dict[str, JSONValue]:
+    """Say which of several accepted answers the value is of."""
+    return {"gold_index": index} if len(golds) > 1 else {}
+
+
+def _references(golds: Golds) -> dict[str, JSONValue]:
+    """Say how many accepted answers the value is of, where the metric takes all of them together."""
+    return {"references": len(golds)} if len(golds) > 1 else {}
+
+
+def _the_gold(golds: Golds) -> str:
+    return "the gold answer" if len(golds) == 1 else "an accepted answer"
 
 
 def _parts(found: Overlap | None) -> dict[str, JSONValue] | None:
     return None if found is None else {"precision": found.precision, "recall": found.recall, "f1": found.f1}
 
 
-def _shares(found: Overlap) -> str:
+def _shares(found: Overlap | None) -> str:
+    found = found or Overlap(0.0, 0.0, 0.0)
     return f"{found.f1:.2f} (precision {found.precision:.2f}, recall {found.recall:.2f})"
 
 
 _NAMES = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}
-TEXT_METRICS: dict[str, Callable[[str, str], Measured]] = {
+_ROUGES: dict[str, Callable[[list[str], list[str]], Overlap | None]] = {
+    "rouge1": lambda said, wanted: rouge_n(said, wanted, 1),
+    "rouge2": lambda said, wanted: rouge_n(said, wanted, 2),
+    "rougeL": rouge_l,
+}
+TEXT_METRICS: dict[str, Callable[[str, Golds], Measured]] = {
     "bleu": _bleu,
     "chrf": _chrf,
     "rouge1": _rouge("rouge1"),

@@ -109,7 +109,7 @@ def declared(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> se
 def sample_for(fields: set[str], **given: object) -> Sample:
     """Plain English in every field that is read, but for what is given."""
     values = {name: given.get(name, PLAIN[name]) for name in fields}
-    return make_sample(**values)  # type: ignore[arg-type]
+    return make_sample(**values)
 
 
 def require_sound(family: Family, sample: Sample, score: Score) -> None:

@@ -124,7 +124,7 @@ SCORE = """
         family, spec = found
         profile = {each.name: each for each in family.managed_profiles}[spec.default_profile]
         settings = effective_settings(spec, profile.settings)
-        scores = [family.score(make_sample(output="x" * n), settings).value for n in (280, 281)]
+        scores = [family.score(Sample(output="x" * n), settings).value for n in (280, 281)]
         print(type(family).__module__, scores, len(broken_plugins()))
 """
 

@@ -36,7 +36,7 @@ def test_the_published_bleu_example() -> None:
     found = FAMILY.score(make_sample(output=KENOBI, gold=GREETING), PROFILES["compute-bleu"])
     assert found.value == 0.22
     assert found.passed is True
-    assert sentence_bleu(KENOBI, GREETING).score == pytest.approx(math.exp(1 - 10 / 4), abs=1e-12)
+    assert sentence_bleu(KENOBI, [GREETING]).score == pytest.approx(math.exp(1 - 10 / 4), abs=1e-12)
 
 
 def test_bleu_keeps_what_rounding_takes() -> None:
@@ -72,7 +72,7 @@ TEXT = st.text(alphabet="ab c.,-1é漢\n&", max_size=60)
 @settings(max_examples=100, deadline=None)
 def test_bleu_equals_sacrebleu(output: str, gold: str) -> None:
     library = sacrebleu.sentence_bleu(output, [gold]).score / 100
-    assert sentence_bleu(output, gold).score == pytest.approx(min(library, 1.0), abs=1e-12)
+    assert sentence_bleu(output, [gold]).score == pytest.approx(min(library, 1.0), abs=1e-12)
     assert score("bleu", output, gold).value == pytest.approx(library, abs=0.005 + 1e-9)
 
 
@@ -89,7 +89,7 @@ def test_no_text_stays_behind_after_a_failure(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("sacrebleu.metrics.bleu.BLEU.sentence_score", fail)
     with pytest.raises(RuntimeError):
-        sentence_bleu("a", "b")
+        sentence_bleu("a", ["b"])
     assert TokenizerRegexp.__call__.cache_info().currsize == 0
 
 
@@ -126,7 +126,7 @@ def test_managed_profiles_pass_whatever_the_score(profile: str, value: float) ->
 
 def test_the_managed_profiles_are_text_metrics_and_none_is_the_default() -> None:
     names = ["bleu", "chrf", "levenshtein", "rouge", "sas", "squad-em", "squad-f1"]
-    assert sorted(PROFILES) == [f"compute-{name}" for name in names]
+    assert sorted(name for name in PROFILES if name.startswith("compute")) == [f"compute-{name}" for name in names]
     assert FAMILY.evaluators[0].default_profile is None
     assert FAMILY.accepts_own_profiles is True
 
@@ -261,7 +261,7 @@ def test_levenshtein_is_refused_when_its_table_would_be_too_large(monkeypatch: p
 
 
 def test_similarity_of_meaning_clamps_the_cosine_and_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluators.text.measured.embedding_cosine", lambda output, gold: -0.25)
+    monkeypatch.setattr("evaluators.text.measured.embedding_cosines", lambda output, golds: [-0.25])
     found = score("sas", "a", "b")
     assert (found.value, found.extra["cosine"]) == (0.0, -0.25)
 

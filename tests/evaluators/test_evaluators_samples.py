@@ -139,8 +139,8 @@ def test_what_cannot_be_read_is_named(name: str, sent: Any, field: Field, words:
     sample = build_sample({name: sent})
 
     assert list(sample.unread) == [field]
-    assert words in sample.unread[field]
-    assert f"`{field}`" in sample.unread[field]
+    assert words in sample.unread[field].why
+    assert f"`{field}`" in sample.unread[field].why
     assert not sample.has(field)
 
 

@@ -278,7 +278,7 @@ def test_eight_threads_may_load_the_model_at_once() -> None:
 
         family = Toxicity()
         with ThreadPoolExecutor(8) as pool:
-            scores = set(pool.map(lambda _: family.score(make_sample(output="You fool."), {}).value, range(32)))
+            scores = set(pool.map(lambda _: family.score(Sample(output="You fool."), {}).value, range(32)))
         print(len(scores))
     """
     answer = subprocess.run(
