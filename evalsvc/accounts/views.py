@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from evalsvc.accounts.authentication import Caller
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.throttling import add_rate_limit_headers
+from evalsvc.rest.fields import naming_choices
 from evalsvc.rest.idempotency import (
     Claim,
     Replay,
@@ -26,6 +27,7 @@ from evalsvc.rest.idempotency import (
     release_claim,
     retries_of,
 )
+from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.parsing import join_chunks, read_body
 from evalsvc.rest.problems import FieldError, Invalid, escape
 from evalsvc.tenancy.scope import account_scope
@@ -163,10 +165,15 @@ def sent_once(request: Request) -> dict[str, str]:
 
 def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
     """Return the validated fields of one of our own bodies or queries; unknown fields are refused by name."""
+    known = [*serializer.fields]
     unknown = [name for name in serializer.initial_data if name not in serializer.fields]
     if unknown:
         raise Invalid(
-            *(FieldError(f"/{escape(name)}", f"`{name}` is not a field of this request.") for name in unknown)
+            *(
+                FieldError(f"/{escape(name)}", f"`{name}` is not a field of this request.{suggestion(name, known)}")
+                for name in unknown
+            )
         )
-    serializer.is_valid(raise_exception=True)
+    with naming_choices(serializer, serializer.initial_data):
+        serializer.is_valid(raise_exception=True)
     return serializer.validated_data

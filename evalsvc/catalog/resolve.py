@@ -11,9 +11,10 @@ from django.conf import settings as django_settings
 
 from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_aliases, managed_profiles
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
+from evalsvc.rest.nearest import suggestion
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
-from evaluators.registry import UnknownFamily, find_evaluator, get_family
+from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
 
 _with_revision = re.compile(r"(?P<name>.+):(?P<number>[0-9]{1,9})")
 
@@ -69,7 +70,12 @@ MAX_CACHED_ACCOUNTS = 1000
 
 
 def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
-    """Find the evaluator by id or alias and the profile by any of its spellings; raise Unresolved with the reason."""
+    """Find the evaluator by id or alias and the profile by any of its spellings; raise Unresolved with the reason.
+
+    Both may come as one word, `pii/patronus:detect-pii`, as the client writes them.
+    """
+    if "/" in evaluator and profile is None:
+        evaluator, _, profile = evaluator.partition("/")
     evaluator_id, family, spec, default, own = resolve_evaluator(account_id, epoch, evaluator)
     name = profile or default
     if name is None:
@@ -78,7 +84,9 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
         raise Unresolved("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
     state = find_profile(account_id, own, name)
     if state is None or state.family != family.name:
-        raise Unresolved("unknown_profile", f"Family {family.name!r} has no profile {name!r}.")
+        raise Unresolved(
+            "unknown_profile", f"Family {family.name!r} has no profile {name!r}.{_near_profiles(own, family, name)}"
+        )
     return Resolved(evaluator_id, family, spec, state)
 
 
@@ -97,11 +105,19 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
     row = own.evaluators.get(ref)
     found = find_evaluator(row.base if row else ref)
     if found is None:
-        raise Unresolved("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.")
+        hint = suggestion(ref, {*evaluator_names(), *own.evaluators})
+        raise Unresolved("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.{hint}")
     family, spec = found
     row = row or own.evaluators.get(spec.id)
     default = (row.default_profile if row else None) or default_profile_name(family, spec.default_profile)
     return (row.evaluator_id if row else spec.id), family, spec, default
+
+
+def _near_profiles(own: OwnCatalog, family: Family, name: str) -> str:
+    managed = [profile.name for profile in family.managed_profiles]
+    known = [*managed, *(each.name for each in own.profiles.values() if each.family == family.name)]
+    bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
+    return suggestion(bare, known)
 
 
 def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | None:

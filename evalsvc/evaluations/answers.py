@@ -31,6 +31,7 @@ class RequestFacts:
     dataset_id: str | None = None
     dataset_sample_id: str | None = None
     log_id: str | None = None
+    warnings: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,7 +56,8 @@ class EntryFacts:
 
 def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> dict[str, Any]:
     """Return the body of POST /v1/evaluate and GET /v1/evaluate/{id}."""
-    return {"id": digits(request.id), "results": [result_of(request, entry) for entry in entries]}
+    answer = {"id": digits(request.id), "results": [result_of(request, entry) for entry in entries]}
+    return {**answer, "warnings": list(request.warnings)} if request.warnings else answer
 
 
 def result_of(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:

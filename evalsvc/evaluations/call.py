@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from evalsvc.evaluations.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors
-from evalsvc.rest.parsing import decode
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.evaluations.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors, type_errors
+from evalsvc.rest.nearest import nearest
+from evalsvc.rest.parsing import decode_naming_unknown
+from evalsvc.rest.problems import FieldError, Invalid, escape
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Sample
 from evaluators.samples import build_sample
@@ -56,7 +57,13 @@ class Body(Inputs, kw_only=True):
     tags: dict[str, str] | None = None
 
 
+class KnownBody(Body, kw_only=True, forbid_unknown_fields=True):
+    """The same, for the bodies that have no others."""
+
+
 _decoder = msgspec.json.Decoder(Body)
+_strict_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(KnownBody)
+MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,8 @@ class EvaluateCall:
     log_id: str | None
     trace_id: str | None
     span_id: str | None
+    warnings: tuple[dict[str, Any], ...] = ()
+    """What the caller should know of the request that did not keep it from being run."""
 
     @property
     def names_itself(self) -> bool:
@@ -100,7 +109,7 @@ class EvaluateCall:
 
 def read_call(body: bytes) -> EvaluateCall:
     """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
-    raw = decode(body, _decoder)
+    raw, unknown = decode_naming_unknown(body, _strict_decoder, _decoder, Body.__struct_fields__)
     fields = fields_in(raw)
     sample = build_sample(fields)
     errors = [*evaluator_errors(raw), *sample_errors(raw, sample), *place_errors(raw), *text_errors(raw)]
@@ -122,7 +131,27 @@ def read_call(body: bytes) -> EvaluateCall:
         log_id=raw.log_id,
         trace_id=raw.trace_id,
         span_id=raw.span_id,
+        warnings=(*unknown_warnings(unknown), *unread_warnings(raw, sample)) if unknown or sample.unread else (),
     )
+
+
+def unknown_warnings(names: list[str]) -> list[dict[str, Any]]:
+    """Return a warning for each key that no dialect has, with what may have been meant."""
+    return [
+        {
+            "pointer": f"/{escape(name)}",
+            "detail": f"`{name[:MAX_ID]}` is not a field of this request, and was ignored.",
+            "did_you_mean": nearest(name, Body.__struct_fields__),
+        }
+        for name in names[:MAX_WARNINGS]
+    ]
+
+
+def unread_warnings(raw: Body, sample: Sample) -> list[dict[str, Any]]:
+    """Return a warning for each input of the wrong type, whether an evaluator reads it or not."""
+    return [
+        {"pointer": error.pointer, "detail": error.detail, "did_you_mean": []} for error in type_errors(raw, sample)
+    ]
 
 
 def text_of(value: Identifier) -> str | None:
@@ -171,9 +200,17 @@ def evaluator_errors(raw: Body) -> list[FieldError]:
 def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
     """Check what is to be judged."""
     errors = size_errors(raw, sample)
-    if sample.input is None and sample.output is None:
-        errors.insert(0, FieldError("/evaluated_model_output", "Send an input, an output or both."))
+    if not is_judgeable(sample):
+        detail = "Send an input, an output or both; ranking metrics make do with contexts and gold contexts."
+        errors.insert(0, FieldError("/evaluated_model_output", detail))
     return errors
+
+
+def is_judgeable(sample: Sample) -> bool:
+    """Say whether an evaluator could find something to judge: what was said, or what was retrieved and wanted."""
+    if sample.input is not None or sample.output is not None or sample.unread:
+        return True
+    return sample.contexts is not None and sample.gold_contexts is not None
 
 
 def place_errors(raw: Body) -> list[FieldError]:

@@ -169,7 +169,23 @@ RESULT = {
 ANSWER = {
     "type": "object",
     "required": ["id", "results"],
-    "properties": {"id": NULLABLE_TEXT, "results": {"type": "array", "items": RESULT}},
+    "properties": {
+        "id": NULLABLE_TEXT,
+        "results": {"type": "array", "items": RESULT},
+        "warnings": {
+            "type": "array",
+            "description": "Only where there is something to say: keys that nothing reads, inputs of the wrong type.",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail", "did_you_mean"],
+                "properties": {
+                    "pointer": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "did_you_mean": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+        },
+    },
 }
 PREFER = OpenApiParameter(
     "Prefer", str, OpenApiParameter.HEADER, description="`wait=N` seconds, `respond-async`, or both (RFC 7240)."

@@ -294,6 +294,7 @@ def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
         dataset_id=call.dataset_id,
         dataset_sample_id=call.dataset_sample_id,
         log_id=call.log_id,
+        warnings=call.warnings,
     )
     return request, [_entry_facts(call, entry) for entry in accepted.entries]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 from rest_framework import serializers
 
+from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.parsing import find_unstorable
 
 
@@ -77,3 +80,23 @@ class TagsParameter(PairsParameter):
         if not all(isinstance(value, str) for value in pairs.values()):
             self.fail("not_texts")
         return pairs
+
+
+@contextmanager
+def naming_choices(serializer: serializers.Serializer[Any], data: Any) -> Iterator[None]:
+    """Let an error of a field with choices name the nearest of them."""
+    try:
+        yield
+    except serializers.ValidationError as exc:
+        if isinstance(exc.detail, dict) and isinstance(data, dict):
+            for name, errors in exc.detail.items():
+                exc.detail[name] = _with_nearest(serializer.fields.get(str(name)), data.get(name), errors)
+        raise
+
+
+def _with_nearest(field: Any, sent: Any, errors: Any) -> Any:
+    if not isinstance(field, serializers.ChoiceField) or not isinstance(sent, str) or not isinstance(errors, list):
+        return errors
+    hint = suggestion(sent, map(str, field.choices))
+    # A part of a body may have said it already.
+    return [f"{error}{hint}" if hint and hint not in error else error for error in errors]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -84,13 +84,34 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool =
         raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
     except RecursionError:
         raise Problem("The body is nested too deeply.", code="malformed_json") from None
-    if (
-        storable
-        and might_be_unstorable(body)
-        and (errors := list(islice(find_unstorable(msgspec.json.decode(body)), 10)))
-    ):
-        raise Invalid(*errors)
+    if storable:
+        refuse_unstorable(body)
     return value
+
+
+def decode_naming_unknown(
+    body: bytes, strict: msgspec.json.Decoder[Body], lenient: msgspec.json.Decoder[Body], known: Collection[str]
+) -> tuple[Body, list[str]]:
+    """Decode a body, and name the top-level keys that are not `known`, the fields of the decoders' type.
+
+    `strict` forbids them, so that a body without any costs one decoding; `lenient` reads the same type with them.
+    """
+    try:
+        value = strict.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = decode(body, lenient)
+        return value, [name for name in _keys.decode(body) if name not in known]
+    refuse_unstorable(body)
+    return value, []
+
+
+_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def refuse_unstorable(body: bytes) -> None:
+    """Raise Invalid for a document that the database cannot hold."""
+    if might_be_unstorable(body) and (errors := list(islice(find_unstorable(msgspec.json.decode(body)), 10))):
+        raise Invalid(*errors)
 
 
 def might_be_unstorable(body: bytes) -> bool:

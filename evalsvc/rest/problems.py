@@ -11,12 +11,14 @@ import orjson
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import Resolver404
 from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 from rest_framework import exceptions as drf
 
 from evalsvc.rest.codes import PROBLEMS
 from evalsvc.rest.request_id import current_request_id
+from evalsvc.rest.routes import path_hint
 
 log = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
@@ -156,7 +158,9 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler404."""
+    """Django's handler404. A path that is no route of ours is told the nearest one; an id that is none is missing."""
+    if isinstance(exception, Resolver404) and request.path.startswith("/v1/"):
+        return problem_response(NotFound(path_hint(request.path)))
     return problem_response(NotFound())
 
 

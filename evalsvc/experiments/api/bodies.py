@@ -13,7 +13,8 @@ from evalsvc.experiments.models import Config, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
 from evalsvc.experiments.results import ON_REQUEST, STATUSES
-from evalsvc.rest.fields import PairsParameter, StrictText, TagsParameter
+from evalsvc.rest.fields import PairsParameter, StrictText, TagsParameter, naming_choices
+from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES
 
 MAX_METRICS = 20
@@ -29,9 +30,13 @@ class Strict(serializers.Serializer[Any]):
         """Refuse unknown fields by name."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             raise serializers.ValidationError(
-                {str(name): [f"`{name}` is not a field here."] for name in sorted(unknown, key=str)}
+                {
+                    str(name): [f"`{name}` is not a field here.{suggestion(str(name), self.fields)}"]
+                    for name in sorted(unknown, key=str)
+                }
             )
-        return super().to_internal_value(data)
+        with naming_choices(self, data):
+            return super().to_internal_value(data)
 
 
 def pointer(text: str) -> None:

@@ -1,0 +1,48 @@
+"""The paths that there are, for those who ask for one that there is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from evalsvc.rest.nearest import suggestion
+
+_parameter = re.compile(r"<(?:\w+:)?(\w+)>")
+_identifier = re.compile(r"[0-9]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+MAX_PATH = 200
+
+
+def path_hint(path: str) -> str:
+    """Return what to say of a path below /v1 that no route has: the nearest ones.
+
+    Nothing where the path is a route's but for an identifier that cannot be one: that is a missing thing.
+    """
+    path = path[:MAX_PATH]
+    if any(_fits(path, route) for route in known_paths()):
+        return ""
+    written = "/".join("{id}" if _identifier.fullmatch(part) else part for part in path.split("/"))
+    return f"There is no path {path}.{suggestion(written, known_paths())}"
+
+
+def _fits(path: str, route: str) -> bool:
+    parts, wanted = path.split("/"), route.split("/")
+    pairs = zip(parts, wanted, strict=False)
+    return len(parts) == len(wanted) and all(there == asked or there.startswith("{") for asked, there in pairs)
+
+
+@cache
+def known_paths() -> tuple[str, ...]:
+    """List the routes below /v1 as the documentation writes them: `/v1/experiments/{id}/live`."""
+    return tuple(sorted({path for path in _paths(get_resolver().url_patterns, "/") if path.startswith("/v1/")}))
+
+
+def _paths(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[str]:
+    for pattern in patterns:
+        route = prefix + _parameter.sub(r"{\1}", str(pattern.pattern))
+        if isinstance(pattern, URLResolver):
+            yield from _paths(pattern.url_patterns, route)
+        else:
+            yield route

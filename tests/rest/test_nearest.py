@@ -1,0 +1,113 @@
+"""Words that nothing answers to are named, with what may have been meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalsvc.rest.nearest import nearest, suggestion
+from evalsvc.rest.routes import known_paths, path_hint
+from tests.conftest import Caller
+from tests.rest.shapes import assert_problem
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "found"),
+    [
+        ("outptu", ["output", "input", "context"], "output"),
+        ("exact_match", ["exact-match", "pii"], "exact-match"),
+        ("Gold_Answer", ["gold_answer", "label"], "gold_answer"),
+        ("x" * 100_000, ["output"], None),
+        ("colour", ["output"], None),
+        ("", ["output"], None),
+    ],
+)
+def test_the_likest_comes_first(word: str, known: list[str], found: str | None) -> None:
+    assert next(iter(nearest(word, known)), None) == found
+    assert suggestion(word, known).startswith(f" Did you mean `{found}`") is (found is not None)
+
+
+def test_an_unknown_key_of_the_wire_is_ignored_and_named(alice: Caller) -> None:
+    answer = alice.evaluate("exact-match", evaluated_model_outptu="x", output="a", gold_answer="a", zzz=1).json()
+
+    assert answer["results"][0]["status"] == "success"
+    warned = {each["pointer"]: each["did_you_mean"] for each in answer["warnings"]}
+    assert warned["/evaluated_model_outptu"][0] == "evaluated_model_output"
+    assert warned["/zzz"] == []
+    assert all("was ignored" in each["detail"] for each in answer["warnings"])
+
+
+def test_there_are_no_warnings_where_all_is_known(alice: Caller) -> None:
+    assert "warnings" not in alice.evaluate("exact-match", output="a", gold_answer="a").json()
+
+
+def test_an_input_that_no_evaluator_reads_is_still_warned_of(alice: Caller) -> None:
+    answer = alice.evaluate("pii", output="a", task_context=5).json()
+
+    assert answer["results"][0]["status"] == "success"
+    assert [each["pointer"] for each in answer["warnings"]] == ["/task_context"]
+
+
+def test_a_wrong_type_beside_an_unknown_key_is_refused_as_ever(alice: Caller) -> None:
+    response = alice.evaluate("pii", output="a", tags=5, zzz=1)
+
+    assert_problem(response, "validation_failed", "/tags")
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "code", "near"),
+    [
+        ("exact_match", "unknown_evaluator", "`exact-match`"),
+        ("metrics/ndgc", "unknown_profile", "`ndcg`"),
+        ("pii/patronus:detect-pi", "unknown_profile", "`detect-pii`"),
+    ],
+)
+def test_unknown_names_come_with_the_nearest(alice: Caller, evaluator: str, code: str, near: str) -> None:
+    (result,) = alice.evaluate(evaluator, output="a").json()["results"]
+
+    assert (result["status"], result["error_code"]) == ("validation_error", code)
+    assert near in result["error_message"]
+
+
+def test_an_evaluator_and_its_profile_may_be_one_word(alice: Caller) -> None:
+    body: dict[str, Any] = {"evaluators": [{"evaluator": "pii/patronus:detect-pii"}], "output": "a"}
+    (result,) = alice.post("/v1/evaluate", body).json()["results"]
+
+    assert (result["status"], result["criteria"]) == ("success", "patronus:detect-pii")
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/v1/evalaute", "`/v1/evaluate`"),
+        ("/v1/experiment/12/live", "`/v1/experiments/{id}/live`"),
+        ("/v1/nothing-like-it-at-all-0000", None),
+    ],
+)
+def test_an_unknown_path_names_the_nearest(alice: Caller, path: str, near: str | None) -> None:
+    problem = assert_problem(alice.get(path), "not_found")
+
+    assert problem["detail"].startswith(f"There is no path {path}.")
+    assert near is None or near in problem["detail"]
+
+
+def test_an_identifier_that_cannot_be_one_is_missing(alice: Caller) -> None:
+    malformed, missing = alice.get("/v1/evaluate/abc").json(), alice.get("/v1/evaluate/1").json()
+
+    assert malformed["detail"] == missing["detail"]
+    assert path_hint("/v1/evaluate/abc") == ""
+    assert "/v1/experiments/{id}/live" in known_paths()
+
+
+def test_fields_and_choices_of_our_own_routes_name_the_nearest(alice: Caller) -> None:
+    plan = {"dataset_id": "0" * 32, "metrics": [{"name": "m", "evaluatr": "pii", "strategy": "clopper-person"}]}
+    unknown = assert_problem(alice.post("/v1/experiments", {"name": "e", "plan": plan}), "validation_failed")
+    metric = {"name": "m", "evaluator": "pii", "strategy": "clopper-person"}
+    chosen = assert_problem(
+        alice.post("/v1/experiments", {"name": "e", "plan": {**plan, "metrics": [metric]}}), "validation_failed"
+    )
+
+    told = {error["pointer"]: error["detail"] for error in (*unknown["errors"], *chosen["errors"])}
+    assert "Did you mean `evaluator`?" in told["/plan/metrics/0/evaluatr"]
+    assert "Did you mean `clopper-pearson`" in told["/plan/metrics/0/strategy"]
