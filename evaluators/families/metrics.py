@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from evaluators.base import (
+    AnswerText,
     EvaluatorSpec,
     Family,
     Field,
@@ -20,8 +22,10 @@ from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
 from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.measured import TEXT_METRICS, Measured, too_long
+from evaluators.text.scope import ANY, SCOPES, in_scope
 
 SAS = "sas"
+SCOPED = ("squad_em", "squad_f1")
 MAX_CHARS = 1_000_000
 """Output and gold answer together. The API refuses requests well below this."""
 
@@ -75,6 +79,12 @@ class Metrics(Family):
                 "maximum": 10_000,
                 "description": "How many ranks a retrieval metric reads: all, but precision_at_k needs a number.",
             },
+            "answer_scope": {
+                "type": "string",
+                "enum": [*SCOPES],
+                "default": ANY,
+                "description": "Of squad_em and squad_f1: where the answer must stand to count.",
+            },
             "pass_threshold": {
                 **THRESHOLD,
                 "description": "The lowest score that passes; without it, every score does.",
@@ -110,6 +120,8 @@ class Metrics(Family):
             problems.append(SettingsProblem("/k", "is required for precision_at_k"))
         elif metric in TEXT_METRICS and "k" in settings:
             problems.append(SettingsProblem("/k", "is for retrieval metrics"))
+        if metric not in SCOPED and "answer_scope" in settings:
+            problems.append(SettingsProblem("/answer_scope", f"is for {' and '.join(SCOPED)}"))
         return problems
 
     def lane_of(self, settings: Settings) -> Lane:
@@ -150,7 +162,21 @@ def _measure(metric: str, sample: Sample, settings: Settings) -> Measured:
     output, golds = sample.output or "", sample.gold_texts or ("",)
     if len(output) + sum(map(len, golds)) > MAX_CHARS:
         raise too_long(f"Output and gold answers are longer than {MAX_CHARS} characters together.")
-    return TEXT_METRICS[metric](output, golds)
+    scope = str(settings.get("answer_scope", ANY))
+    return TEXT_METRICS[metric](output, golds) if scope == ANY else _scoped(metric, sample, scope)
+
+
+def _scoped(metric: str, sample: Sample, scope: str) -> Measured:
+    """Compare with the gold answers that stand where the answer must; with none of them, the answer is wrong."""
+    golds = sample.golds or ()
+    chosen = in_scope(sample.answer or AnswerText(sample.output or ""), golds, scope)
+    extra: dict[str, JSONValue] = {"answer_scope": scope, "n_in_scope": len(chosen)}
+    if not chosen:
+        return Measured(0.0, f"No gold answer stands where the output's does ({scope})", extra)
+    found = TEXT_METRICS[metric](sample.output or "", [golds[index].text for index in chosen])
+    nearest = found.extra.get("gold_index", 0)
+    index = chosen[nearest if isinstance(nearest, int) else 0]
+    return replace(found, extra={**found.extra, **extra, **({"gold_index": index} if len(golds) > 1 else {})})
 
 
 def _explain(measured: Measured, threshold: float | None) -> str:

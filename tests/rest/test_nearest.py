@@ -101,13 +101,13 @@ def test_an_identifier_that_cannot_be_one_is_missing(alice: Caller) -> None:
 
 
 def test_fields_and_choices_of_our_own_routes_name_the_nearest(alice: Caller) -> None:
-    plan = {"dataset_id": "0" * 32, "metrics": [{"name": "m", "evaluatr": "pii", "strategy": "clopper-person"}]}
+    plan = {"dataset_id": "0" * 32, "metrics": [{"name": "m", "evaluatr": "pii", "strategy": "wilsn"}]}
     unknown = assert_problem(alice.post("/v1/experiments", {"name": "e", "plan": plan}), "validation_failed")
-    metric = {"name": "m", "evaluator": "pii", "strategy": "clopper-person"}
+    metric = {"name": "m", "evaluator": "pii", "strategy": "wilsn"}
     chosen = assert_problem(
         alice.post("/v1/experiments", {"name": "e", "plan": {**plan, "metrics": [metric]}}), "validation_failed"
     )
 
     told = {error["pointer"]: error["detail"] for error in (*unknown["errors"], *chosen["errors"])}
     assert "Did you mean `evaluator`?" in told["/plan/metrics/0/evaluatr"]
-    assert "Did you mean `clopper-pearson`" in told["/plan/metrics/0/strategy"]
+    assert "Did you mean `wilson`" in told["/plan/metrics/0/strategy"]

@@ -1,0 +1,44 @@
+"""Where an extractive answer must stand to count: anywhere, in the gold answer's document, or at its place there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluators.base import AnswerText, CannotScore
+
+ANY, CONTEXT, DOCUMENT = "any", "context", "document"
+SCOPES = (ANY, CONTEXT, DOCUMENT)
+
+
+def in_scope(said: AnswerText, golds: Sequence[AnswerText], scope: str) -> list[int]:
+    """Return the places of the gold answers that an answer may be compared with.
+
+    `document`: the same document. `context`: the characters overlap, and the documents are the same where both have
+    one. As the answer scopes of Haystack 1.x, whose context is the passage around an answer. Gold answers without
+    what the scope goes by are left out; raises CannotScore("missing_input") where the output lacks it, or all of them.
+    """
+    if scope == ANY:
+        return list(range(len(golds)))
+    placed = [index for index, gold in enumerate(golds) if _has_place(gold, scope)]
+    for name, is_placed in (("output", _has_place(said, scope)), ("gold answers", bool(placed))):
+        if not is_placed:
+            needed = "`document_id`" if scope == DOCUMENT else "`start` and `end`"
+            raise CannotScore("missing_input", f"The answer scope {scope!r} needs {needed}, which the {name} lack.")
+    same = _same_document if scope == DOCUMENT else _same_place
+    return [index for index in placed if same(said, golds[index])]
+
+
+def _has_place(answer: AnswerText, scope: str) -> bool:
+    return answer.document_id is not None if scope == DOCUMENT else answer.start is not None and answer.end is not None
+
+
+def _same_document(one: AnswerText, other: AnswerText) -> bool:
+    return one.document_id == other.document_id
+
+
+def _same_place(one: AnswerText, other: AnswerText) -> bool:
+    if None not in (one.document_id, other.document_id) and not _same_document(one, other):
+        return False
+    start, end = max(one.start or 0, other.start or 0), min(one.end or 0, other.end or 0)
+    # Two empty answers at one place are at the same one, though they share no character.
+    return start < end or (one.start, one.end) == (other.start, other.end)
