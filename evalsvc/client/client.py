@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from evalsvc.client.api import Api
 from evalsvc.client.crew import Crew, Known
+from evalsvc.client.defaults import default_evaluators
 from evalsvc.client.experiment import ExperimentResult
-from evalsvc.client.launch import Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
+from evalsvc.client.launch import Examples, Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
 from evalsvc.client.live import Live
 from evalsvc.client.metrics import CustomMetric, Scorers
 from evalsvc.client.options import Options, RunOptions, run_options
@@ -37,7 +39,7 @@ class Client(Service):
         inputs: Sequence[Any] | Mapping[str, Any] | str,
         expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None = None,
         *,
-        evaluators: Evaluators = (),
+        evaluators: Evaluators | None = None,
         metrics: Scorers | None = None,
         name: str | None = None,
         resume: bool = False,
@@ -48,7 +50,8 @@ class Client(Service):
         """Run anything on inputs and score what it says; `expected_outputs` left out or empty is a blind evaluation.
 
         `runnable` is a function, a coroutine function, or an object with `run`. `evaluators` are the service's,
-        `metrics` functions `(input, output, expected) -> number` of your own. With `resume=True`, the newest unfinished
+        `metrics` functions `(input, output, expected) -> number` of your own; with neither, a default set is taken and
+        named on stderr. With `resume=True`, the newest unfinished
         evaluation of that name on the same inputs goes on where it stood. `on_progress` gets each partial result.
         """
         for result in self.eval_iter(
@@ -72,7 +75,7 @@ class Client(Service):
         inputs: Sequence[Any] | Mapping[str, Any] | str,
         expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None = None,
         *,
-        evaluators: Evaluators = (),
+        evaluators: Evaluators | None = None,
         metrics: Scorers | None = None,
         name: str | None = None,
         resume: bool = False,
@@ -80,10 +83,11 @@ class Client(Service):
         **options: Unpack[Options],
     ) -> Iterator[EvaluationResult]:
         """Like `eval`, but yield partial results while it runs; the last one is final, with every score."""
+        examples = examples_of(inputs, expected_outputs, options.get("contexts"))
         wanted = Wanted(
             name=name or f"eval {name_of(runnable)}"[:100],
-            examples=examples_of(inputs, expected_outputs, options.get("contexts")),
-            evaluators=evaluators,
+            examples=examples,
+            evaluators=self._defaults(examples, options) if evaluators is None and not metrics else evaluators or (),
             scorers=scorers_of(metrics),
             configs={EVAL: runnable},
             parameters={EVAL: parameters or {}},
@@ -168,6 +172,16 @@ class Client(Service):
         """Take up an experiment with runnables for its push configs; `run()` goes on with it. Without any, look on."""
         body = self._api.experiment(experiment_id)
         return self._attach(body, configs or {}, scorers_of(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
+
+    def _defaults(self, examples: Examples, options: Mapping[str, Any]) -> Evaluators:
+        chosen, why = default_evaluators(
+            self._transport,
+            has_expected=any("expected" in row for row in examples.rows),
+            has_contexts=any("contexts" in row for row in examples.rows),
+        )
+        if run_options(options)["progress"]:
+            print(why, file=sys.stderr)
+        return chosen
 
     def _open(self, wanted: Wanted, resume: bool, how_to_resume: str) -> ExperimentResult:
         request = wanted.as_wire()

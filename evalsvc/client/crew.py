@@ -16,7 +16,7 @@ from evalsvc.client.metrics import CustomMetric, is_whole
 from evalsvc.client.rescoring import score_here
 from evalsvc.client.results import Row, RowScore
 from evalsvc.client.runnables import Loop, Runner
-from evalsvc.client.values import from_json, to_json
+from evalsvc.client.values import for_wire, from_json
 
 log = logging.getLogger("evalsvc.client")
 
@@ -249,7 +249,7 @@ def as_components(output: Any) -> dict[str, Any]:
 
     A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
     """
-    value = to_json(output)
+    value = for_wire(output)
     is_components = isinstance(value, dict) and "output" in value and len(value) > 1
     return value if is_components else {"output": value}
 

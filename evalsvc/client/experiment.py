@@ -17,6 +17,7 @@ from evalsvc.client.live import Live, Standing
 from evalsvc.client.metrics import is_whole
 from evalsvc.client.progress import Progress
 from evalsvc.client.results import EvaluationResult, Row, RowScore
+from evalsvc.client.values import from_json
 from evalsvc.client.whole import held_to_its_type, named_apart, whole_metrics
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ExperimentResult:
         self.id: str = body["id"]
         self.name: str = body["name"]
         self.plan: Mapping[str, Any] = body["plan"]
+        self._parameters = {config["id"]: config["parameters"] for config in body.get("configs", ())}
         self._client = client
         self._api = api
         self._crew = crew
@@ -138,8 +140,14 @@ class ExperimentResult:
             self._examples = {key: {**example, "index": i} for i, (key, example) in enumerate(found.items())}
         return self._examples[key]
 
+    def _parameters_of(self, config_id: str) -> dict[str, Any]:
+        """Return what the caller said about a config; read again when it was made after the experiment."""
+        if config_id not in self._parameters:
+            configs = self._api.experiment(self.id)["configs"]
+            self._parameters |= {config["id"]: config["parameters"] for config in configs}
+        return self._parameters.get(config_id, {})
+
     def _assembled(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:
-        job = self._crew.jobs.get(one.id)
         result = EvaluationResult(
             name=live.name,
             experiment_id=self.id,
@@ -149,7 +157,7 @@ class ExperimentResult:
             stop_reason=one.stop_reason,
             n_examples=live.n_examples,
             is_final=is_final,
-            parameters={"runnable": job.runner.name} if job is not None else {},
+            parameters=from_json(self._parameters_of(one.id)),
             metrics=one.metrics,
             rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
             client=self._client,

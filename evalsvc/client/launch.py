@@ -10,8 +10,8 @@ from evalsvc.client.api import Api, content_name, json_lines
 from evalsvc.client.crew import Known
 from evalsvc.client.metrics import CustomMetric, Scorers, custom, is_whole, plan_metrics
 from evalsvc.client.options import plan_options
-from evalsvc.client.runnables import name_of
-from evalsvc.client.values import to_json
+from evalsvc.client.runnables import components_of, name_of
+from evalsvc.client.values import for_wire, to_json
 
 UNFINISHED = frozenset({"draft", "running", "idle"})
 
@@ -60,13 +60,15 @@ class Wanted:
 
     def _config(self, name: str, runnable: object) -> dict[str, Any]:
         parameters = {"runnable": name_of(runnable), **to_json(self.parameters.get(name, {}))}
+        if components := components_of(runnable):
+            parameters.setdefault("components", components)
         return {"name": name, "kind": "push", "parameters": parameters}
 
 
 def examples_of(
     inputs: Sequence[Any] | Mapping[str, Any] | str | None,
     expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None,
-    contexts: Sequence[Sequence[str] | None] | None = None,
+    contexts: Sequence[Sequence[Any] | None] | None = None,
     *,
     dataset_id: str | None = None,
     dataset_version: int | None = None,
@@ -91,9 +93,9 @@ def examples_of(
     for i, value in enumerate(values):
         row = {"id": str(i), "input": to_json(value)}
         if expected and expected[i] is not None:
-            row["expected"] = to_json(expected[i])
-        if retrieved and (texts := retrieved[i]) is not None:
-            row["contexts"] = list(texts)
+            row["expected"] = for_wire(expected[i])
+        if retrieved and (passages := retrieved[i]) is not None:
+            row["contexts"] = for_wire(list(passages))
         rows.append(row)
         known[str(i)] = Known(i, value, expected[i] if expected else None)
     return Examples(rows, known)

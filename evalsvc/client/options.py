@@ -42,10 +42,11 @@ class PlanOptions(TypedDict, total=False):
 class Options(RunOptions, PlanOptions, total=False):
     """Everything that may be said about an experiment, beside what it runs and measures.
 
-    `contexts`: retrieved texts for each input. `project`, `tags` and `metadata` go with the experiment's name.
+    `contexts`: retrieved texts or passages for each input. `project`, `tags` and `metadata` go with the experiment's
+    name.
     """
 
-    contexts: Sequence[Sequence[str] | None]
+    contexts: Sequence[Sequence[Any] | None]
     project: str
     tags: Mapping[str, str]
     metadata: Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 
@@ -101,6 +101,12 @@ def target_of(runnable: object) -> Callable[..., Any]:
     if callable(runnable):
         return runnable
     raise TypeError(f"A {type(runnable).__name__} cannot be run: it is not callable and has no `run` method.")
+
+
+def components_of(runnable: object) -> list[str]:
+    """Return the names of a pipeline's components, where it has a graph of them, as Haystack's pipelines have."""
+    nodes = getattr(getattr(runnable, "graph", None), "nodes", None)
+    return [str(node) for node in nodes] if isinstance(nodes, Iterable) else []
 
 
 def name_of(runnable: object) -> str:

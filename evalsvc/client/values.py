@@ -11,9 +11,12 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 TYPE = "$type"
+# Of a document: what no evaluator reads, and what may be larger than all the rest.
+VECTORS = ("embedding", "sparse_embedding", "blob")
 
 
 def to_json(value: object) -> Any:
@@ -22,6 +25,8 @@ def to_json(value: object) -> Any:
     Objects that describe themselves (dataclasses, `to_dict()`, `model_dump()`) become what they say.
     """
     match value:
+        case Enum():
+            return to_json(value.value)
         case None | bool() | str():
             return value if value is None or isinstance(value, bool) else str(value)
         case int():
@@ -45,6 +50,20 @@ def to_json(value: object) -> Any:
         case list() | tuple() | set() | frozenset():
             return [to_json(part) for part in value]
     return _described(value)
+
+
+def for_wire(value: object) -> Any:
+    """Return what the service reads of a value: as `to_json`, without the vectors and bytes of Haystack's documents."""
+    return _without_vectors(to_json(value))
+
+
+def _without_vectors(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_vectors(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    unread = VECTORS if {"id", "content"} <= value.keys() else ()
+    return {key: _without_vectors(part) for key, part in value.items() if key not in unread}
 
 
 def from_json(value: Any) -> Any:

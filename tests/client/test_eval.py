@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, InvalidError, NotFoundError, UnreachableError
+from evalsvc.client.defaults import JUDGED, SIMILARITY, default_evaluators
 from tests.client.test_transport import BadLine, answering, lost
 from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
 
@@ -447,3 +448,26 @@ def test_workers_score_what_is_heavy(client: Client, scoring_worker: None) -> No
     assert {name: metric.n for name, metric in result.metrics.items()} == {"toxicity": 4, "exact-match": 4, "length": 4}
     assert [row.output for row in result] == ["Rome", "Paris", "Barcelona", "Tokyo"]
     assert result.rows[0].scores["length"].value == 4.0
+
+
+def test_what_the_caller_said_of_it_stays(client: Client) -> None:
+    result = run(client, knows, parameters={"temperature": 0.5, "prompts": ["a", "b"]})
+
+    assert result.parameters == {"runnable": "tests.client.test_eval:knows", "temperature": 0.5, "prompts": ["a", "b"]}
+
+
+def test_without_evaluators_it_takes_what_fits_and_says_so(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    result = client.eval(knows, INPUTS, EXPECTED, threads=2)
+
+    assert list(result.metrics) == ["exact-match", "metrics/compute-squad-f1"]
+    assert "no connection to a judge" in capsys.readouterr().err
+
+
+def test_without_evaluators_a_judge_brings_the_default_set(client: Client, alice: Caller) -> None:
+    body = {"name": "judge", "base_url": "https://llm.example/v1", "model": "m", "key": "sk-test-0123456789"}
+    assert alice.post("/v1/connections", body).status_code == 201
+    names, why = default_evaluators(client._transport, has_expected=False, has_contexts=True)
+
+    assert names == JUDGED
+    assert "'judge'" in why
+    assert default_evaluators(client._transport, has_expected=True, has_contexts=False)[0] == (SIMILARITY, *JUDGED)

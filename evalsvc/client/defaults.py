@@ -1,0 +1,40 @@
+"""What an evaluation measures when nobody says: Tonic Validate's default set where there is a judge to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.client.transport import Transport
+
+SIMILARITY = "answer-similarity"
+JUDGED = (
+    *("retrieval-precision", "augmentation-precision", "augmentation-accuracy", "answer-consistency"),
+    "rag-overall",
+)
+COMPARED = ("exact-match", "metrics/compute-squad-f1")
+GROUNDED = "hallucination"
+LATENCY = {"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}
+
+
+def default_evaluators(
+    transport: Transport, *, has_expected: bool, has_contexts: bool
+) -> tuple[Sequence[str | Mapping[str, Any]], str]:
+    """Return the evaluators that fit, and a sentence on which and why."""
+    judge = _judge(transport)
+    if judge is not None:
+        names = (SIMILARITY, *JUDGED) if has_expected else JUDGED
+        return names, f"No evaluators were named: the default set, judged by {judge!r}, is {', '.join(names)}."
+    names = (*(COMPARED if has_expected else ()), *((GROUNDED,) if has_contexts else ()))
+    said = "No evaluators were named, and there is no connection to a judge"
+    if not names:
+        return (LATENCY,), f"{said}, expectation or context: only the latency is measured."
+    return names, f"{said}: what needs none is {', '.join(names)}."
+
+
+def _judge(transport: Transport) -> str | None:
+    """Return the name of the connection that judges use unless a profile says otherwise."""
+    connections: list[dict[str, Any]] = transport.get("/v1/connections")["connections"]
+    marked = [one for one in connections if one["is_default"]]
+    chosen = [one for one in marked or connections if one["is_enabled"]]
+    return str(chosen[0]["name"]) if len(chosen) == 1 else None

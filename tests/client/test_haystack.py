@@ -1,0 +1,98 @@
+"""A real Haystack pipeline, evaluated in three lines: right answers score 1 and wrong ones 0."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+haystack = pytest.importorskip("haystack")
+
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever  # noqa: E402
+from haystack.dataclasses import Document, ExtractedAnswer, GeneratedAnswer  # noqa: E402
+from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: E402
+
+from evalsvc.client import Client, InvalidError  # noqa: E402
+
+CAPITALS = {
+    **{"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo", "Norway": "Oslo"},
+    **{"Peru": "Lima", "Egypt": "Cairo", "Kenya": "Nairobi", "Cuba": "Havana", "Ghana": "Accra"},
+}
+DOCUMENTS = [Document(id=city, content=f"{city} is the capital of {land}.") for land, city in CAPITALS.items()]
+INPUTS = [{"query": f"What is the capital of {land}?"} for land in CAPITALS]
+
+
+@haystack.component
+class Reader:
+    """Answers with the first word of the best document; wrong on purpose for lands in `unknown`."""
+
+    def __init__(self, *unknown: str) -> None:
+        self.unknown = unknown
+
+    @haystack.component.output_types(answers=list[GeneratedAnswer])
+    def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+        best = str(documents[0].content)
+        said = "Atlantis" if any(land in query for land in self.unknown) else best.split()[0]
+        return {"answers": [GeneratedAnswer(data=said, query=query, documents=documents)]}
+
+
+@haystack.component
+class Extractor:
+    """Points at the first word of the best document."""
+
+    @haystack.component.output_types(answers=list[ExtractedAnswer])
+    def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+        best = documents[0]
+        text = str(best.content).split()[0]
+        span = ExtractedAnswer.Span(0, len(text))
+        return {"answers": [ExtractedAnswer(query=query, score=0.9, data=text, document=best, document_offset=span)]}
+
+
+def pipeline(reader: Any) -> Any:
+    store = InMemoryDocumentStore()
+    store.write_documents(DOCUMENTS)
+    made = haystack.Pipeline()
+    made.add_component("retriever", InMemoryBM25Retriever(store, top_k=3))
+    made.add_component("reader", reader)
+    made.connect("retriever.documents", "reader.documents")
+    return made
+
+
+def inputs_of(made: Any) -> Any:
+    return [{"retriever": one, "reader": one} for one in INPUTS]
+
+
+@pytest.mark.parametrize("reader", [Reader, Extractor])
+def test_ten_right_answers_score_one(client: Client, reader: Any) -> None:
+    made = pipeline(reader())
+    result = client.eval(made, inputs_of(made), list(CAPITALS.values()), evaluators=["exact-match"], progress=False)
+    metric = result.metrics["exact-match"]
+    assert (metric.value, metric.n, metric.n_error, metric.n_na) == (1.0, 10, 0, 0)
+
+
+def test_wrong_answers_score_zero(client: Client) -> None:
+    made = pipeline(Reader("Italy", "Peru"))
+    expected = [{"reader": {"answers": [city]}} for city in CAPITALS.values()]
+    result = client.eval(made, inputs_of(made), expected, evaluators=["exact-match"], progress=False)
+    assert (result.metrics["exact-match"].value, result.metrics["exact-match"].n) == (0.8, 10)
+    assert isinstance(result.rows[0].output["reader"]["answers"][0], GeneratedAnswer) or result.rows[0].output
+
+
+def test_retrieved_documents_are_matched_by_id(client: Client, alice: Any) -> None:
+    body = {"evaluator_family": "metrics", "name": "mrr", "config": {"metric": "mrr"}}
+    assert alice.post("/v1/evaluator-criteria", body).status_code in (200, 201)
+    store = InMemoryDocumentStore()
+    store.write_documents(DOCUMENTS)
+    expected = [{"documents": [one]} for one in DOCUMENTS]
+    retriever = InMemoryBM25Retriever(store, top_k=3)
+    result = client.eval(retriever, INPUTS, expected, evaluators=["metrics/mrr"], progress=False)
+    assert (result.metrics["metrics/mrr"].value, result.metrics["metrics/mrr"].n) == (1.0, 10)
+
+
+def test_a_component_that_the_pipeline_lacks_is_refused_before_it_runs(client: Client) -> None:
+    made = pipeline(Reader())
+    expected = [{"reranker": {"answers": [city]}} for city in CAPITALS.values()]
+    with pytest.raises(InvalidError, match="reranker"):
+        client.eval(made, inputs_of(made), expected, evaluators=["exact-match"], progress=False)
