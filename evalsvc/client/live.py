@@ -33,6 +33,27 @@ class Standing:
         """Say whether more outputs are wanted of it."""
         return self.state in ALIVE
 
+    @property
+    def word(self) -> str | None:
+        """Whether it is better or worse on new data than what it is compared with, or that may be chance."""
+        return self.versus_leader.get("word") if self.versus_leader else None
+
+    @property
+    def versus(self) -> str:
+        """The word, and the difference with its interval; empty for the leader and before there is one."""
+        found = self.versus_leader
+        shown = (found.get("mean") or found) if found else None
+        if found is None or shown is None or shown.get("delta") is None or not found.get("word"):
+            return ""
+        ends = shown.get("new_data") or {}
+        bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
+        on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
+        return f"{found['word']} ({shown['delta']:+.3g}{bounds}{on_set})"
+
+    def __str__(self) -> str:
+        words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]
+        return ", ".join(word for word in words if word)
+
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Standing:
         """Read one of the `configs` of a live answer."""
@@ -63,6 +84,8 @@ class Live:
     configs: tuple[Standing, ...]
     leader: str | None
     decisions: tuple[Mapping[str, Any], ...]
+    leader_settled: bool | None = None
+    primary_metric: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -77,6 +100,8 @@ class Live:
             configs=tuple(Standing.read(one) for one in body["configs"]),
             leader=body.get("leader"),
             decisions=tuple(body.get("decisions") or ()),
+            leader_settled=body.get("leader_settled"),
+            primary_metric=experiment.get("primary_metric"),
             raw=body,
         )
 
@@ -90,7 +115,9 @@ class Live:
         )
 
     def leaderboard(self, metric: str, *, higher_is_better: bool = True) -> list[Standing]:
-        """Return the configs, best estimate first, those without one last."""
+        """Return the configs: the leader by the primary metric, then by this metric, those without an estimate last."""
         known = [one for one in self.configs if metric in one.metrics and one.metrics[metric].value is not None]
         known.sort(key=lambda one: one.metrics[metric].value or 0.0, reverse=higher_is_better)
+        if metric == self.primary_metric:
+            known.sort(key=lambda one: one.id != self.leader)
         return known + [one for one in self.configs if one not in known]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -87,6 +88,8 @@ class CustomMetric:
 class Metric:
     """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers.
 
+    `lower` and `upper` are for new data, as `new_data` is; `this_set` is about these N examples alone. A total has no
+    new data: its headline is the `mean` of one score. `requested` is what a strategy that was asked for by name gives.
     `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`.
     """
 
@@ -106,6 +109,10 @@ class Metric:
     safe: str | None = None
     method: str | None = None
     warnings: tuple[str, ...] = ()
+    new_data: Mapping[str, Any] | None = None
+    this_set: Mapping[str, Any] | None = None
+    mean: Mapping[str, Any] | None = None
+    requested: Mapping[str, Any] | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -128,18 +135,42 @@ class Metric:
             safe=body.get("safe"),
             method=body.get("method"),
             warnings=tuple(body.get("warnings") or ()),
+            new_data=body.get("new_data"),
+            this_set=body.get("this_set"),
+            mean=body.get("mean"),
+            requested=body.get("requested"),
             raw=body.get("raw", body),
         )
 
     def __str__(self) -> str:
+        return f"{self.headline()}{self.on_this_set}"
+
+    def headline(self, *, with_level: bool = False) -> str:
+        """Return the estimate, its interval, and what that is about: new data where the metric can have one."""
         if self.value is None:
             return f"{self.name} ?"
-        bounds = "" if self.lower is None or self.upper is None else f" [{self.lower:.3g}, {self.upper:.3g}]"
-        return f"{self.name} {self.value:.3g}{bounds}"
+        shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
+        words = f"{self.name} {'mean ' if self.mean else ''}{shown['value']:.3g}"
+        if shown["lower"] is None or shown["upper"] is None:
+            return words
+        level = f" at {self.level:.0%}" if with_level and self.level else ""
+        covers = f" {shown['covers']}" if shown["covers"] else ""
+        return f"{words} [{shown['lower']:.3g}, {shown['upper']:.3g}]{level}{covers}"
+
+    @property
+    def on_this_set(self) -> str:
+        """What the metric is on these examples, or in which bounds it will be; empty where nothing is known of it."""
+        if self.value is None or not self.this_set:
+            return ""
+        name = "total of this set" if self.mean else "this set"
+        if self.this_set["exact"]:
+            return f" ({name} {self.value:.3g} exactly)"
+        lower, upper = self.this_set["lower"], self.this_set["upper"]
+        return "" if lower is None else f" ({name} {self.value:.3g} [{lower:.3g}, {upper:.3g}])"
 
 
 COUNTS = ("n", "N", "n_error", "n_na", "n_pending")
-COLUMNS = ("metric", "value", "lower", "upper", *COUNTS, "level", "strategy", "method")
+COLUMNS = ("metric", "value", "lower", "upper", *COUNTS, "level", "covers", "strategy", "method")
 
 
 class Metrics(dict[str, Metric]):
@@ -153,6 +184,15 @@ class Metrics(dict[str, Metric]):
     def as_wire(self) -> dict[str, Any]:
         """Return them as JSON, by name."""
         return {name: asdict(metric) for name, metric in self.items()}
+
+    def _repr_html_(self) -> str:
+        """Draw a table in a notebook: new data first, then this set."""
+        rows = "".join(
+            f"<tr><td>{html.escape(metric.headline(with_level=True))}</td><td>{html.escape(metric.on_this_set.strip())}</td>"
+            f"<td>{html.escape(', '.join(metric.warnings))}</td></tr>"
+            for metric in self.values()
+        )
+        return f"<table><tr><th>estimate</th><th>this set</th><th>warnings</th></tr>{rows}</table>"
 
     def save(self, path: str | Path) -> Path:
         """Write them to a `.csv` (one row a metric) or a `.json` file."""
@@ -237,17 +277,29 @@ def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0,
     mean = statistics.fmean(scores)
     z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
     known: dict[str, Any] = {"n": n, "N": n_total, "n_error": failed, "n_na": n_na, "level": level}
-    known |= {"covers": "new data", "safe": "one look"}
+    known |= {"covers": "new data", "safe": "one look", "this_set": _census(mean, failed)}
     small = ("n<30",) if n < 30 else ()
     if set(scores) <= {0.0, 1.0}:
         lower, upper = wilson(mean, n, z)
-        return Metric(name, mean, lower, upper, method="wilson", warnings=small, **known)
+        return _with_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **known))
     spread = statistics.stdev(scores) if n > 1 else 0.0
     if n < 6 or spread == 0.0:
         reason = "all scores are equal" if n > 1 and spread == 0.0 else "n<6"
         return Metric(name, mean, method=None, warnings=(reason,), **known)
     half = _student(z, n - 1) * spread / math.sqrt(n)
-    return Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known)
+    return _with_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known))
+
+
+def _with_new_data(metric: Metric) -> Metric:
+    names = ("lower", "upper", "method", "safe")
+    return replace(metric, new_data={name: getattr(metric, name) for name in names})
+
+
+def _census(mean: float, failed: int) -> dict[str, Any]:
+    """Return what is known of these rows: the mean itself, unless some failed, which may have been anything."""
+    if failed:
+        return {"lower": None, "upper": None, "method": "none", "exact": False}
+    return {"lower": mean, "upper": mean, "method": "census", "exact": True}
 
 
 def wilson(p: float, n: int, z: float) -> tuple[float, float]:

@@ -53,8 +53,8 @@ class Progress:
         name = f"{one.name[:30]:<30} " if named and bar else (f"{one.name}: " if named else "")
         failed = f"  {one.n_error} failed" if one.n_error else ""
         metric = one.metrics.get(self._metric)
-        level = f" at {metric.level:.0%}" if metric is not None and metric.level and metric.lower is not None else ""
-        estimate = f"  {metric}{level}" if metric is not None else ""
+        estimate = f"  {metric.headline(with_level=True)}" if metric is not None else ""
+        estimate += f"  {one.versus}" if one.versus else ""
         state = "" if one.is_alive else f"  {one.state}" + (f" by {one.stop_reason}" if one.stop_reason else "")
         return f"{name}{drawn}{one.n_done}/{n_examples}{failed}{estimate}{state}"
 

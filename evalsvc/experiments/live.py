@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connections
 
-from evalsvc.experiments.estimates import decision_level, estimate_of, sums_of_row
+from evalsvc.experiments.comparisons import Comparisons, is_pairable, read_comparisons
+from evalsvc.experiments.estimates import Tally, decision_of, figures, needs_series, requested_of, tally_of
 from evalsvc.experiments.evidence import Pairs, is_comparable, primary_metric, read_pairs
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
-from evalsvc.stats.paired import Differences, examples_to_settle, paired_interval
-from evalsvc.stats.racing import e_value
-from evalsvc.stats.running import bounds_under_failures
+from evalsvc.experiments.spread import quantiles_in
+from evalsvc.experiments.standing import leader_of
+from evalsvc.experiments.versus import (
+    Question,
+    baseline_of,
+    comparison_out,
+    evidence_out,
+    is_declared,
+    question_of,
+)
+from evalsvc.experiments.watched import Watched, watch
+from evalsvc.stats.common import between
+from evalsvc.stats.newpairs import WORSE
+from evalsvc.stats.running import NEW_DATA, THIS_SET, bounds_under_failures
 from evalsvc.tenancy.scope import current_role
 
 Scope = Aggregate.Scope
@@ -22,12 +35,31 @@ Aggregates = Mapping[tuple[int, str, str], Aggregate]
 MAX_DECISIONS = 20
 STAMP = """
 SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(a.n),
-  (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s)
+  (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s),
+  (SELECT sum(e.upto) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s)
 FROM experiments_config c
-LEFT JOIN LATERAL (
-  SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a ON true
+LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a
+  ON true
 WHERE c.experiment_id = %(experiment)s
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a live view reads, at one moment."""
+
+    plan: ExperimentPlan
+    configs: Sequence[Config]
+    metrics: Sequence[Metric]
+    sums: Aggregates
+    commons: Comparisons
+    pairs: Pairs
+    watched: Mapping[tuple[int, str], Watched]
+    n_ever: int
+
+    def tally(self, config: Config, metric: Metric) -> Tally:
+        """Return what is known of a metric of a config."""
+        return tally_in(self.plan, config, metric, self.sums)
 
 
 def etag_of(plan: ExperimentPlan) -> str:
@@ -42,22 +74,84 @@ def etag_of(plan: ExperimentPlan) -> str:
 def live_view(plan: ExperimentPlan) -> dict[str, Any]:
     """Return the live view, from running sums only: its cost does not grow with the number of examples.
 
-    Except for `anytime` intervals of scores that are not 0 or 1, which follow the order of the scores.
+    But for scores in a range that are not 0 or 1, of which those that are new to this process are read.
     """
-    configs = list(Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED).order_by("arrival"))
-    rows = Aggregate.objects.filter(config__in=[config.pk for config in configs])
-    sums = {(row.config_id, row.metric, row.scope): row for row in rows}
-    metrics = [Metric.from_json(row) for row in plan.metrics]
-    pairs = read_pairs(plan.pk) if is_comparable(primary_metric(plan)) else {}
-    leader = leader_of(plan, configs, sums)
-    against = _baseline_of(plan, configs) or leader
+    scene = scene_of(plan)
+    metric = primary_metric(plan)
+    tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
+    leader = leader_of(plan, scene.configs, tallies, scene.commons)
+    baseline = baseline_of(plan, scene.configs)
+    counts = [(config, one, scene.tally(config, one).sums.n) for config in scene.configs for one in scene.metrics]
+    quantiles = quantiles_in(counts, plan.level)
+    question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
+    views = [_config_view(scene, config, baseline or leader, question) for config in scene.configs]
+    for view in views:
+        for name, shown in view["metrics"].items():
+            shown["quantiles"] = quantiles.get((int(view["id"]), name))
     decisions = Decision.objects.filter(experiment_id=plan.pk).select_related("config", "against").order_by("-id")
     return {
-        "experiment": experiment_out(plan, configs),
-        "configs": [_config_view(plan, config, metrics, sums, against, pairs) for config in configs],
+        "experiment": experiment_out(plan, scene.configs),
+        "configs": views,
         "leader": str(leader.pk) if leader else None,
+        "leader_settled": _is_settled(scene, leader, question),
         "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
     }
+
+
+def scene_of(plan: ExperimentPlan) -> Scene:
+    """Read what a live view shows."""
+    every = list(Config.objects.filter(experiment_id=plan.pk).order_by("arrival"))
+    configs = [config for config in every if config.state != Config.State.DELETED]
+    rows = Aggregate.objects.filter(config__in=[config.pk for config in configs])
+    metrics = [Metric.from_json(row) for row in plan.metrics]
+    primary = primary_metric(plan)
+    return Scene(
+        plan,
+        configs,
+        metrics,
+        {(row.config_id, row.metric, row.scope): row for row in rows},
+        read_comparisons(plan.pk) if is_pairable(primary) else {},
+        read_pairs(plan.pk) if is_comparable(primary) else {},
+        watched_in(plan, configs, metrics),
+        len(every),
+    )
+
+
+def watched_in(
+    plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
+) -> dict[tuple[int, str], Watched]:
+    """Return the intervals that follow the order of scores, of the configs that have examples to come."""
+    coming = [config for config in configs if config.watermark < plan.n_examples]
+    return watch(plan, coming, [metric for metric in metrics if needs_series(metric) and not metric.addition])
+
+
+def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
+    """Add up what was seen before a config's design and what came after: estimates are about all of it."""
+    found = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
+    return tally_of(plan.n_examples, *found)
+
+
+def _is_settled(scene: Scene, leader: Config | None, question: Question) -> bool | None:
+    """Say whether the leader is better on new data than every other config that has a score, stopped ones included.
+
+    None while there is nobody to be better than.
+    """
+    metric = primary_metric(scene.plan)
+    if leader is None or not is_pairable(metric):
+        return False if scene.configs else None
+    others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
+    words = [_word(scene, config, leader, question) for config in others]
+    return all(word == WORSE for word in words) if words else None
+
+
+def _word(scene: Scene, config: Config, other: Config, question: Question) -> str | None:
+    common = between(scene.commons, config.pk, other.pk)
+    return comparison_out(question, common, fresh_from=fresh_of(config, other))["word"] if common else None
+
+
+def fresh_of(config: Config, other: Config) -> int:
+    """Return the position from which on neither designer can have seen an answer."""
+    return max(config.fresh_from, other.fresh_from)
 
 
 def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
@@ -79,41 +173,8 @@ def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str,
     }
 
 
-def leader_of(plan: ExperimentPlan, configs: Sequence[Config], sums: Aggregates) -> Config | None:
-    """Return the config that is ahead on the primary metric, of those in the race; the earlier one of two equals.
-
-    None while one of them has answers and no estimate yet.
-    """
-    metric = primary_metric(plan)
-    best, best_value = None, None
-    for config in configs:
-        row = sums.get((config.pk, metric.name, Scope.PREFIX))
-        if config.state not in (Config.State.RUNNING, Config.State.COMPLETED):
-            continue
-        if row is None or not row.n:
-            if config.fresh_from == 0 and config.n_ok:
-                # Its answers wait for earlier ones: whoever is ahead of the others may be behind this one.
-                return None
-            continue
-        value = row.total / row.n if metric.kind != "ratio" else row.total / (row.den_total or 1.0)
-        value = value if metric.higher_is_better else -value
-        if best_value is None or value > best_value:
-            best, best_value = config, value
-    return best
-
-
-def _baseline_of(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
-    return next((config for config in configs if plan.baseline and config.name == plan.baseline), None)
-
-
-def _config_view(
-    plan: ExperimentPlan,
-    config: Config,
-    metrics: Sequence[Metric],
-    sums: Aggregates,
-    against: Config | None,
-    pairs: Pairs,
-) -> dict[str, Any]:
+def _config_view(scene: Scene, config: Config, against: Config | None, question: Question) -> dict[str, Any]:
+    plan, sums = scene.plan, scene.sums
     return {
         "id": str(config.pk),
         "name": config.name,
@@ -123,6 +184,7 @@ def _config_view(
         "epoch": config.epoch,
         "parent_id": str(config.parent_id) if config.parent_id else None,
         "fresh_from": config.fresh_from,
+        "designed_after": config.fresh_from or None,
         "watermark": config.watermark,
         "n_done": config.n_ok + config.n_error,
         "n_ok": config.n_ok,
@@ -131,66 +193,54 @@ def _config_view(
         "cost": config.cost,
         "input_tokens": config.n_input_tokens,
         "output_tokens": config.n_output_tokens,
-        "metrics": {metric.name: metric_view(plan, config, metric, sums) for metric in metrics},
-        "versus_leader": versus(plan, config, against, pairs),
+        "metrics": {
+            metric.name: metric_view(plan, config, metric, sums, scene.watched.get((config.pk, metric.name)))
+            for metric in scene.metrics
+        },
+        "versus_leader": versus(scene, config, against, question),
     }
 
 
-def metric_view(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> dict[str, Any]:
-    """Return one metric of one config: the estimate over what counts, and beside it what is only shown."""
-    row = sums.get((config.pk, metric.name, Scope.PREFIX)) or Aggregate(config=config, metric=metric.name)
-    left_out = row.n_error + row.n_na
-    found = estimate_of(plan, config, metric, sums_of_row(row), n_left_out=left_out, end=config.watermark)
-    n_examples = plan.n_examples - config.fresh_from
-    view: dict[str, Any] = {
+def metric_view(
+    plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates, watched: Watched | None = None
+) -> dict[str, Any]:
+    """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
+    tally = tally_in(plan, config, metric, sums)
+    found = figures(plan, metric, tally, watched)
+    decision, reason = decision_of(plan, metric, tally, watched)
+    return {
         "type": metric.kind,
-        "n": found.n,
-        "N": n_examples,
-        "n_error": row.n_error,
-        "n_na": row.n_na,
-        "n_pending": n_examples - found.n - left_out,
-        "value": found.value,
-        "lower": found.lower,
-        "upper": found.upper,
-        "strategy": found.strategy,
-        "method": found.method,
-        "level": found.level,
-        "covers": found.covers,
-        "safe": found.safe,
-        "warnings": [*found.warnings, *warnings_of(plan, config)],
+        "n": tally.sums.n,
+        "N": plan.n_examples,
+        "n_error": tally.n_error,
+        "n_na": tally.n_na,
+        "n_pending": tally.n_pending,
+        **found,
+        "strategy": metric.strategy,
+        "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
+        "warnings": [*found["warnings"], *warnings_of(plan, config)],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
-        "decision_interval": _decision_interval(plan, config, metric, row),
-        "bounds_if_failures": _bounds(plan, config, metric, row),
+        "decision_interval": decision,
+        "reason": reason,
+        "bounds_if_failures": _bounds(metric, tally),
         "provisional": _mean(metric, sums.get((config.pk, metric.name, Scope.ALL))),
+        "designed_after": config.fresh_from or None,
         "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
+        "fresh": _mean(metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
     }
-    return view
 
 
 def warnings_of(plan: ExperimentPlan, config: Config) -> list[str]:
-    """Return what keeps a config from being compared: `no_fresh_examples`, if its designer can have seen all."""
-    return ["no_fresh_examples"] if config.fresh_from >= plan.n_examples else []
+    """Return what keeps a config from being judged as others are: its designer may have seen some answers, or all."""
+    if not config.fresh_from:
+        return []
+    return ["designed_after"] + (["no_fresh_examples"] if config.fresh_from >= plan.n_examples else [])
 
 
-def _decision_interval(plan: ExperimentPlan, config: Config, metric: Metric, row: Aggregate) -> dict[str, Any] | None:
-    """The interval that may be read at every shard end: with all its looks together it is right at the plan's level."""
-    if metric.kind == "untyped" or not row.n:
-        return None
-    level = decision_level(plan)
-    left_out = row.n_error + row.n_na
-    sums = sums_of_row(row)
-    found = estimate_of(plan, config, metric, sums, n_left_out=left_out, end=config.watermark, level=level)
-    return {"lower": found.lower, "upper": found.upper, "level": level}
-
-
-def _bounds(plan: ExperimentPlan, config: Config, metric: Metric, row: Aggregate) -> dict[str, float] | None:
+def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
     found = bounds_under_failures(
-        metric.kind,
-        sums_of_row(row),
-        row.n_error,
-        value_range=metric.value_range,
-        population=plan.n_examples - config.fresh_from - row.n_na,
+        metric.kind, tally.sums, tally.n_error, value_range=metric.value_range, population=tally.n_applicable
     )
     return {"lower": found[0], "upper": found[1]} if found else None
 
@@ -203,41 +253,15 @@ def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
     return {"n": row.n, "value": row.total / row.n}
 
 
-def versus(plan: ExperimentPlan, config: Config, other: Config | None, pairs: Pairs) -> dict[str, Any] | None:
-    """Compare a config with another one, pair by pair, in the unit of the metric; positive when it is better."""
+def versus(scene: Scene, config: Config, other: Config | None, question: Question) -> dict[str, Any] | None:
+    """Compare a config with another one on all examples that both have finished; positive when it is better."""
     if other is None or other.pk == config.pk:
         return None
-    pair = pairs.get((config.pk, other.pk))
-    if pair is None or not pair.n:
+    common = between(scene.commons, config.pk, other.pk)
+    if common is None:
         return None
-    metric = primary_metric(plan)
-    differences = Differences(pair.n, pair.total, pair.squares, pair.n_plus, pair.n_minus)
-    population = plan.n_examples - pair.start
-    found = paired_interval(
-        differences, population=population, level=plan.level, use_fpc=plan.use_fpc, binary=metric.binary
-    )
-    # Of a sum the difference of the totals, over the examples that both are compared on.
-    width = metric.unit(population)
-    about = examples_to_settle(differences, population=population, level=plan.level, use_fpc=plan.use_fpc)
-    opposite = pairs.get((other.pk, config.pk))
-    return {
-        "config_id": str(other.pk),
-        "n": pair.n,
-        "delta": _scaled(found.value, width),
-        "lower": _scaled(found.lower, width),
-        "upper": _scaled(found.upper, width),
-        "method": found.method,
-        "level": found.level,
-        "safe": "one look",
-        "e_value_better": e_value(pair),
-        "e_value_worse": e_value(opposite) if opposite else None,
-        "about_n_more": min(about, population - pair.n) if about is not None else None,
-        "can_be_settled": about is not None and about <= population - pair.n,
-    }
-
-
-def _scaled(value: float | None, width: float) -> float | None:
-    return None if value is None else value * width
+    view = comparison_out(question, common, fresh_from=fresh_of(config, other))
+    return {"config_id": str(other.pk), **view, "evidence": evidence_out(scene.pairs, config.pk, other.pk)}
 
 
 def decision_out(row: Decision) -> dict[str, Any]:
@@ -258,11 +282,13 @@ def decision_out(row: Decision) -> dict[str, Any]:
 
 
 def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, list[dict[str, Any]]]:
-    """Return, by config, the estimates at the end of each shard: the points of a chart."""
+    """Return, by config, the estimates at the end of each shard: the points of a chart. Each holds for one look."""
+    kinds = {row["name"]: row["kind"] for row in plan.metrics}
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
     for look in Look.objects.filter(config__in=[config.pk for config in configs]).order_by("shard", "metric"):
-        point = {
-            name: getattr(look, name) for name in ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
-        }
+        names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
+        this_set = {"lower": look.set_lower, "upper": look.set_upper}
+        covers = THIS_SET if kinds.get(look.metric) == "distributive" else NEW_DATA
+        point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
         views[str(look.config_id)].append(point)
     return views

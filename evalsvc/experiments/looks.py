@@ -8,9 +8,10 @@ from typing import Any
 from django.db import connections, transaction
 from django.db.models import Max
 
-from evalsvc.experiments.estimates import estimate_of, sums_from
+from evalsvc.experiments.estimates import Tally, new_data_of, this_set_of, value_of
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Look
+from evalsvc.stats.sums import Sums
 from evalsvc.tenancy.scope import current_role
 
 SUMS = """
@@ -18,7 +19,7 @@ SELECT metric, count(value), count(*) FILTER (WHERE error_code <> 'not_applicabl
   count(*) FILTER (WHERE error_code = 'not_applicable'), coalesce(sum(value), 0), coalesce(sum(value * value), 0),
   min(value), max(value), coalesce(sum(denominator), 0), coalesce(sum(denominator * denominator), 0),
   coalesce(sum(value * denominator), 0)
-FROM experiments_score WHERE config_id = %s AND pos >= %s AND pos < %s GROUP BY metric
+FROM experiments_score WHERE config_id = %s AND pos < %s GROUP BY metric
 """
 
 MAX_REMEMBERED = 10_000
@@ -39,7 +40,7 @@ def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     looks = []
     for config in due:
         for shard, end in enumerate(plan.shard_ends, 1):
-            if seen.get(config.pk, 0) < shard and config.fresh_from < end <= config.watermark:
+            if seen.get(config.pk, 0) < shard and end <= config.watermark:
                 looks += _looks(plan, config, shard, end)
     Look.objects.bulk_create(looks, ignore_conflicts=True)
     transaction.on_commit(lambda: _remember(plan, due), using=current_role())
@@ -52,7 +53,7 @@ def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
         look
         for config in configs
         for shard, end in ends
-        if config.fresh_from < end <= config.watermark
+        if end <= config.watermark
         for look in _looks(plan, config, shard, end)
     ]
 
@@ -77,11 +78,15 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[L
     # Those that were added later have come as far as they have come, whatever the config's watermark says.
     metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics if not row.get("addition")}
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SUMS, [config.pk, config.fresh_from, end])
+        cursor.execute(SUMS, [config.pk, end])
         rows: list[Any] = cursor.fetchall()
     looks = []
     for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
-        found = estimate_of(plan, config, metrics[name], sums_from(n, *sums), n_left_out=n_error + n_na, end=end)
+        tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
+        once = new_data_of(metrics[name], tally, plan.level, is_watched=False)
+        # Of a total only this set can be asked.
+        new_data = once if metrics[name].kind != "distributive" else None
+        this_set = this_set_of(metrics[name], tally, plan.level)
         looks.append(
             Look(
                 account_id=plan.account_id,
@@ -91,9 +96,11 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[L
                 n=n,
                 n_error=n_error,
                 n_na=n_na,
-                value=found.value,
-                lower=found.lower,
-                upper=found.upper,
+                value=value_of(metrics[name], tally),
+                lower=new_data["lower"] if new_data else None,
+                upper=new_data["upper"] if new_data else None,
+                set_lower=this_set["lower"] if this_set else None,
+                set_upper=this_set["upper"] if this_set else None,
             )
         )
     return looks

@@ -98,8 +98,10 @@ def test_a_clone_starts_at_the_first_position_and_its_evidence_where_nobody_has_
     view = by_name(live(alice, made["id"]))["c"]
     metric = view["metrics"]["accuracy"]
     assert metric["seen_before_design"] == {"n": 20, "value": 1.0}
-    assert (metric["n"], metric["N"], metric["value"]) == (20, 20, 0.0)
-    assert (view["versus_leader"]["n"], view["versus_leader"]["delta"]) == (20, -1.0)
+    assert (metric["n"], metric["N"], metric["value"], metric["designed_after"]) == (40, 40, 0.5, 20)
+    assert metric["fresh"] == {"n": 20, "value": 0.0}
+    assert (view["versus_leader"]["n"], view["versus_leader"]["delta"]) == (40, -0.5)
+    assert view["versus_leader"]["evidence"]["n_fresh"] == 20
     assert recounted(alice, made["id"]) == []
 
 

@@ -140,7 +140,7 @@ def test_a_clone_without_fresh_examples_says_so(alice: Caller) -> None:
     Runner(alice, made).run()
     path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
     answer = ok(alice.post(path, {"name": "late"}))
-    assert (answer["config"]["fresh_from"], answer["warnings"]) == (10, ["no_fresh_examples"])
+    assert (answer["config"]["fresh_from"], answer["warnings"]) == (10, ["designed_after", "no_fresh_examples"])
     assert "no_fresh_examples" in by_name(live(alice, made["id"]))["late"]["metrics"]["accuracy"]["warnings"]
 
 

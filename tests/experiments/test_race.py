@@ -57,7 +57,8 @@ def test_people_decide_when_the_policy_is_manual(alice: Caller, stub: RunningStu
     assert view["decisions"] == []
     versus = by_name(view)[WORST]["versus_leader"]
     assert versus["upper"] < 0
-    assert versus["lower"] == pytest.approx(versus["upper"], abs=0.2)
+    assert (versus["word"], versus["covers"]) == ("worse", "new data")
+    assert versus["this_set"]["lower"] == versus["this_set"]["upper"] == versus["delta"]
 
 
 def test_a_budget_of_queries_is_never_exceeded(alice: Caller, stub: RunningStub) -> None:

@@ -27,5 +27,7 @@ def test_it_runs_every_config_to_the_exact_accuracy(alice: Caller, stub: Running
     for model in models:
         found = by_name(view)[model]["metrics"]["accuracy"]
         assert (found["n"], found["N"], found["n_error"]) == (40, 40, 0)
-        assert found["value"] == found["lower"] == found["upper"] == accuracy_of(model, seeded_task(40, 1))
+        on_set = found["this_set"]
+        assert found["value"] == on_set["lower"] == on_set["upper"] == accuracy_of(model, seeded_task(40, 1))
+        assert (found["covers"], on_set["exact"], found["lower"] < found["value"]) == ("new data", True, True)
     assert recounted(alice, experiment["id"]) == []

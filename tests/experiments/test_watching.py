@@ -70,8 +70,10 @@ def test_looks_are_the_estimates_at_the_end_of_each_shard(alice: Caller) -> None
         (3, 30, 0.667),
         (4, 40, 0.5),
     ]
-    assert all(look["lower"] < look["upper"] for look in looks[:3])
-    assert looks[3]["lower"] == looks[3]["upper"] == 0.5
+    assert all(look["lower"] < look["upper"] for look in looks)
+    assert {look["covers"] for look in looks} == {"new data"}
+    assert looks[2]["this_set"]["lower"] < looks[2]["this_set"]["upper"]
+    assert looks[3]["this_set"] == {"lower": 0.5, "upper": 0.5}
 
 
 def rows_of(content: bytes) -> list[dict[str, str]]:
@@ -114,14 +116,17 @@ def test_strategies_of_the_seed_and_ours_answer_as_they_are_named(alice: Caller)
         runner.post(unit, [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]])
         found[strategy] = live(alice, made["id"])["configs"][0]["metrics"]["accuracy"]
     assert {view["strategy"] for view in found.values()} == set(found)
-    widths = {name: view["upper"] - view["lower"] for name, view in found.items()}
-    assert widths["normal"] == 0 and "degenerate" in found["normal"]["warnings"]
+    asked = {name: view["requested"] for name, view in found.items()}
+    assert {name: view["strategy"] for name, view in asked.items()} == {name: name for name in found}
+    widths = {name: view["upper"] - view["lower"] for name, view in asked.items()}
+    assert widths["normal"] == 0 and "degenerate" in asked["normal"]["warnings"]
     assert all(width > 0 for name, width in widths.items() if name != "normal")
-    assert found["anytime"]["safe"] == "safe while watched"
-    assert found["exact"]["safe"] == "one look"
+    assert asked["anytime"]["safe"] == "safe while watched"
+    assert asked["exact"]["safe"] == "one look"
+    assert len({(view["lower"], view["upper"], view["covers"]) for view in found.values()}) == 1
     decided = found["exact"]["decision_interval"]
     assert decided["level"] == pytest.approx(1 - 0.05 / 7)
-    assert decided["lower"] < found["exact"]["lower"]
+    assert decided["lower"] < asked["exact"]["lower"]
 
 
 def test_verify_finds_an_experiment_whose_books_were_changed(alice: Caller) -> None:

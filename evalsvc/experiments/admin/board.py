@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.accounts.admin.base import short
+from evalsvc.experiments.admin.words import (
+    covers_words,
+    headline,
+    interval,
+    leads,
+    note_words,
+    number,
+    seen_words,
+    set_words,
+    versus_words,
+    words_of,
+)
 from evalsvc.experiments.evidence import primary_metric
 from evalsvc.experiments.live import live_view
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -23,7 +34,6 @@ VARIANTS = {
 }
 # Told apart on white and on black.
 COLOURS = ("#2563eb", "#ea580c", "#16a34a", "#9333ea", "#dc2626", "#0891b2", "#ca8a04", "#db2777", "#65a30d", "#64748b")
-MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +61,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One metric of one config in words, and as a bar where it has an interval."""
+    """One metric of one config in words, and as a bar where it has an interval: new data first, then this set."""
 
     value: str
     interval: str
-    safe: str
+    covers: str
+    this_set: str
     note: str
     bar: Bar | None
 
@@ -79,7 +90,7 @@ class Row:
     seen: str
     cells: Sequence[Cell]
     versus: str
-    outlook: str
+    asides: Sequence[str]
     may_stop: bool
     may_resume: bool
 
@@ -88,6 +99,7 @@ class Row:
 class Board:
     """The whole board: the experiment's head, its metrics, its rows and what was decided."""
 
+    leads: str
     head: Mapping[str, Any]
     variant: str
     metrics: Sequence[str]
@@ -103,11 +115,12 @@ def board_of(plan: ExperimentPlan) -> Board:
     view = live_view(plan)
     primary = plan.primary_metric
     names = [primary, *(row["name"] for row in plan.metrics if row["name"] != primary)]
-    scales = {name: scale_of([config["metrics"][name] for config in view["configs"]]) for name in names}
+    scales = {name: scale_of([headline(config["metrics"][name]) for config in view["configs"]]) for name in names}
     titles = {config["id"]: config["name"] for config in view["configs"]}
     ordered = sorted(view["configs"], key=lambda config: rank_of(config, primary, is_best_high(plan), view["leader"]))
     colours = {config["id"]: COLOURS[i % len(COLOURS)] for i, config in enumerate(view["configs"])}
     return Board(
+        leads=leads(view["leader_settled"]),
         head=view["experiment"],
         variant=VARIANTS.get(plan.state, "info"),
         metrics=names,
@@ -128,7 +141,7 @@ def is_best_high(plan: ExperimentPlan) -> bool:
 
 def rank_of(config: Mapping[str, Any], metric: str, high: bool, leader: str | None) -> tuple[Any, ...]:
     """Order configs: the leader, then the others in the race by their value, then those that are out of it."""
-    value = config["metrics"][metric]["value"]
+    value = headline(config["metrics"][metric])["value"]
     behind = (-value if high else value) if value is not None else float("inf")
     return (config["id"] != leader, config["state"] not in IN_THE_RACE, behind, int(config["id"]))
 
@@ -149,7 +162,7 @@ def _row(
     is_leader: bool,
 ) -> Row:
     seen = config["metrics"][plan.primary_metric]["seen_before_design"]
-    versus, outlook = _versus(config["versus_leader"], titles)
+    versus, asides = versus_words(config["versus_leader"], titles)
     return Row(
         id=config["id"],
         name=config["name"],
@@ -166,81 +179,21 @@ def _row(
         seen=seen_words(config["metrics"][plan.primary_metric], seen),
         cells=[_cell(config["metrics"][name], scales[name]) for name in names],
         versus=versus,
-        outlook=outlook,
+        asides=asides,
         may_stop=config["state"] in (State.QUEUED, State.RUNNING),
         may_resume=config["state"] in (State.STOPPED, State.FAILED) and plan.state != ExperimentPlan.State.DRAFT,
     )
 
 
-def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
-    """Say what a clone did on the examples that its designer may have seen, and whether there are others."""
-    words = [f"{number(seen['value'])} on the {seen['n']} seen before its design"] if seen else []
-    if "no_fresh_examples" in view["warnings"]:
-        words.append("no fresh examples: it cannot be compared")
-    return "; ".join(words)
-
-
 def _cell(view: Mapping[str, Any], scale: Scale | None) -> Cell:
-    has_ends = view["value"] is not None and view["lower"] is not None and view["upper"] is not None
-    note = f"{view['method'] or 'no interval'}; {counted(view)}; about {view['covers']}"
-    warnings = f"; {', '.join(view['warnings'])}" if view["warnings"] else ""
+    shown = headline(view)
+    lower, value, upper = shown["lower"], shown["value"], shown["upper"]
+    has_ends = None not in (lower, value, upper)
     return Cell(
-        value=number(view["value"]),
-        interval=interval(view["lower"], view["upper"]) if has_ends else "",
-        safe=f"{view['safe']}, {view['level']:.4g}" if has_ends else "",
-        note=note + warnings,
-        bar=Bar(scale(view["lower"]), scale(view["value"]), scale(view["upper"])) if has_ends and scale else None,
+        value=number(value),
+        interval=interval(lower, upper) if has_ends else "",
+        covers=covers_words(shown, view["level"]) if has_ends else "",
+        this_set=set_words(view),
+        note=note_words(view, shown),
+        bar=Bar(scale(lower), scale(value), scale(upper)) if has_ends and scale else None,
     )
-
-
-def counted(view: Mapping[str, Any]) -> str:
-    """Say what became of the examples; the counts add up to all of them."""
-    words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
-    rest = [f"{view[name]} {word}" for name, word in words if view[name]]
-    stopped = [view["stopped"]] if view["stopped"] else []
-    return "; ".join([f"{view['n']} of {view['N']} scored", *rest, *stopped])
-
-
-def _versus(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, str]:
-    """Say how far a config is from the one it is compared with, and what it would take to be sure."""
-    if found is None or found["delta"] is None:
-        return "", ""
-    words = f"{number(found['delta'], signed=True)} {interval(found['lower'], found['upper'], signed=True)}"
-    other = short(titles.get(found["config_id"], "a deleted config"), 40)
-    words += f" on {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
-    if not found["can_be_settled"]:
-        return words, "more examples than there are would be needed to settle it"
-    return words, f"about {found['about_n_more']} more would settle it" if found[
-        "about_n_more"
-    ] else "the interval leaves 0 out"
-
-
-def words_of(decision: Mapping[str, Any]) -> str:
-    """Write a decision with the evidence it rested on as one line."""
-    evidence = ", ".join(f"{name} {_evidence(value)}" for name, value in decision["evidence"].items())
-    against = f" against {decision['against']}" if decision["against"] else ""
-    line = (
-        f"{decision['created_at']:%H:%M:%S} {decision['config']} stopped{against} at {decision['watermark']} examples"
-    )
-    return f"{line}: {decision['reason']}{f' ({evidence})' if evidence else ''}; {decision['n_in_flight']} in flight"
-
-
-def _evidence(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) else str(value)
-
-
-def number(value: float | None, *, signed: bool = False) -> str:
-    """Write a number for reading: three places of small ones, four digits of large ones."""
-    if value is None:
-        return "-"
-    if isinstance(value, int) or (value == int(value) and abs(value) >= 10):
-        text = f"{int(value):+d}" if signed else str(int(value))
-    else:
-        form = "+.3f" if signed else ".3f"
-        text = format(value, form) if abs(value) < 10 else format(value, ".4g")
-    return text.replace("-", MINUS, 1)
-
-
-def interval(lower: float | None, upper: float | None, *, signed: bool = False) -> str:
-    """Write an interval."""
-    return f"[{number(lower, signed=signed)}, {number(upper, signed=signed)}]"

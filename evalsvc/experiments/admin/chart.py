@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.experiments.admin.board import Board, Scale, number
+from evalsvc.experiments.admin.board import Board, Scale
+from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.live import looks_view
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import list_configs

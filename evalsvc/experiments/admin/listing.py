@@ -9,8 +9,11 @@ from django.http import HttpRequest
 
 from evalsvc.accounts.admin.base import CalmChangeList
 from evalsvc.evaluations.admin import ChoiceFilter, Choices
-from evalsvc.experiments.live import leader_of
+from evalsvc.experiments.comparisons import read_comparisons
+from evalsvc.experiments.evidence import primary_metric
+from evalsvc.experiments.live import tally_in
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.standing import leader_of
 
 
 class StateFilter(ChoiceFilter):
@@ -29,7 +32,7 @@ class StateFilter(ChoiceFilter):
 
 
 class PlanList(CalmChangeList):
-    """The list, with what the configs of its experiments add up to: two queries a page."""
+    """The list, with what the configs of its experiments add up to: three queries a page."""
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page and sum its configs."""
@@ -39,9 +42,12 @@ class PlanList(CalmChangeList):
         live = Config.objects.filter(experiment__in=plans).exclude(state=Config.State.DELETED).order_by("arrival")
         for config in live:
             configs[config.experiment_id].append(config)
-        rows = Aggregate.objects.filter(config__experiment__in=plans, scope=Aggregate.Scope.PREFIX)
+        rows = Aggregate.objects.filter(config__experiment__in=plans).exclude(scope=Aggregate.Scope.ALL)
         sums = {(row.config_id, row.metric, row.scope): row for row in rows}
+        commons = read_comparisons(*plans)
         for pk, plan in plans.items():
-            plan.leads = leader_of(plan, configs[pk], sums)
+            metric = primary_metric(plan)
+            tallies = {config.pk: tally_in(plan, config, metric, sums) for config in configs[pk]}
+            plan.leads = leader_of(plan, configs[pk], tallies, commons)
             plan.n_asked = sum(config.n_ok + config.n_error - config.n_reused for config in configs[pk])
             plan.spent = sum(config.cost for config in configs[pk])

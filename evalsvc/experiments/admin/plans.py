@@ -14,10 +14,11 @@ from unfold.decorators import display
 
 from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, actor_of, has_role, short
 from evalsvc.evaluations.admin import json_block
-from evalsvc.experiments.admin.board import VARIANTS, board_of, number
+from evalsvc.experiments.admin.board import VARIANTS, board_of
 from evalsvc.experiments.admin.chart import chart_of
 from evalsvc.experiments.admin.forms import CloneForm
 from evalsvc.experiments.admin.listing import PlanList, StateFilter
+from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.control import ACTIONS, RESUME, clone, control
 from evalsvc.experiments.evidence import primary_metric

@@ -12,7 +12,7 @@ from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import push
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.api.experiments import enqueue_after_commit
-from evalsvc.experiments.live import metric_view
+from evalsvc.experiments.live import metric_view, watched_in
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config
 from evalsvc.experiments.planner import step
@@ -21,7 +21,8 @@ from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500
-SHOWN = ("n", "n_error", "n_na", "n_pending", "N", "value", "lower", "upper", "safe")
+COUNTS = ("n", "n_error", "n_na", "n_pending", "N")
+SHOWN = (*COUNTS, "value", "mean", "lower", "upper", "covers", "safe", "new_data", "this_set")
 
 
 class LeaseView(AccountView):
@@ -96,7 +97,11 @@ class OutputsView(AccountView):
             rows = Aggregate.objects.filter(config=config)
             sums = {(row.config_id, row.metric, row.scope): row for row in rows}
             metrics = [Metric.from_json(row) for row in plan.metrics]
-            live = {metric.name: metric_view(plan, config, metric, sums) for metric in metrics}
+            watched = watched_in(plan, [config], metrics)
+            live = {
+                metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)))
+                for metric in metrics
+            }
         if needs_worker(metrics):
             enqueue_after_commit()
         answer = {

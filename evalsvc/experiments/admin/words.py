@@ -1,0 +1,137 @@
+"""The words of the board: every number says what it is about, new data before this set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalsvc.accounts.admin.base import short
+from evalsvc.stats.newpairs import MAY_BE_CHANCE
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a metric's view that is shown first: of a total the mean, which new data have too."""
+    return view["mean"] or view
+
+
+def covers_words(shown: Mapping[str, Any], level: float) -> str:
+    """Say what an interval is about and when it may be read."""
+    return f"{shown['covers']}, {shown['safe']}, {level:.4g}"
+
+
+def set_words(view: Mapping[str, Any]) -> str:
+    """Say what the metric is on this set, or in which bounds it will be."""
+    found = view["this_set"]
+    if found is None or view["value"] is None:
+        return ""
+    name = "total of this set" if view["mean"] else "this set"
+    if found["exact"]:
+        return f"{name}: {number(view['value'])} exactly"
+    ends = "" if found["lower"] is None else f" {interval(found['lower'], found['upper'])}"
+    return f"{name}: {number(view['value'])}{ends}"
+
+
+def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
+    """Say how an interval was found, from how many, and what to mind."""
+    words = [shown["method"] or "no interval", counted(view)]
+    once = (shown["new_data"] or {}).get("one_look")
+    if once is not None and once["lower"] is not None:
+        words.append(f"for one look {interval(once['lower'], once['upper'])}")
+    return "; ".join([*words, *view["warnings"]])
+
+
+def counted(view: Mapping[str, Any]) -> str:
+    """Say what became of the examples; the counts add up to all of them."""
+    words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
+    rest = [f"{view[name]} {word}" for name, word in words if view[name]]
+    stopped = [view["stopped"]] if view["stopped"] else []
+    return "; ".join([f"{view['n']} of {view['N']} scored", *rest, *stopped])
+
+
+def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
+    """Say what a clone did on the examples that its designer may have seen, and whether there are others."""
+    words = [f"{number(seen['value'])} on the {seen['n']} seen before its design"] if seen else []
+    if "no_fresh_examples" in view["warnings"]:
+        words.append("designed after every answer could be seen")
+    elif view["designed_after"]:
+        words.append(f"designed after {view['designed_after']} examples")
+    return "; ".join(words)
+
+
+def leads(is_settled: bool | None) -> str:
+    """Say what leading means so far."""
+    return "leader" if is_settled is not False else "leader so far, not settled"
+
+
+def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Say how a config compares with another on new data, and beneath it on this set, and what it would take."""
+    if found is None or found["delta"] is None:
+        return "", []
+    shown = found["mean"] or found
+    ends = shown["new_data"]
+    words = f"{found['word']}: {number(shown['delta'], signed=True)}"
+    if ends is not None and ends["lower"] is not None:
+        words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
+    other = short(titles.get(found["config_id"], "a deleted config"), 40)
+    words += f", {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
+    return words, [aside for aside in (difference_words(found), look_words(found), outlook_words(found)) if aside]
+
+
+def difference_words(found: Mapping[str, Any]) -> str:
+    """Say what the difference is on this set."""
+    on_set = found["this_set"]
+    if on_set["exact"]:
+        return f"on this set: {number(found['delta'], signed=True)} exactly"
+    if on_set["lower"] is None:
+        return ""
+    return f"on this set: {interval(on_set['lower'], on_set['upper'], signed=True)}"
+
+
+def look_words(found: Mapping[str, Any]) -> str:
+    """Say when the interval may be read, and among how many comparisons."""
+    n = found["n_comparisons"]
+    return f"{found['label']}, {n} comparison{'' if n == 1 else 's'}"
+
+
+def outlook_words(found: Mapping[str, Any]) -> str:
+    """Say what it would take to be sure."""
+    if found["word"] != MAY_BE_CHANCE or not found["about_n_more"]:
+        return ""
+    if not found["can_be_settled"]:
+        return "more examples than there are would be needed to settle it"
+    return f"about {found['about_n_more']} more would settle it"
+
+
+def words_of(decision: Mapping[str, Any]) -> str:
+    """Write a decision with the evidence it rested on as one line; evidence is about these N examples."""
+    evidence = ", ".join(f"{name} {_evidence(value)}" for name, value in decision["evidence"].items())
+    against = f" against {decision['against']}" if decision["against"] else ""
+    line = (
+        f"{decision['created_at']:%H:%M:%S} {decision['config']} stopped{against} at {decision['watermark']} examples"
+    )
+    on_these = " on these examples" if "e_value" in decision["evidence"] else ""
+    rests_on = f" ({evidence}{on_these})" if evidence else ""
+    return f"{line}: {decision['reason']}{rests_on}; {decision['n_in_flight']} in flight"
+
+
+def _evidence(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """Write a number for reading: three places of small ones, four digits of large ones."""
+    if value is None:
+        return "-"
+    if isinstance(value, int) or (value == int(value) and abs(value) >= 10):
+        text = f"{int(value):+d}" if signed else str(int(value))
+    else:
+        form = "+.3f" if signed else ".3f"
+        text = format(value, form) if abs(value) < 10 else format(value, ".4g")
+    return text.replace("-", MINUS, 1)
+
+
+def interval(lower: float | None, upper: float | None, *, signed: bool = False) -> str:
+    """Write an interval."""
+    return f"[{number(lower, signed=signed)}, {number(upper, signed=signed)}]"

@@ -1,0 +1,338 @@
+"""What the numbers of an experiment are about: new data and this set, clones on all examples, leaders by pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalsvc.client.live import Live
+from tests.conftest import Caller
+from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
+from tests.experiments.test_push import Runner
+
+TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
+
+
+def add(caller: Caller, made: Any, name: str) -> Runner:
+    body = {"configs": [{"name": name, "kind": "push"}]}
+    added = ok(caller.post(f"/v1/experiments/{made['id']}/configs", body))["configs"]
+    return Runner(caller, {**made, "configs": added})
+
+
+def answering(wrong: set[int]) -> Any:
+    return lambda e: "wrong" if e["pos"] in wrong else e["expected"]
+
+
+def post_next(runner: Runner, answer: Any) -> None:
+    unit = runner.lease()["unit"]
+    runner.post(unit, [{"pos": e["pos"], "output": answer(e)} for e in unit["examples"]])
+
+
+def test_a_clone_that_is_worse_on_both_halves_does_not_lead(alice: Caller) -> None:
+    """The first half is hard: by its easy fresh half alone the clone would look better."""
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1])
+    a = Runner(alice, made)
+    for _ in range(2):
+        post_next(a, answering(set(range(0, 20, 2))))
+    b = add(alice, made, "late")
+    a.run(answering({20, 21}))
+    b.run(answering({*range(0, 20, 2), 1, 20, 21, 22}))
+    view = live(alice, made["id"])
+    found = by_name(view)
+    assert view["leader"] == a.config
+    late = found["late"]["metrics"]["accuracy"]
+    assert (late["n"], late["N"], late["value"]) == (40, 40, 26 / 40)
+    assert (late["designed_after"], late["seen_before_design"], late["fresh"]) == (
+        20,
+        {"n": 20, "value": 9 / 20},
+        {"n": 20, "value": 17 / 20},
+    )
+    versus = found["late"]["versus_leader"]
+    assert (versus["n"], versus["delta"]) == (40, pytest.approx(-2 / 40))
+    assert (versus["evidence"]["n_fresh"], versus["rests_on"]["n_fresh"]) == (20, 20)
+    assert versus["label"] == "after the fact: one look"
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_config_that_comes_after_the_end_runs_and_is_compared(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=20), TWO)
+    for i in range(2):
+        Runner(alice, made, i).run(answering({0, 1, 2} if i else {0}))
+    assert live(alice, made["id"])["experiment"]["state"] == "done"
+    late = add(alice, made, "late")
+    assert live(alice, made["id"])["experiment"]["state"] == "running"
+    late.run()
+    view = live(alice, made["id"])
+    found = by_name(view)
+    assert (view["experiment"]["state"], view["leader"]) == ("done", late.config)
+    assert found["late"]["metrics"]["accuracy"]["value"] == 1.0
+    for name, delta in (("a", -1 / 20), ("b", -3 / 20)):
+        versus = found[name]["versus_leader"]
+        assert (versus["n"], versus["delta"]) == (20, pytest.approx(delta))
+        assert versus["this_set"] == {
+            "lower": versus["delta"],
+            "upper": versus["delta"],
+            "method": "census",
+            "exact": True,
+        }
+        assert (versus["word"], versus["label"]) == ("may be chance", "after the fact: one look")
+        assert versus["n_comparisons"] == 3
+    assert view["leader_settled"] is False
+    looks = ok(alice.get(f"/v1/experiments/{made['id']}/looks"))["looks"]
+    assert [look["n"] for look in looks[late.config]][-1] == 20
+    assert recounted(alice, made["id"]) == []
+
+
+def test_totals_are_of_the_same_examples_and_their_headline_is_the_mean(alice: Caller) -> None:
+    metric = {"name": "right", "evaluator": "exact-match", "type": "distributive"}
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1], metrics=[metric])
+    a = Runner(alice, made)
+    for _ in range(2):
+        post_next(a, answering(set(range(5))))
+    clone = add(alice, made, "late")
+    a.run(answering(set()))
+    clone.run(answering({0, 1, 2, 30}))
+    view = live(alice, made["id"])
+    found = by_name(view)
+    totals = {name: one["metrics"]["right"]["value"] for name, one in found.items()}
+    assert totals == {"a": 35, "late": 36}
+    assert view["leader"] == clone.config
+    shown = found["late"]["metrics"]["right"]
+    assert (shown["new_data"], shown["lower"], shown["covers"]) == (None, None, "this set")
+    assert shown["this_set"] == {"lower": 36, "upper": 36, "method": "census", "safe": "one look", "exact": True}
+    assert (shown["mean"]["value"], shown["mean"]["covers"]) == (0.9, "new data")
+    assert shown["mean"]["lower"] < 0.9 < shown["mean"]["upper"]
+    versus = found["a"]["versus_leader"]
+    assert (versus["delta"], versus["new_data"], versus["this_set"]["exact"]) == (pytest.approx(-1), None, True)
+    assert versus["mean"]["delta"] == pytest.approx(-1 / 40)
+
+
+METRICS = [
+    {"name": "stars", "source": "client", "value_range": [0, 5]},
+    {"name": "hits", "source": "client", "binary": True},
+    {"name": "sum", "source": "client", "type": "distributive", "value_range": [0, 5]},
+    {"name": "rate", "source": "client", "type": "ratio"},
+    {"name": "free", "source": "client"},
+    {"name": "raw", "source": "client", "type": "untyped"},
+]
+
+
+def numbers(pos: int, shift: int) -> dict[str, Any]:
+    stars = float((pos * 7 + shift) % 6)
+    return {
+        "stars": stars,
+        "hits": int(stars > 2),
+        "sum": stars,
+        "rate": {"numerator": stars, "denominator": 1 + pos % 3},
+        "free": stars * 100,
+        "raw": stars,
+    }
+
+
+@pytest.mark.parametrize("primary", ["stars", "hits", "sum", "rate", "free", "raw"])
+def test_at_the_end_every_estimate_of_every_config_equals_a_recount(alice: Caller, primary: str) -> None:
+    n = 30
+    metrics = [row for row in METRICS if row["name"] == primary] + [row for row in METRICS if row["name"] != primary]
+    made = make_experiment(alice, make_dataset(alice, n=n), TWO, metrics=metrics)
+    runners = [Runner(alice, made, i) for i in range(2)]
+
+    def post(runner: Runner, shift: int) -> bool:
+        unit = runner.lease()["unit"]
+        if unit is None:
+            return False
+        rows = [{"pos": e["pos"], "output": "x", "scores": numbers(e["pos"], shift)} for e in unit["examples"]]
+        runner.post(unit, rows)
+        return True
+
+    for shift, runner in enumerate(runners):
+        post(runner, shift)
+    runners.append(add(alice, made, "late"))
+    for shift, runner in enumerate(runners):
+        while post(runner, shift):
+            pass
+    view = live(alice, made["id"])
+    expected = {}
+    for shift, name in enumerate(("a", "b", "late")):
+        rows = [numbers(pos, shift) for pos in range(n)]
+        stars = [row["stars"] for row in rows]
+        expected[name] = {
+            "stars": sum(stars) / n,
+            "hits": sum(row["hits"] for row in rows) / n,
+            "sum": sum(stars),
+            "rate": sum(stars) / sum(row["rate"]["denominator"] for row in rows),
+            "free": 100 * sum(stars) / n,
+            "raw": sum(stars) / n,
+        }
+    found = by_name(view)
+    for name, wanted in expected.items():
+        shown = found[name]["metrics"]
+        assert {metric: view["value"] for metric, view in shown.items()} == pytest.approx(wanted)
+        for metric, one in shown.items():
+            assert one["n"] + one["n_error"] + one["n_na"] + one["n_pending"] == one["N"] == n
+            if metric != "raw":
+                ends = (one["this_set"]["lower"], one["this_set"]["upper"])
+                assert one["this_set"]["exact"]
+                assert ends == (pytest.approx(wanted[metric]), pytest.approx(wanted[metric]))
+            if metric not in ("raw", "sum"):
+                assert one["covers"] == "new data"
+                assert one["lower"] < one["value"] < one["upper"]
+    best = max(expected, key=lambda name: expected[name][primary])
+    assert view["leader"] == found[best]["id"] or expected[best][primary] == max(
+        wanted[primary] for name, wanted in expected.items() if found[name]["id"] == view["leader"]
+    )
+    if primary in ("stars", "hits", "sum", "free"):
+        for one in found.values():
+            if one["versus_leader"]:
+                assert one["versus_leader"]["n"] == n
+                assert one["versus_leader"]["delta"] <= 0
+    assert recounted(alice, made["id"]) == []
+
+
+def test_while_it_runs_the_headline_may_be_watched_and_one_look_stands_beside(alice: Caller) -> None:
+    metrics = [EXACT, {"name": "stars", "source": "client", "value_range": [1, 5]}, {"name": "ms", "source": "client"}]
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1], metrics=metrics)
+    runner = Runner(alice, made)
+    for step in range(4):
+        unit = runner.lease()["unit"]
+        rows = [
+            {"pos": e["pos"], "output": "wrong" if e["pos"] % 3 else e["expected"],
+             "scores": {"stars": 1 + e["pos"] % 5, "ms": e["pos"]}}
+            for e in unit["examples"]
+        ]  # fmt: skip
+        runner.post(unit, rows)
+        shown = live(alice, made["id"])["configs"][0]["metrics"]
+        is_over = step == 3
+        for name, method in (("accuracy", "beta-binomial"), ("stars", "betting")):
+            new_data = shown[name]["new_data"]
+            assert (shown[name]["lower"], shown[name]["upper"]) == (new_data["lower"], new_data["upper"])
+            assert new_data["safe"] == ("one look" if is_over else "safe while watched")
+            if not is_over:
+                assert new_data["method"] == method
+                assert new_data["lower"] <= new_data["one_look"]["lower"] < new_data["one_look"]["upper"]
+        assert shown["ms"]["safe"] == "one look"
+        assert (shown["ms"]["decision_interval"], shown["ms"]["reason"]) == (None, "no_range")
+        assert "heavy_tail" in shown["ms"]["warnings"]
+        assert ("n<30" in shown["accuracy"]["warnings"]) == (shown["accuracy"]["n"] < 30)
+        decided = shown["stars"]["decision_interval"]
+        assert decided["level"] == pytest.approx(0.95 if not is_over else 1 - 0.05 / 7)
+        assert decided["lower"] <= shown["stars"]["value"] <= decided["upper"]
+
+
+def test_with_failures_left_this_set_is_the_bounds_under_failures(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=10), TWO)
+    for i in range(2):
+        runner = Runner(alice, made, i)
+        unit = runner.lease()["unit"]
+        rows = [{"pos": e["pos"], "output": e["expected"] if e["pos"] > 1 else "wrong"} for e in unit["examples"][:8]]
+        rows += [{"pos": pos, "error": {"type": "bug"}} if i else {"pos": pos, "output": "wrong"} for pos in (8, 9)]
+        runner.post(unit, rows)
+    view = by_name(live(alice, made["id"]))
+    shown = view["b"]["metrics"]["accuracy"]
+    assert (shown["n"], shown["n_error"], shown["value"]) == (8, 2, 0.75)
+    assert (shown["this_set"]["lower"], shown["this_set"]["upper"]) == (pytest.approx(0.6), pytest.approx(0.8))
+    assert shown["this_set"]["exact"] is False
+    assert (shown["bounds_if_failures"]["lower"], shown["bounds_if_failures"]["upper"]) == (0.6, 0.8)
+
+
+def test_a_strategy_asked_for_by_name_gives_the_seeds_numbers(alice: Caller) -> None:
+    dataset = make_dataset(alice, n=40)
+    shown = {}
+    for words in ({}, {"strategy": "wilson", "use_fpc": True}, {"strategy": "normal", "use_fpc": False}):
+        made = make_experiment(alice, dataset, TWO[:1], **words)
+        post_next(Runner(alice, made), answering({0, 1}))
+        shown[words.get("strategy")] = live(alice, made["id"])["configs"][0]["metrics"]["accuracy"]
+    assert shown[None]["requested"] is None
+    n_eff = 10 / (30 / 39)
+    z, p = 1.959963984540054, 0.8
+    centre = (p + z * z / (2 * n_eff)) / (1 + z * z / n_eff)
+    half = z * (p * (1 - p) / n_eff + z * z / (4 * n_eff**2)) ** 0.5 / (1 + z * z / n_eff)
+    wilson = shown["wilson"]["requested"]
+    assert (wilson["lower"], wilson["upper"]) == (
+        pytest.approx(centre - half, 1e-12),
+        pytest.approx(centre + half, 1e-12),
+    )
+    assert (wilson["covers"], wilson["use_fpc"]) == ("this set", True)
+    normal = shown["normal"]["requested"]
+    assert normal["upper"] - 0.8 == pytest.approx(z * (p * (1 - p) / 10) ** 0.5, 1e-12)
+    assert normal["covers"] == "new data"
+    for one in shown.values():
+        assert (one["lower"], one["upper"], one["covers"]) == (shown[None]["lower"], shown[None]["upper"], "new data")
+
+
+@pytest.mark.parametrize("apart", [1, 2, 5])
+def test_api_client_and_page_say_that_it_may_be_chance(alice: Caller, apart: int) -> None:
+    from evalsvc.experiments.admin.board import board_of
+    from evalsvc.experiments.models import ExperimentPlan
+    from evalsvc.tenancy.scope import account_scope
+
+    made = make_experiment(alice, make_dataset(alice, n=60), TWO)
+    runners = [Runner(alice, made, i) for i in range(2)]
+    for _ in range(6):
+        for i, runner in enumerate(runners):
+            post_next(runner, answering(set(range(0, 12 * apart, 12)) if i else set()))
+        view = live(alice, made["id"])
+        versus = by_name(view)["b"]["versus_leader"]
+        assert versus["word"] == "may be chance"
+        assert versus["lower"] <= 0 <= versus["upper"]
+        standing = Live.read(view).config("b")
+        assert standing.word == "may be chance"
+        assert "may be chance" in str(standing)
+        assert "new data" in str(standing)
+        with account_scope(alice.account.pk):
+            plan = ExperimentPlan.objects.select_related("experiment").get(pk=made["id"])
+            row = next(row for row in board_of(plan).rows if row.name == "b")
+        assert row.versus.startswith("may be chance")
+    assert versus["this_set"]["exact"]
+    assert versus["delta"] == pytest.approx(-apart / 60)
+    assert f"{-apart / 60:+.3g} exactly on this set" in str(standing)
+    assert row.asides[0].startswith("on this set: \N{MINUS SIGN}0.0") and row.asides[0].endswith("exactly")
+    assert view["leader_settled"] is False
+
+
+def test_all_configs_ever_added_are_counted_and_a_baseline_saves_comparisons(alice: Caller) -> None:
+    dataset = make_dataset(alice, n=20)
+    many = [{"name": name, "kind": "push"} for name in "abcd"]
+    for baseline, expected in ((None, 6), ("c", 3)):
+        made = make_experiment(alice, dataset, many, **({"baseline": baseline} if baseline else {}))
+        runners = [Runner(alice, made, i) for i in range(4)]
+        for runner in runners:
+            post_next(runner, answering(set()))
+        ok(alice.post(f"/v1/experiments/{made['id']}/configs/{runners[3].config}/stop", {}))
+        view = by_name(live(alice, made["id"]))
+        assert {one["versus_leader"]["n_comparisons"] for one in view.values() if one["versus_leader"]} == {expected}
+        if baseline:
+            against = {one["versus_leader"]["config_id"] for one in view.values() if one["versus_leader"]}
+            assert against == {view[baseline]["id"]}
+
+
+def test_a_leader_is_settled_by_evidence_that_may_be_watched(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=60), TWO)
+    runners = [Runner(alice, made, i) for i in range(2)]
+    settled = []
+    for _ in range(6):
+        for i, runner in enumerate(runners):
+            post_next(runner, answering(set(range(0, 60, 2)) if i else set()))
+        view = live(alice, made["id"])
+        settled.append(view["leader_settled"])
+        assert (by_name(view)["b"]["versus_leader"]["word"] == "worse") == view["leader_settled"]
+    assert settled[0] is False
+    assert settled[-1] is True
+
+
+def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
+    from evalsvc.stats.quantiles import quantiles_of
+
+    metrics = [{"name": "ms", "source": "latency_ms", "higher_is_better": False}, EXACT]
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1], metrics=metrics)
+    runner = Runner(alice, made)
+    sent = []
+    for _ in range(4):
+        unit = runner.lease()["unit"]
+        rows = [{"pos": e["pos"], "output": "x", "latency_ms": float(e["pos"] ** 2)} for e in unit["examples"]]
+        sent += [row["latency_ms"] for row in rows]
+        runner.post(unit, rows)
+        shown = live(alice, made["id"])["configs"][0]["metrics"]
+        found = {one["name"]: (one["lower"], one["value"], one["upper"]) for one in shown["ms"]["quantiles"]}
+        assert found == {one.name: (one.lower, one.value, one.upper) for one in quantiles_of(sent)}
+        assert shown["accuracy"]["quantiles"] is None
