@@ -1,6 +1,7 @@
 """A small client for users' own code: httpx only, nothing of the server."""
 
 from evalsvc.client.client import Client
+from evalsvc.client.comparing import Comparison
 from evalsvc.client.errors import (
     ApiError,
     AuthenticationError,
@@ -25,6 +26,7 @@ __all__ = [
     "AuthenticationError",
     "Client",
     "ClientError",
+    "Comparison",
     "ConfigurationError",
     "CustomMetric",
     "EvaluateResult",

@@ -116,6 +116,11 @@ class Api:
         answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/confusion", params)
         return answer
 
+    def compare(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Compare two configs; a page of examples comes with it."""
+        answer: dict[str, Any] = self.transport.get("/v1/compare", params)
+        return answer
+
     def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
         """Yield a config's outputs with their scores."""
         params = {"config_id": config_id, "limit": 1000}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from evalsvc.client.api import Api
+from evalsvc.client.comparing import Comparison, id_of
 from evalsvc.client.crew import Crew, Known
 from evalsvc.client.defaults import default_evaluators
 from evalsvc.client.experiment import ExperimentResult
@@ -160,6 +161,16 @@ class Client(Service):
             experiment.run_in_background(on_progress)
             return experiment
         return experiment.run(on_progress)
+
+    def compare(self, a: str | EvaluationResult, b: str | EvaluationResult, *, metric: str | None = None) -> Comparison:
+        """Compare two configs of any runs, the first minus the second: positive when the first is better.
+
+        Each is an id of a config, or of an experiment with one, or a result of `eval`. Without a metric it is the
+        primary metric of the first. Examples are matched by themselves, or over two dataset versions by id and content.
+        """
+        params: dict[str, Any] = {"a": id_of(a), "b": id_of(b)} | ({"metric": metric} if metric else {})
+        api = self._api
+        return Comparison.read(api.compare(params), lambda cursor: api.compare({**params, "cursor": cursor}))
 
     def resume_experiment(
         self,

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from evalsvc.experiments.api.compare import CompareView
 from evalsvc.experiments.api.configs import (
     CloneView,
     ConfigsView,
@@ -21,6 +22,7 @@ from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
 
 urlpatterns = [
+    path("v1/compare", CompareView.as_view()),
     path("v1/experiments", ExperimentsView.as_view()),
     path("v1/experiments/preview", PreviewView.as_view()),
     path("v1/experiments/<id:id>", ExperimentView.as_view()),

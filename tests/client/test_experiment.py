@@ -203,3 +203,20 @@ def test_a_deleted_config_is_run_no_further(client: Client) -> None:
 
     assert [one.name for one in experiment.live().configs] == ["a"]
     assert len(experiment.result("a")) == N
+
+
+def test_results_of_two_runs_are_compared(client: Client) -> None:
+    from evalsvc.client import NotFoundError
+
+    inputs, expected = [{"text": str(i)} for i in range(30)], [str(i) for i in range(30)]
+    one = client.eval(lambda text: text, inputs, expected, ["exact-match"], name="one", progress=False)
+    other = client.eval(
+        lambda text: text if int(text) > 4 else "no", inputs, expected, ["exact-match"], name="other", progress=False
+    )
+    found = client.compare(one, other, metric="exact-match")
+    assert (found.n, found.word, found.covers, found.share) == (30, "may be chance", "new data", 1.0)
+    assert found.this_set["exact"]
+    assert "may be chance, +0.167 [" in str(found) and "+0.167 exactly on this set" in str(found)
+    assert [row["difference"] for row in found] == [1.0] * 5 + [0.0] * 25
+    with pytest.raises(NotFoundError):
+        client.compare(str(one.config_id), "123456789")

@@ -1,0 +1,89 @@
+"""Two configs of any runs, example by example, as the service compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalsvc.client.results import EvaluationResult
+
+Page = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """By how much one config beats another: `delta` on `n` common examples, with an interval for new data.
+
+    `word` is better, worse or may be chance, of the first against the second. `this_set` is what the difference is on
+    the common examples alone, and `share` how much of the two sets of examples they are. Iterate it for the examples:
+    those on which the two differ come first, and further pages are read as they are needed.
+    """
+
+    a: str
+    b: str
+    metric: str
+    n: int
+    delta: float | None
+    lower: float | None
+    upper: float | None
+    word: str
+    covers: str | None
+    label: str
+    new_data: Mapping[str, Any] | None
+    this_set: Mapping[str, Any]
+    share: float
+    warnings: tuple[str, ...]
+    raw: Page = field(repr=False, compare=False)
+    _next: Callable[[str], Page] = field(repr=False, compare=False)
+
+    @classmethod
+    def read(cls, body: Page, next_page: Callable[[str], Page]) -> Comparison:
+        """Read the answer; `next_page` fetches another one by its cursor."""
+        found = body["comparison"]
+        shown = found["mean"] or found
+        names = ("word", "label", "this_set", "n")
+        return cls(
+            a=body["a"]["name"],
+            b=body["b"]["name"],
+            metric=body["metric"],
+            delta=found["delta"],
+            lower=found["lower"],
+            upper=found["upper"],
+            covers=found["covers"],
+            new_data=shown["new_data"],
+            share=body["share"],
+            warnings=tuple(body["warnings"]),
+            raw=body,
+            _next=next_page,
+            **{name: found[name] for name in names},
+        )
+
+    def __str__(self) -> str:
+        shown: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
+        if shown["delta"] is None:
+            return f"{self.metric}: {self.a} and {self.b} have no example in common"
+        ends = self.new_data or {}
+        bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
+        exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
+        words = f"{self.metric}: {self.a} against {self.b}: {self.word}, {shown['delta']:+.3g}{bounds}"
+        return f"{words}, {self.n} pairs{exact} ({self.label})"
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        page: Page = self.raw
+        while True:
+            yield from page["examples"]
+            if page["next_cursor"] is None:
+                return
+            page = self._next(page["next_cursor"])
+
+
+def id_of(wanted: str | EvaluationResult) -> str:
+    """Return the id that names a config: an id as it is, or that of the config which gave a result."""
+    if isinstance(wanted, str):
+        return wanted
+    id = wanted.config_id or wanted.experiment_id
+    if id is None:
+        raise ValueError("This result was not made by the service, so it has no config there to compare.")
+    return id

@@ -1,0 +1,52 @@
+"""/v1/compare: two configs of any runs, example by example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.experiments.api import shapes
+from evalsvc.experiments.compare import compare, sides
+from evalsvc.rest.fields import StrictText
+from evalsvc.rest.pagination import read_cursor, write_cursor
+
+
+class CompareIn(serializers.Serializer[Any]):
+    """The query of a comparison."""
+
+    a = StrictText(max_length=20, help_text="Id of a config, or of an experiment with one config.")
+    b = StrictText(max_length=20, help_text="Id of the other one.")
+    metric = StrictText(max_length=100, required=False, help_text="Without it, the primary metric of the first.")
+    limit = serializers.IntegerField(min_value=1, max_value=100, default=20, help_text="Examples in one answer.")
+    cursor = StrictText(max_length=500, required=False)
+
+
+class CompareView(AccountView):
+    """Two configs of any runs."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="compare",
+        tags=["experiments"],
+        parameters=[CompareIn],
+        responses={
+            (200, "application/json"): OpenApiResponse(
+                shapes.open_object("a", "b", "metric", "comparison", "n_common", "share", "examples", "next_cursor")
+            )
+        },
+    )
+    def get(self, request: Request) -> Response:
+        """Compare two configs on the examples that both have finished; those on which they differ come first."""
+        wanted = checked(CompareIn(data=sent(request)))
+        first, second = sides(account=self.account, a=wanted["a"], b=wanted["b"], metric=wanted.get("metric"))
+        of = f"compare:{self.account.pk}:{first.config.pk}:{second.config.pk}:{first.metric.name}"
+        offset = read_cursor(wanted["cursor"], of=of) if wanted.get("cursor") else 0
+        view, has_more = compare(first, second, offset=offset, limit=wanted["limit"])
+        cursor = write_cursor(offset + wanted["limit"], of=of) if has_more else None
+        return Response({**view, "next_cursor": cursor})
