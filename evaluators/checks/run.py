@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks import json_check, numeric, regexes, similar, strings
+from evaluators.checks import (
+    counts,
+    duplication,
+    highlights,
+    json_check,
+    languages,
+    numeric,
+    regexes,
+    similar,
+    strings,
+)
 from evaluators.checks.outcome import Outcome
 from evaluators.checks.similarity import EMBEDDED
 from evaluators.checks.templates import FIELDS, tokens
@@ -32,6 +42,10 @@ KINDS = {
     "json": Kind(json_check.SCHEMA, json_check.problems, json_check.run),
     "numeric": Kind(numeric.SCHEMA, numeric.problems, numeric.run),
     "similarity": Kind(similar.SCHEMA, similar.problems, similar.run),
+    "count": Kind(counts.SCHEMA, counts.problems, counts.run),
+    "duplication": Kind(duplication.SCHEMA, duplication.problems, duplication.run),
+    "language": Kind(languages.SCHEMA, languages.problems, languages.run),
+    "highlight": Kind(highlights.SCHEMA, highlights.problems, highlights.run),
 }
 _MEMBERS: dict[str, JSONValue] = {
     "type": {"type": "string"},
@@ -79,6 +93,8 @@ def fields_read(settings: Settings) -> set[Field]:
         texts = [leaf.get("value"), *(values if isinstance(values, list) else ())]
         if leaf.get("type") == "similarity" and "value" not in leaf:
             texts.append("{{gold}}")
+        if leaf.get("type") == "highlight":
+            found.add(Field.GOLD)
         found.add(field_of(leaf))
         found.update(FIELDS[name] for text in texts if isinstance(text, str) for name in tokens(text))
     return found

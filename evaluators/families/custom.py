@@ -84,6 +84,11 @@ class Custom(Family):
             "tolerance": {**NUMBER, "minimum": 0},
             "pick": {**TEXT, "description": "Which number of the text: last (the default), first or only."},
             "metric": {**TEXT, "description": "The measure of a similarity check."},
+            "of": {**TEXT, "description": "What a count check counts: matches, chars, words, sentences or texts."},
+            "each": {"type": "boolean", "description": "Count in every context by itself."},
+            "unit": {**TEXT, "description": "Of duplication: sentences (the default) or words."},
+            "n_words": {"type": "integer", "minimum": 2, "description": "Of duplication by words: how many in a row."},
+            "beta": {**NUMBER, "description": "Of highlight: how much recall weighs against precision."},
             "checks": {**LIST, "description": "What all, any and weighted are composed of."},
             "weights": {**LIST, "description": "One number for each check of weighted."},
             "pass_threshold": {**NUMBER, "description": THRESHOLD["description"]},
@@ -107,6 +112,9 @@ class Custom(Family):
             {"type": "regex", "pattern": r"[^\s\pZ]"},
         ),
         ManagedProfile("parses-as-json", "Passes when the output is JSON and nothing else.", {"type": "json"}),
+        ManagedProfile(
+            "no-duplication", "Passes when no sentence of the output is said twice.", {"type": "duplication"}
+        ),
         ManagedProfile(
             "mentions-gold-answer",
             "Passes when the output contains the gold answer, whatever the case.",

@@ -1,0 +1,91 @@
+"""Count checks: how many matches, characters, words, sentences or texts there are, and whether few or many enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from evaluators.base import CannotScore, Field, Sample, Settings, SettingsProblem
+from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.regexes import BadPattern, compile_pattern, readable
+from evaluators.checks.words import COMMON, field_of, subject
+from evaluators.grounding.sentences import split_sentences
+from evaluators.settings import object_schema
+from evaluators.text.tokens import UnicodeTokenizer
+
+MATCHES, TEXTS = "matches", "texts"
+MAX_COUNTED = 1_000_000
+_BOUND = {"type": "integer", "minimum": 0, "maximum": MAX_COUNTED}
+_COUNTED: dict[str, Callable[[str], int]] = {
+    "chars": len,
+    "words": lambda text: len(UnicodeTokenizer().tokenize(text)),
+    "sentences": lambda text: len(split_sentences(text)),
+}
+SCHEMA = object_schema(
+    {
+        **COMMON,
+        "of": {"type": "string", "enum": [MATCHES, TEXTS, *_COUNTED]},
+        "pattern": {"type": "string", "minLength": 1, "maxLength": 5_000},
+        "min": dict(_BOUND),
+        "max": dict(_BOUND),
+        "each": {"type": "boolean"},
+    },
+    required=["of"],
+)
+
+
+def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+    """Say what is needed for what is counted, and which bounds no count can keep."""
+    if (settings["of"] == MATCHES) is not ("pattern" in settings):
+        yield SettingsProblem(f"{pointer}/pattern", "is what `matches` counts, and nothing else")
+    elif settings["of"] == MATCHES:
+        try:
+            compile_pattern(str(settings["pattern"]))
+        except BadPattern as exc:
+            yield SettingsProblem(f"{pointer}/pattern", str(exc))
+    low, high = settings.get("min"), settings.get("max")
+    if low is None and high is None:
+        yield SettingsProblem(f"{pointer}/min", "is required, or max")
+    elif isinstance(low, int) and isinstance(high, int) and low > high:
+        yield SettingsProblem(f"{pointer}/min", "must not be above max")
+    is_listed = field_of(settings) is Field.CONTEXT
+    if (settings.get("each") is True or settings["of"] == TEXTS) and not is_listed:
+        yield SettingsProblem(f"{pointer}/field", "must be context: other inputs are one text")
+    if settings.get("each") is True and settings["of"] == TEXTS:
+        yield SettingsProblem(f"{pointer}/each", "cannot go with texts, which are counted together")
+
+
+def run(settings: Settings, sample: Sample) -> Outcome:
+    """Count in the text, or with `each` in every context; all counts must lie within the bounds."""
+    of = str(settings["of"])
+    counts = _counts(settings, sample)
+    low, high = settings.get("min"), settings.get("max")
+    wrong = [n for n in counts if (isinstance(low, int) and n < low) or (isinstance(high, int) and n > high)]
+    because = f"of {len(counts)} texts, {len(wrong)} have too few or too many {of}"
+    if len(counts) == 1:
+        because = f"there are {counts[0]} {of}, {'outside' if wrong else 'within'} the bounds"
+    return verdict(not wrong, because, counts=[*counts[:100]], n_outside=len(wrong), of=of)
+
+
+def _counts(settings: Settings, sample: Sample) -> list[int]:
+    if settings["of"] == TEXTS:
+        return [len(_contexts(settings, sample))]
+    return [_count(settings, text) for text in _texts(settings, sample)]
+
+
+def _texts(settings: Settings, sample: Sample) -> Sequence[str]:
+    return _contexts(settings, sample) if settings.get("each") is True else [subject(settings, sample)]
+
+
+def _contexts(settings: Settings, sample: Sample) -> Sequence[str]:
+    found = sample.value_of(field_of(settings))
+    if not isinstance(found, tuple):
+        raise CannotScore("missing_input", f"The check reads `{field_of(settings)}`, and it was not sent.")
+    return found
+
+
+def _count(settings: Settings, text: str) -> int:
+    if settings["of"] == MATCHES:
+        pattern = compile_pattern(str(settings["pattern"]))
+        return sum(1 for _ in islice(pattern.finditer(readable(text)), MAX_COUNTED))
+    return _COUNTED[str(settings["of"])](text)

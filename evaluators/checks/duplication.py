@@ -1,0 +1,68 @@
+"""Duplication checks: how much of a text says again, word for word, what it has said before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evaluators.base import Sample, Settings, SettingsProblem, Span
+from evaluators.checks.outcome import MAX_SPANS, Outcome
+from evaluators.checks.words import COMMON, shows_spans, subject
+from evaluators.grounding.sentences import split_sentences
+from evaluators.settings import THRESHOLD, object_schema
+from evaluators.text.tokens import UnicodeTokenizer
+
+SENTENCES, WORDS = "sentences", "words"
+DEFAULT_WORDS = 5
+SCHEMA = object_schema(
+    {
+        **COMMON,
+        "unit": {"type": "string", "enum": [SENTENCES, WORDS]},
+        "n_words": {"type": "integer", "minimum": 2, "maximum": 50},
+        "pass_threshold": THRESHOLD,
+    }
+)
+
+
+def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+    """Say what goes with runs of words only."""
+    if "n_words" in settings and settings.get("unit", SENTENCES) != WORDS:
+        yield SettingsProblem(f"{pointer}/n_words", "is for the unit words")
+
+
+def run(settings: Settings, sample: Sample) -> Outcome:
+    """Return the share of sentences, or of runs of words, that are new; case and punctuation do not count.
+
+    Without a threshold nothing may be said twice. A text of nothing repeats nothing.
+    """
+    text, threshold = subject(settings, sample), float(str(settings.get("pass_threshold", 1)))
+    if settings.get("unit", SENTENCES) == WORDS:
+        units, spans, what = _runs(text, int(str(settings.get("n_words", DEFAULT_WORDS)))), [], "runs of words"
+    else:
+        (units, spans), what = _sentences(text), SENTENCES
+    again = _repeated(units)
+    value = 1.0 - len(again) / len(units) if units else 1.0
+    because = f"the text repeats {len(again)} of its {len(units)} {what}"
+    shown = tuple(spans[i] for i in again[:MAX_SPANS]) if spans and shows_spans(settings) else ()
+    return Outcome(value, value >= threshold, because, {"n_repeated": len(again), "n_units": len(units)}, shown)
+
+
+def _sentences(text: str) -> tuple[list[tuple[str, ...]], list[Span]]:
+    tokenize = UnicodeTokenizer().tokenize
+    found = [(tuple(tokenize(text[start:end])), (start, end)) for start, end in split_sentences(text)]
+    worded = [(words, span) for words, span in found if words]
+    return [words for words, _ in worded], [span for _, span in worded]
+
+
+def _runs(text: str, n: int) -> list[tuple[str, ...]]:
+    words = UnicodeTokenizer().tokenize(text)
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def _repeated(units: Sequence[tuple[str, ...]]) -> list[int]:
+    seen: set[tuple[str, ...]] = set()
+    again = []
+    for i, unit in enumerate(units):
+        if unit in seen:
+            again.append(i)
+        seen.add(unit)
+    return again

@@ -1,0 +1,45 @@
+"""Language checks: is a text in the language that it should be in?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evaluators.base import CannotScore, Sample, Settings, SettingsProblem
+from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.templates import sole_token
+from evaluators.checks.words import COMMON, filled, subject, template_problems
+from evaluators.settings import object_schema
+from evaluators.text.detect import LANGUAGES, detect_language
+
+SCHEMA = object_schema({**COMMON, "value": {"type": "string", "minLength": 2, "maxLength": 100}}, required=["value"])
+
+
+def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+    """Say what is neither a language that can be told nor an input whose language is meant."""
+    value = str(settings["value"])
+    if sole_token(value) is not None:
+        yield from template_problems(value, f"{pointer}/value")
+    elif value not in LANGUAGES:
+        known = ", ".join(LANGUAGES)
+        yield SettingsProblem(
+            f"{pointer}/value", f"must be one of {known}, or an input in that language: {{{{input}}}}"
+        )
+
+
+def run(settings: Settings, sample: Sample) -> Outcome:
+    """Compare languages. Raises CannotScore("unsupported_language") where one of them cannot be told."""
+    value = str(settings["value"])
+    wanted = value
+    if (name := sole_token(value)) is not None:
+        wanted = _told(filled(value, sample), f"`{name}`")
+    found = _told(subject(settings, sample), f"`{settings.get('field', 'output')}`")
+    because = f"the text is in {found}, as it should be" if found == wanted else f"the text is in {found}, not {wanted}"
+    return verdict(found == wanted, because, language=found, wanted_language=wanted)
+
+
+def _told(text: str, what: str) -> str:
+    found = detect_language(text)
+    if found is None:
+        detail = f"The language of {what} cannot be told: it is too short or mixed, or none of {', '.join(LANGUAGES)}."
+        raise CannotScore("unsupported_language", detail)
+    return found
