@@ -14,10 +14,23 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
 from evalsvc.catalog import services
+from evalsvc.catalog.facts import of_output_type, run_facts
 from evalsvc.catalog.models import Evaluator, ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
 from evaluators.base import Family
+from evaluators.facts import OUTPUT_TYPES
 from evaluators.registry import families, find_evaluator
+
+
+class MetricOut(serializers.Serializer[Any]):
+    """A metric that profiles of an evaluator choose from."""
+
+    name = serializers.CharField()
+    formula = serializers.CharField()
+    required_input_fields = serializers.ListField(child=serializers.CharField())
+    output_types = serializers.ListField(child=serializers.ChoiceField(choices=OUTPUT_TYPES))
+    components = serializers.ListField(child=serializers.CharField())
+    profiles = serializers.ListField(child=serializers.CharField())
 
 
 class EvaluatorOut(serializers.Serializer[Evaluator]):
@@ -37,6 +50,12 @@ class EvaluatorOut(serializers.Serializer[Evaluator]):
     lane = serializers.ChoiceField(choices=["inline", "cpu", "judge"], allow_null=True)
     required_input_fields = serializers.ListField(child=serializers.CharField())
     components = serializers.ListField(child=serializers.CharField())
+    output_types = serializers.ListField(child=serializers.ChoiceField(choices=OUTPUT_TYPES))
+    formula = serializers.CharField(allow_null=True)
+    scale = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    higher_is_better = serializers.BooleanField()
+    judge_calls = serializers.CharField(allow_null=True)
+    metrics = MetricOut(many=True)
 
 
 class FamilyOut(serializers.Serializer[Family]):
@@ -69,6 +88,9 @@ class EvaluatorQuery(serializers.Serializer[Any]):
     """The query of GET /v1/evaluators."""
 
     by_alias_or_id = serializers.CharField(required=False, allow_blank=True)
+    output_type = serializers.ChoiceField(
+        choices=OUTPUT_TYPES, required=False, help_text="Only what judges such an output, and only such metrics."
+    )
 
 
 class CriteriaQuery(serializers.Serializer[Any]):
@@ -121,19 +143,6 @@ def evaluator_out(row: Evaluator) -> dict[str, Any]:
     }
 
 
-def run_facts(row: Evaluator) -> dict[str, Any]:
-    """Return what the code says of an evaluator: its lane and inputs with no profile, and what its score speaks of."""
-    found = find_evaluator(row.base)
-    if found is None:
-        return {"lane": None, "required_input_fields": [], "components": []}
-    family, spec = found
-    return {
-        "lane": str(family.lane_of(spec.settings)),
-        "required_input_fields": [str(name) for name in family.fields_for(spec.settings)],
-        "components": list(spec.components),
-    }
-
-
 def family_out(family: Family) -> dict[str, Any]:
     """Return a family in the wire's shape; its required inputs are those without a profile."""
     required = family.fields_for({})
@@ -178,7 +187,8 @@ class EvaluatorsView(AccountView):
         query = EvaluatorQuery(data=sent(request))
         query.is_valid(raise_exception=True)
         rows = list_evaluators(account=self.account, by_alias_or_id=query.validated_data.get("by_alias_or_id"))
-        return Response({"evaluators": [evaluator_out(row) for row in rows]})
+        shown = (of_output_type(evaluator_out(row), query.validated_data.get("output_type")) for row in rows)
+        return Response({"evaluators": [row for row in shown if row is not None]})
 
 
 class FamiliesView(AccountView):

@@ -30,6 +30,7 @@ class PlanOptions(TypedDict, total=False):
     policy: str
     seed: int
     sample: Mapping[str, str]
+    output_types: Sequence[str]
     budget: Mapping[str, float]
     baseline: str
     k_max: int

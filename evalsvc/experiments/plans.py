@@ -13,6 +13,7 @@ from evalsvc.experiments.configs import Candidate
 from evalsvc.experiments.evidence import is_comparable
 from evalsvc.experiments.metrics import resolve_metrics
 from evalsvc.experiments.models import Config, Policy
+from evalsvc.experiments.output_types import check_output_types
 from evalsvc.experiments.services import PlanSpec
 from evalsvc.experiments.templates import UnknownField, look_up, names_in
 from evalsvc.experiments.unmapped import check_mappings
@@ -27,6 +28,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     version = _version(account, body)
     choice = _strategy(body)
     metrics = resolve_metrics(account_id=account.pk, epoch=epoch, wanted=body["metrics"], strategy=choice["strategy"])
+    check_output_types(metrics, body.get("output_types"))
     name = body.get("primary_metric") or metrics[0].name
     primary = next((metric for metric in metrics if metric.name == name), None)
     if primary is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from evaluators.base import CannotScore, Field, Sample, Settings, SettingsProblem
+from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks.outcome import Outcome, verdict
 from evaluators.checks.regexes import BadPattern, compile_pattern, readable
 from evaluators.checks.words import COMMON, field_of, subject
@@ -15,7 +15,7 @@ from evaluators.text.tokens import UnicodeTokenizer
 
 MATCHES, TEXTS = "matches", "texts"
 MAX_COUNTED = 1_000_000
-_BOUND = {"type": "integer", "minimum": 0, "maximum": MAX_COUNTED}
+_BOUND: dict[str, JSONValue] = {"type": "integer", "minimum": 0, "maximum": MAX_COUNTED}
 _COUNTED: dict[str, Callable[[str], int]] = {
     "chars": len,
     "words": lambda text: len(UnicodeTokenizer().tokenize(text)),

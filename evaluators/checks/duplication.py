@@ -35,8 +35,9 @@ def run(settings: Settings, sample: Sample) -> Outcome:
     Without a threshold nothing may be said twice. A text of nothing repeats nothing.
     """
     text, threshold = subject(settings, sample), float(str(settings.get("pass_threshold", 1)))
+    spans: list[Span] = []
     if settings.get("unit", SENTENCES) == WORDS:
-        units, spans, what = _runs(text, int(str(settings.get("n_words", DEFAULT_WORDS)))), [], "runs of words"
+        units, what = _runs(text, int(str(settings.get("n_words", DEFAULT_WORDS)))), "runs of words"
     else:
         (units, spans), what = _sentences(text), SENTENCES
     again = _repeated(units)

@@ -6,7 +6,7 @@ Thirty languages. A text too short, mixed, or in another language has no answer:
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cache
 
@@ -79,15 +79,14 @@ def _by_words(text: str) -> str | None:
         return None
     if sum(char in _VIETNAMESE for char in text) >= max(2, 0.04 * len(text)):
         return "vi" if any(char in _ONLY_VIETNAMESE for char in text) else None
-    evidence: Counter[str] = Counter()
+    evidence: dict[str, float] = defaultdict(float)
     for word, n in Counter(_words(text)).items():
         for language in _owners().get(word, ()):
             # A word of many languages says little about any of them. Said again and again it says little more.
             evidence[language] += min(n, 3) / len(_owners()[word])
     for language, signs in SIGNS.items():
         evidence[language] += min(MOST_SIGNS, sum(text.count(sign) for sign in signs)) * 0.6
-    first, most = evidence.most_common(1)[0]
-    second = evidence.most_common(2)[1][1]
+    (first, most), (_, second) = sorted(evidence.items(), key=lambda one: -one[1])[:2]
     if most < MIN_EVIDENCE or most < AHEAD_BY * second or first in RELATED:
         return None
     return first

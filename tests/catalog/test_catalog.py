@@ -45,7 +45,8 @@ def test_evaluators_have_the_shape_of_the_wire(alice: Caller, bob: Caller) -> No
         assert set(row) == {
             *("id", "name", "description", "evaluator_family", "aliases", "evaluation_enabled"),
             *("evaluation_run_enabled", "profile_required", "image_url", "default_criteria", "deprecated"),
-            *("lane", "required_input_fields", "components"),
+            *("lane", "required_input_fields", "components", "output_types", "formula", "scale", "higher_is_better"),
+            *("judge_calls", "metrics"),
         }
         assert row["name"]
         assert row["deprecated"] is False

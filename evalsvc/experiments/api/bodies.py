@@ -16,6 +16,7 @@ from evalsvc.experiments.results import ON_REQUEST, STATUSES
 from evalsvc.rest.fields import PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES
+from evaluators.facts import OUTPUT_TYPES
 
 MAX_METRICS = 20
 MAX_OUTPUTS = 100
@@ -122,6 +123,9 @@ class PlanIn(Strict):
     baseline = serializers.CharField(max_length=100, required=False, allow_null=True)
     budget = BudgetIn(required=False)
     sample = SampleIn(required=False)
+    output_types = serializers.ListField(
+        child=serializers.ChoiceField(choices=OUTPUT_TYPES), min_length=1, max_length=3, required=False
+    )
     start = serializers.BooleanField(default=False)
 
 
