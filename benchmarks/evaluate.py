@@ -134,6 +134,7 @@ def where_the_time_goes(caller: Any, repeats: int = 300) -> dict[str, float]:
     from evalsvc.accounts.keys import parse_key
     from evalsvc.evaluations import services
     from evalsvc.evaluations.answers import evaluate_answer
+    from evalsvc.evaluations.asks import IntervalAsk
     from evalsvc.evaluations.call import fingerprint, read_call
     from evalsvc.evaluations.intervals import interval_of
     from evalsvc.evaluations.scoring import score_sample
@@ -159,7 +160,7 @@ def where_the_time_goes(caller: Any, repeats: int = 300) -> dict[str, float]:
         "of which reading the scores": lambda: services.store.read_histories(
             account_id, [(run.evaluator_id, run.profile.name)], epoch=epoch
         ),
-        "interval over 1000 scores": lambda: interval_of("full-history", run.family, history),
+        "interval over 1000 scores": lambda: interval_of(IntervalAsk("full-history"), run.family, history),
         "write the answer": lambda: orjson.dumps(evaluate_answer(*services.facts_of(accepted))),
     }
     return {name: median_us(stage, repeats) for name, stage in stages.items()}

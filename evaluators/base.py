@@ -250,6 +250,9 @@ class Family(ABC):
     lane: Lane
     binary: bool
     """Declared, never inferred: True when every score is 0 or 1."""
+    by_verdict: bool = False
+    """True where the verdict is the answer and the score only ranks: on the wire its score is 1 or 0 for pass or fail,
+    and an interval is of the share that passes unless another is asked for."""
     value_range: tuple[float, float] = (0.0, 1.0)
     required_fields: tuple[Field, ...]
     optional_fields: tuple[Field, ...] = ()
@@ -288,6 +291,13 @@ class Family(ABC):
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Name the inputs that the effective settings need."""
         return self.required_fields
+
+    def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
+        """Return the score from which on the sample passes; None where there is no such line."""
+        declared = self.settings_schema.get("properties")
+        one = declared.get("pass_threshold") if isinstance(declared, dict) else None
+        value = settings.get("pass_threshold", one.get("default") if isinstance(one, dict) else None)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def warm_up(self) -> None:
         """Load what the first score would load, so that a worker pays before it takes work."""

@@ -63,6 +63,7 @@ class Service:
         top_k_contexts: Sequence[str] | None = None,
         capture: str | None = None,
         strategy: str | None = None,
+        interval: Mapping[str, Any] | None = None,
         explain: str | None = None,
         app: str | None = None,
         project: str | None = None,
@@ -73,8 +74,9 @@ class Service:
         """Judge one sample; return a verdict for each evaluator, in the order given.
 
         Evaluators are named `"pii"` or `"pii/profile"`, or are entries of the wire. Work that is queued is waited
-        for up to `wait` seconds (default: the client's timeout); what is unfinished then stays `pending`. Further
-        `fields` of the API go along as they are.
+        for up to `wait` seconds (default: the client's timeout); what is unfinished then stays `pending`. `interval`
+        says what the interval is of: `{"level", "of", "scope", "since", "include_experiments", "strategy"}`, each as
+        in the API. Further `fields` of the API go along as they are.
         """
         retrieved = contexts if contexts is None or isinstance(contexts, str) else [*contexts]
         sample = {
@@ -86,7 +88,7 @@ class Service:
             "evaluated_model_gold_context": None if gold_contexts is None else [*gold_contexts],
             "evaluated_model_top_k_context": None if top_k_contexts is None else [*top_k_contexts],
             "capture": capture,
-            "confidence_interval_strategy": strategy,
+            "confidence_interval_strategy": strategy if interval is None else _asked(strategy, interval),
             "explain": explain,
             "app": app,
             "project_name": project,
@@ -115,10 +117,30 @@ class Service:
         *,
         strategy: str = "full-history",
         level: float = 0.95,
+        interval: Mapping[str, Any] | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> History:
-        """Return the captured scores of an evaluator under a profile, newest first, and how sure their mean is."""
+        """Return the captured scores of an evaluator under a profile, newest first, and how sure they are.
+
+        `interval` says which scores, and what the interval is of, as in `evaluate`.
+        """
         name, in_name = split_evaluator(evaluator)
-        params = {"evaluator": name, "profile": profile or in_name, "strategy": strategy, "level": level}
-        return History.read(self._transport.get("/v1/history", {**params, "limit": limit, "cursor": cursor}))
+        asked = {"level": level, **_asked(strategy, interval or {})}
+        params = {"evaluator": name, "profile": profile or in_name, "limit": limit, "cursor": cursor, **_flat(asked)}
+        return History.read(self._transport.get("/v1/history", params))
+
+
+def _asked(strategy: str | None, interval: Mapping[str, Any]) -> dict[str, Any]:
+    return ({} if strategy is None else {"strategy": strategy}) | dict(interval)
+
+
+def _flat(asked: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Write an object as parameters: `{"scope": {"app": "shop"}}` as `scope.app=shop`."""
+    found: dict[str, Any] = {}
+    for name, value in asked.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{prefix}{name}.")
+        elif (prefix, name, value) != ("", "scope", "account"):
+            found[f"{prefix}{name}"] = value
+    return found

@@ -9,7 +9,14 @@ from typing import Any, overload
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval of the mean of `n` captured scores; the numbers are None where `reason` says why."""
+    """A confidence interval over `n` captured scores; the numbers are None where `reason` says why.
+
+    `of` is `pass` (the share that passes) or `score` (the mean score). `advice` is the interval to read instead where
+    the scores cannot show how sure they are. `sources` tells for evaluations, experiments and imports how many of the
+    scores are theirs (`n`) and the mean of those (`rate`). `scope`, `since` and `include_experiments` say which scores
+    were read; with the warning `mixed_revisions`, `suggested_since` is a `since` of one revision only. `drift` tells
+    when the level shifted, and the interval since then.
+    """
 
     strategy: str
     level: float
@@ -21,6 +28,15 @@ class Interval:
     degenerate: bool = False
     warnings: tuple[str, ...] = ()
     reason: str | None = None
+    of: str | None = None
+    advice: Mapping[str, Any] | None = None
+    sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    n_no_verdict: int = 0
+    scope: Any = "account"
+    since: Any = None
+    include_experiments: str | None = None
+    suggested_since: Mapping[str, int] | None = None
+    drift: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, body: Mapping[str, Any] | None) -> Interval | None:
@@ -38,12 +54,34 @@ class Interval:
             degenerate=bool(body.get("degenerate")),
             warnings=tuple(body.get("warnings") or ()),
             reason=body.get("reason"),
+            of=body.get("of"),
+            advice=body.get("advice"),
+            sources=body.get("sources") or {},
+            n_no_verdict=body.get("n_no_verdict") or 0,
+            scope=body.get("scope") or "account",
+            since=body.get("since"),
+            include_experiments=body.get("include_experiments"),
+            suggested_since=body.get("suggested_since"),
+            drift=body.get("drift"),
         )
+
+    def __str__(self) -> str:
+        what = "pass rate" if self.of == "pass" else "mean score"
+        if self.lower is None or self.median is None or self.upper is None:
+            return f"{what}: no interval ({self.reason})"
+        text = f"{what} {self.median:.3f} [{self.lower:.3f}, {self.upper:.3f}] at {self.level:g}, n = {self.n}"
+        if self.advice:
+            text += f"; {self.advice['kind']} [{self.advice['lower']:.3f}, {self.advice['upper']:.3f}]"
+        return text + (f" ({', '.join(self.warnings)})" if self.warnings else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One evaluator's answer: a score, or an error that says why there is none."""
+    """One evaluator's answer: a score, or an error that says why there is none.
+
+    `score` is the number that ranks; `passed` says whether it reaches the profile's `threshold`. `experiment_interval`
+    is what a running experiment says beside the history, where the call named one.
+    """
 
     evaluator: str
     profile: str | None
@@ -54,6 +92,8 @@ class Verdict:
     error_code: str | None = None
     error_message: str | None = None
     interval: Interval | None = None
+    threshold: float | None = None
+    experiment_interval: Mapping[str, Any] | None = None
     positions: tuple[tuple[int, int], ...] | None = None
     extra: Mapping[str, Any] | None = None
     evaluation_id: str | None = None
@@ -69,17 +109,19 @@ class Verdict:
         """Read one entry of the wire's `results`."""
         result = body.get("evaluation_result") or {}
         info = result.get("additional_info") or {}
-        spans = info.get("positions")
+        spans, extra = info.get("positions"), info.get("extra") or {}
         return cls(
             evaluator=body["evaluator_id"],
             profile=body.get("profile_name") or body.get("criteria"),
             status=body["status"],
-            score=result.get("score_raw"),
+            score=extra.get("raw_score", result.get("score_raw")),
             passed=result.get("pass"),
             explanation=result.get("explanation"),
             error_code=body.get("error_code"),
             error_message=body.get("error_message"),
             interval=Interval.read(info.get("confidence_interval")),
+            threshold=extra.get("threshold"),
+            experiment_interval=info.get("experiment_interval"),
             positions=None if spans is None else tuple((int(start), int(end)) for start, end in spans),
             extra=info.get("extra"),
             evaluation_id=body.get("evaluation_id") or result.get("id"),
@@ -123,8 +165,16 @@ class EvaluateResult(Sequence[Verdict]):
         return iter(self.verdicts)
 
     def __repr__(self) -> str:
-        parts = [f"{one.evaluator}: {one.error_code or one.status if one.score is None else one.score}" for one in self]
-        return f"<EvaluateResult {', '.join(parts)}>"
+        return f"<EvaluateResult {', '.join(map(_told, self))}>"
+
+
+def _told(verdict: Verdict) -> str:
+    """Return a verdict in a line, with how sure its evaluator's history is."""
+    if verdict.score is None:
+        return f"{verdict.evaluator}: {verdict.error_code or verdict.status}"
+    passed = "" if verdict.passed is None else " pass" if verdict.passed else " fail"
+    interval = f" (history: {verdict.interval})" if verdict.interval else ""
+    return f"{verdict.evaluator}: {verdict.score}{passed}{interval}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +229,7 @@ class History:
             points=tuple(points),
             next_cursor=body.get("next_cursor"),
         )
+
+    def __str__(self) -> str:
+        mean = "" if self.mean is None else f", mean score {self.mean:.3f}"
+        return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from evalsvc.evaluations.inputs import echo
 from evalsvc.evaluations.scoring import Verdict
+from evalsvc.evaluations.wire import extra_of, score_of
 from evaluators.base import Sample
 
 SAMPLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -51,7 +52,8 @@ class EntryFacts:
     details: dict[str, Any] | None = None
     favorite: bool = False
     feedback: str | None = None
-    interval: dict[str, Any] | None = field(default=None)
+    interval: dict[str, Any] | None = None
+    experiment_interval: dict[str, Any] | None = None
 
 
 def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> dict[str, Any]:
@@ -81,6 +83,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
     details = entry.details or {}
+    score = score_of(entry.family, verdict.score, verdict.passed)
     return {
         "id": digits(entry.evaluation_id) if captured else None,
         "project_id": digits(request.project_id) if captured else None,
@@ -101,13 +104,15 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any
         "evaluated_model_params": extras.get("params"),
         "evaluated_model_selected_model": extras.get("selected_model"),
         "pass": verdict.passed,
-        "score_raw": verdict.score,
-        "score_normalized": verdict.score,
+        "score_raw": score,
+        "score_normalized": score,
         "text_output": verdict.text_output,
         "additional_info": {
             "positions": verdict.spans,
-            "extra": verdict.extra or None,
+            "extra": extra_of(entry.family, verdict.score, verdict.extra),
             "confidence_interval": entry.interval,
+            # Clients of this wire know the three above.
+            **({"experiment_interval": entry.experiment_interval} if entry.experiment_interval else {}),
         },
         "evaluation_metadata": details.get("metadata") or provenance_of(verdict),
         "explanation": verdict.explanation,

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from evalsvc.evaluations.asks import IntervalAsk, read_ask
 from evalsvc.evaluations.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors, type_errors
 from evalsvc.rest.nearest import nearest
 from evalsvc.rest.parsing import decode_naming_unknown
 from evalsvc.rest.problems import FieldError, Invalid, escape
-from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Sample
 from evaluators.samples import build_sample
 
@@ -44,7 +44,8 @@ class Body(Inputs, kw_only=True):
     evaluators: list[EvaluatorRef]
     explain: bool | Explain | None = None
     capture: Capture | None = None
-    confidence_interval_strategy: str | None = None
+    confidence_interval_strategy: str | dict[str, Any] | None = None
+    config: str | int | None = None
     app: str | None = None
     experiment_id: Identifier = None
     project_id: str | None = None
@@ -83,7 +84,8 @@ class EvaluateCall:
     wanted: tuple[Wanted, ...]
     sample: Sample
     capture: str
-    strategy: str
+    interval: IntervalAsk
+    config: str | None
     app: str | None
     experiment_id: int | None
     project_id: uuid.UUID | None
@@ -112,19 +114,27 @@ def read_call(body: bytes) -> EvaluateCall:
     raw, unknown = decode_naming_unknown(body, _strict_decoder, _decoder, Body.__struct_fields__)
     fields = fields_in(raw)
     sample = build_sample(fields)
-    errors = [*evaluator_errors(raw), *sample_errors(raw, sample), *place_errors(raw), *text_errors(raw)]
+    interval, interval_errors = read_ask(raw.confidence_interval_strategy, "/confidence_interval_strategy")
+    errors = [
+        *interval_errors,
+        *evaluator_errors(raw),
+        *sample_errors(raw, sample),
+        *place_errors(raw),
+        *text_errors(raw),
+    ]
     if errors:
         raise Invalid(*errors)
     return EvaluateCall(
         wanted=tuple(_wanted(ref, raw.explain) for ref in raw.evaluators),
         sample=sample,
         capture=capture_of(raw),
-        strategy=raw.confidence_interval_strategy or "none",
+        interval=interval,
+        config=text_of(raw.config),
         app=raw.app,
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=extras_of(raw, fields, sample),
+        extras=with_ask(extras_of(raw, fields, sample), interval, text_of(raw.config)),
         tags=raw.tags,
         dataset_id=text_of(raw.dataset_id),
         dataset_sample_id=text_of(raw.dataset_sample_id),
@@ -154,6 +164,13 @@ def unread_warnings(raw: Body, sample: Sample) -> list[dict[str, Any]]:
     ]
 
 
+def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, Any] | None:
+    """Add what a stored request needs to be answered again with the same interval."""
+    asked = {"interval": interval.to_json() or None, "config": config}
+    kept = {name: value for name, value in asked.items() if value is not None}
+    return {**(extras or {}), **kept} if kept else extras
+
+
 def text_of(value: Identifier) -> str | None:
     """Read an id that older clients send as a number."""
     return None if value is None else str(value)
@@ -179,7 +196,7 @@ def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:
 
 
 def evaluator_errors(raw: Body) -> list[FieldError]:
-    """Check the list of evaluators and the strategy."""
+    """Check the list of evaluators."""
     errors = []
     if not 1 <= len(raw.evaluators) <= MAX_EVALUATORS:
         errors.append(FieldError("/evaluators", f"Name 1 to {MAX_EVALUATORS} evaluators."))
@@ -191,9 +208,6 @@ def evaluator_errors(raw: Body) -> list[FieldError]:
         for name, longest in MAX_NAMES.items():
             if len(getattr(ref, name) or "") > longest:
                 errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {longest} characters."))
-    if raw.confidence_interval_strategy not in (None, *STRATEGIES):
-        known = ", ".join(STRATEGIES)
-        errors.append(FieldError("/confidence_interval_strategy", f"Not a strategy; known are: {known}."))
     return errors
 
 

@@ -3,58 +3,180 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
+from evalsvc.evaluations.asks import EPOCH, IntervalAsk
 from evalsvc.evaluations.memory import History
+from evalsvc.stats.batches import MIXED, mixed_sources
+from evalsvc.stats.drift import LEAST, drift_of
 from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
 from evaluators.base import Family
 
-LEVEL = 0.95
 EXACT = ("full-history", "wilson", "clopper-pearson", "betting")
+SOURCES = ("evaluation", "experiment", "import")
+FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
+_NO_SCORES = np.empty(0)
+# Just below where Kolmogorov's distribution leaves one in a hundred.
+REACH = 1.62
 
 
-def interval_of(
-    strategy: str, family: Family | None, history: History | None, *, level: float = LEVEL
-) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What an interval is computed from: the values, their ids, and what is known of each beside its verdict.
+
+    `marks` is the revision of the profile times four, and where the value comes from. `is_uniform` says that all marks
+    are the same, as nearly always: then nothing has to be told apart.
+    """
+
+    values: Any
+    ids: Any
+    marks: Any
+    is_uniform: bool
+    n_no_verdict: int
+
+
+def default_of(family: Family | None) -> str:
+    """Return what an interval is of when nobody says: the share that passes where the verdict is the answer."""
+    return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
+
+
+def interval_of(ask: IntervalAsk, family: Family | None, history: History | None) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
     Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
     always gives the same interval.
     """
-    if strategy == "none":
+    if ask.strategy == "none":
         return None
-    scores = history.scores if history is not None else np.empty(0)
-    # Only resampling needs a seed, and making one reads the whole history.
-    seed = zlib.crc32(scores.tobytes()) if strategy not in EXACT else 0
-    try:
-        limits, binary = (family.value_range, family.binary) if family else (None, None)
-        found = interval_for(strategy, scores, level, value_range=limits, binary=binary, seed=seed)
-    except StrategyNotApplicable as exc:
-        return _without_numbers(strategy, level, len(scores), str(exc))
-    answer = {"strategy": strategy, "alpha": level, **{name: getattr(found, name) for name in FIELDS}}
-    answer["advice"] = dataclasses.asdict(found.advice) if found.advice else None
-    answer["reason"] = "At least 2 captured scores are needed." if found.n < 2 else None
+    of = ask.of or default_of(family)
+    window = window_of(history, of, ask.most)
+    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **_numbers(ask, of, family, window)}
+    answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources_of(window)}
+    answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
+    answer["warnings"], answer["suggested_since"] = _warned(answer["warnings"], window)
+    if (drift := _drift(ask, of, family, window)) is not None:
+        answer["warnings"].append("drift")
+    answer["drift"] = drift
     return answer
 
 
-FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
+def window_of(history: History | None, of: str, most: int | None) -> Window:
+    """Return the values that an interval is computed from, the newest first.
+
+    Of `pass` they are the verdicts as they were judged at the time; what nobody judged is left out.
+    """
+    if history is None or not history.score_bytes:
+        return Window(_NO_SCORES, _NO_SCORES, _NO_SCORES, True, 0)
+    facts = history.facts[:most]
+    values: Any = history.scores[:most]
+    ids = np.frombuffer(history.id_bytes, np.int64)[:most]
+    n_no_verdict = 0
+    if of == "pass":
+        verdicts = facts & 3
+        if not verdicts.all():
+            judged = verdicts > 0
+            n_no_verdict = int(judged.size - np.count_nonzero(judged))
+            facts, verdicts, ids = facts[judged], verdicts[judged], ids[judged]
+        values = verdicts - 1.0
+    marks = facts >> 2
+    is_uniform = not marks.size or bool((marks == marks[0]).all())
+    return Window(values, ids, marks, is_uniform, n_no_verdict)
 
 
-def _without_numbers(strategy: str, level: float, n: int, reason: str) -> dict[str, Any]:
+def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+    limits, binary = (family.value_range, family.binary) if family else (None, None)
+    if of == "pass":
+        limits, binary = (0.0, 1.0), True
+    # Only resampling needs a seed, and making one reads the whole history.
+    seed = zlib.crc32(window.values.tobytes()) if ask.strategy not in EXACT else 0
+    try:
+        found = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
+    except StrategyNotApplicable as exc:
+        return _without_numbers(
+            len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
+        )
+    numbers: dict[str, Any] = {name: getattr(found, name) for name in FIELDS}
+    numbers["advice"] = dataclasses.asdict(found.advice) if found.advice else None
+    what = "scores with a verdict" if window.n_no_verdict else "captured scores"
+    numbers["reason"] = f"At least 2 {what} are needed." if found.n < 2 else None
+    return numbers
+
+
+def sources_of(window: Window) -> dict[str, dict[str, Any]]:
+    """Return how many of the values come from where, and the mean of each part."""
+    if window.is_uniform:
+        counts, sums = [0, 0, 0], [0.0, 0.0, 0.0]
+        if window.values.size:
+            source = int(window.marks[0]) & 3
+            counts[source], sums[source] = window.values.size, float(window.values.sum())
+    else:
+        counts = np.bincount(window.marks & 3, minlength=3).tolist()
+        sums = np.bincount(window.marks & 3, window.values, 3).tolist()
     return {
-        "strategy": strategy,
-        "alpha": level,
+        name: {"n": n, "rate": total / n if n else None} for name, n, total in zip(SOURCES, counts, sums, strict=True)
+    }
+
+
+def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
+    """Add what is doubtful about the window: parts that differ, and verdicts by different revisions of the profile."""
+    found, since = list(warnings), None
+    if window.is_uniform:
+        return found, None
+    chance = mixed_sources(window.values, (window.marks & 3).tolist())
+    if chance is not None and chance < MIXED:
+        found.append("mixed_sources")
+    revisions = window.marks >> 2
+    known = revisions[revisions > 0]
+    if known.size and (newest := int(known.max())) != int(known.min()):
+        found.append("mixed_revisions")
+        since = {"revision": newest}
+    return found, since
+
+
+def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
+    """Return when the level shifted, the means on either side, and the interval since then."""
+    if not _may_have_moved(window.values):
+        return None
+    found = drift_of(window.values[::-1])
+    if found is None:
+        return None
+    n_since = window.values.size - found.changed_at
+    numbers = _numbers(ask, of, family, replace(window, values=window.values[:n_since]))
+    told = {name: numbers[name] for name in ("lower", "median", "upper", "n", "method")}
+    moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
+    return {"changed_at": moment.isoformat(), "before": found.before, "after": found.after, **told}
+
+
+def _may_have_moved(values: Any) -> bool:
+    """Say whether `drift_of` may find a shift: its own test without what only makes it milder, in a few steps."""
+    n = values.size
+    if n < LEAST:
+        return False
+    apart = values - values.sum() / n
+    sums = np.abs(np.cumsum(apart))
+    split = int(sums[:-1].argmax()) + 1
+    furthest = float(sums[split - 1])
+    rest = float(apart @ apart) - furthest**2 * n / (split * (n - split))
+    return rest <= 0.0 or furthest >= REACH * math.sqrt(rest / (n - 2) * n)
+
+
+def _without_numbers(n: int, reason: str) -> dict[str, Any]:
+    return {
         "lower": None,
         "median": None,
         "upper": None,
         "n": n,
         "method": None,
         "degenerate": False,
-        "warnings": [],
+        "warnings": (),
         "autocorrelation_width_factor": None,
         "advice": None,
         "reason": reason,

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
+from evalsvc.evaluations.asks import INCLUDE, LEVEL, LEVELS, MAX_TAGS, OF
 from evalsvc.evaluations.call import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
 from evalsvc.stats.strategies import STRATEGIES
@@ -68,6 +69,56 @@ INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
+ONE_NAME = {"type": "string", "minLength": 1, "maxLength": 255}
+SCOPE = {
+    "anyOf": [
+        {"const": "account"},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+            "properties": {
+                **{name: ONE_NAME for name in ("app", "project", "experiment")},
+                "tags": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "maxProperties": MAX_TAGS,
+                    "additionalProperties": {"type": "string"},
+                },
+            },
+        },
+    ]
+}
+SINCE = {
+    "anyOf": [
+        {"type": "string", "format": "date-time"},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+            "properties": {
+                "scores": {"type": "integer", "minimum": 2, "maximum": 1000},
+                "revision": {"type": "integer", "minimum": 1},
+            },
+        },
+    ]
+}
+INTERVAL_ASK = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "strategy": {"enum": [*STRATEGIES], "default": "full-history"},
+        "level": {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL},
+        "of": {"enum": [*OF], "description": "Default: `pass` for families whose verdict is the answer."},
+        "scope": {**SCOPE, "default": "account"},
+        "since": SINCE,
+        "include_experiments": {"enum": [*INCLUDE], "description": "Default: `promoted`; within a scope `none`."},
+    },
+}
+
+
 def input_schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas of a sample's fields under each of their spellings."""
     return {one: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items() for one in spellings}
@@ -90,7 +141,10 @@ def request_schema() -> dict[str, Any]:
     body = inlined(components["Body"], components)
     properties = {name: dict(part) for name, part in body["properties"].items()} | input_schemas()
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
-    properties["confidence_interval_strategy"] = {"enum": [*STRATEGIES, None], "default": None}
+    properties["confidence_interval_strategy"] = {
+        "anyOf": [{"enum": [*STRATEGIES, None]}, INTERVAL_ASK],
+        "default": None,
+    }
     for name in ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id"):
         for part in properties[name].get("anyOf", ()):
             if part.get("type") == "string":
@@ -116,6 +170,27 @@ INTERVAL = {
         "autocorrelation_width_factor": NULLABLE_NUMBER,
         "advice": {"type": ["object", "null"]},
         "reason": {**NULLABLE_TEXT, "description": "Why there are no numbers."},
+        "of": {"enum": [*OF], "description": "Of the share that passes, or of the mean score."},
+        "n_no_verdict": {"type": "integer", "description": "Scores that nobody judged, which `of: pass` leaves out."},
+        "scope": SCOPE,
+        "since": {"anyOf": [SINCE, {"type": "null"}]},
+        "include_experiments": {"enum": [*INCLUDE]},
+        "sources": {
+            "type": "object",
+            "description": "Where the values come from: `n` and `rate`, their mean, of each part.",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"n": {"type": "integer"}, "rate": NULLABLE_NUMBER},
+            },
+        },
+        "drift": {
+            "type": ["object", "null"],
+            "description": "When the level shifted, the means before and after, and the interval since then.",
+        },
+        "suggested_since": {
+            "type": ["object", "null"],
+            "description": "With `mixed_revisions`: a `since` of one revision only.",
+        },
     },
 }
 RESULT = {

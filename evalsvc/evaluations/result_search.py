@@ -20,6 +20,7 @@ from evalsvc.evaluations.lookups import AnyOf, bigints
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.searching import fetched, requests_of, search_evaluations
 from evalsvc.evaluations.tags import tagged
+from evalsvc.evaluations.wire import score_condition
 from evalsvc.rest.pagination import not_a_cursor, write_place
 from evalsvc.rest.problems import NotFound
 
@@ -186,9 +187,8 @@ EQUAL = {
     "before_datetime": "created_at__lt",
     "after_id": "id__gt",
     "before_id": "id__lt",
-    "score_raw_min": "score__gte",
-    "score_raw_max": "score__lte",
 }
+SCORES = {"score_raw_min": "gte", "score_raw_max": "lte"}
 FEEDBACK = {
     "given": Q(feedback__isnull=False),
     "notgiven": Q(feedback__isnull=True),
@@ -204,6 +204,9 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
     """
     given = {name: value for name, value in wanted.items() if value is not None}
     condition = Q(**{lookup: given[name] for name, lookup in EQUAL.items() if name in given})
+    for name, lookup in SCORES.items():
+        if name in given:
+            condition &= score_condition(lookup, given[name])
     if "evaluation_run_id" in given:
         # There are no runs here, so no result is of one.
         condition &= Q(pk__in=[])

@@ -124,9 +124,16 @@ def _verdict(
         text_output=score.text_output,
         explanation=score.explanation if wants_explanation(explain, score.passed) else None,
         spans=[list(span) for span in score.spans] if score.spans is not None else None,
-        extra=score.extra,
+        extra=extra_of(family, settings, sample, score),
         duration_us=(time.perf_counter_ns() - started) // 1000,
     )
+
+
+def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, Any]:
+    """Return what the family told, and the line that its verdict was drawn at where the verdict is the answer."""
+    if not family.by_verdict:
+        return score.extra
+    return {"threshold": family.threshold_for(sample, settings), **score.extra}
 
 
 def _scored(family: Family, settings: Settings, sample: Sample, *, explain: bool, outside: Outside | None) -> Score:

@@ -17,6 +17,7 @@ from django.utils.timezone import is_naive, make_aware
 from evalsvc.evaluations.call import is_bigint
 from evalsvc.evaluations.searching import met_by_request
 from evalsvc.evaluations.tags import tagged
+from evalsvc.evaluations.wire import score_condition
 from evalsvc.rest.problems import FieldError, Invalid
 
 # A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
@@ -44,6 +45,8 @@ class SearchField:
         """Return the condition that compares the field by one of Django's lookups."""
         place = self.lookup.removeprefix(REQUEST)
         column, _, key = place.partition(".")
+        if column == "score":
+            return score_condition(operator, value)
         found = _of_key(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
         return found if place == self.lookup else met_by_request(found)
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from evalsvc.accounts.models import Account
+from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import family_of
 from evalsvc.evaluations import store
+from evalsvc.evaluations.alongside import UnknownConfig, find_side
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
+from evalsvc.evaluations.asks import stored_ask
 from evalsvc.evaluations.inputs import as_sent, stored_sample
 from evalsvc.evaluations.intervals import interval_of
-from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
+from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
 from evalsvc.evaluations.scoring import Verdict
-from evalsvc.rest.problems import NotFound
+from evalsvc.evaluations.windows import Window, window_of
+from evalsvc.rest.problems import Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Family, Sample
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 RETRY_WINDOW_SECONDS = 600
+MAX_PROFILES = 20
 VERDICT_COLUMNS = (
     "position", "status", "error_code", "error_message", "score", "passed", "text_output", "explanation", "spans",
     "extra", "duration_us",
@@ -66,11 +75,32 @@ def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
         (row.evaluator_id, row.profile_name) if row.family and row.profile_name and request.strategy != "none" else None
         for row in stored.evaluations
     ]
-    histories = store.read_histories(request.account_id, pairs, before=request.id)
+    if any(pairs):
+        _add_intervals(request, entries, pairs)
+    return request_facts(request), entries
+
+
+def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs: Pairs) -> None:
+    """Compute the intervals that a stored request asked for, of the history before it."""
+    asked = request.extras or {}
+    ask, side = stored_ask(request.strategy, asked.get("interval")), None
+    with suppress(UnknownConfig):
+        side = find_side(account_id=request.account_id, experiment_id=request.experiment_id, config=asked.get("config"))
+    if side is None and ask.is_plain:
+        histories = store.read_histories(request.account_id, pairs, before=request.id)
+    else:
+        without = request.experiment_id if side is not None else None
+        try:
+            window = window_of(request.account_id, ask, pointer="", without_experiment=without)
+        except Invalid:
+            # The project or experiment of its scope has been deleted since.
+            return
+        histories = store.read_scoped(request.account_id, pairs, window, before=request.id)
     for entry, history in zip(entries, histories, strict=True):
         if entry.family is not None:
-            entry.interval = interval_of(request.strategy, family_of(entry.family), history)
-    return request_facts(request), entries
+            entry.interval = interval_of(ask, family_of(entry.family), history)
+            if side is not None:
+                entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)
 
 
 def request_facts(request: EvaluationRequest) -> RequestFacts:
@@ -160,20 +190,64 @@ def get_evaluation(*, account: Account, id: int) -> Evaluation:
     return row
 
 
-def list_history(*, account: Account, evaluator_id: str, profile_name: str) -> QuerySet[HistoryScore]:
-    """Return the scores of one history, newest first."""
+def list_history(
+    *, account: Account, evaluator_id: str, profile_name: str, window: Window | None = None
+) -> QuerySet[HistoryScore]:
+    """Return the scores of one history within a window (of `windows.window_of`), newest first."""
     rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
-    return rows.order_by("-id")
+    return within(rows, window or {"include": "promoted"}).order_by("-id")
 
 
-def history_summary(*, account: Account, evaluator_id: str, profile_name: str) -> dict[str, float | int | None]:
-    """Return n, mean and pass rate of the newest 1000 scores, and how many there are in all."""
-    rows = list_history(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
-    newest = list(rows.values_list("score", "passed")[: store.HISTORY_LENGTH])
-    judged = [passed for _, passed in newest if passed is not None]
+def within(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScore]:
+    """Narrow a history to a window: as `scoped_scores` in sql/functions.sql."""
+    include = window["include"]
+    rows = rows if include == "all" else rows.filter(trial=False)
+    rows = rows.exclude(source=HistoryScore.Source.EXPERIMENT) if include == "none" or "tags" in window else rows
+    lookups = {"app": "app", "project": "project_id", "experiment": "experiment_id"}
+    lookups |= {"from_id": "id__gte", "revision": "revision__gte"}
+    rows = rows.filter(**{lookups[name]: value for name, value in window.items() if name in lookups})
+    for key, value in window.get("tags", {}).items():
+        digest = Func(F("account_id"), Value(key), Value(value), function="tag_digest", output_field=BigIntegerField())
+        tagged = EvaluationTag.objects.filter(account_id=OuterRef("account_id"), evaluation_id=OuterRef("source_id"))
+        rows = rows.filter(Exists(tagged.filter(digest=digest)))
+    return rows
+
+
+def history_summary(
+    rows: QuerySet[HistoryScore], history: History, most: int | None = None
+) -> dict[str, float | int | None]:
+    """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all."""
+    scores = history.scores[:most].tolist()
+    judged = [verdict == 2 for verdict in (history.facts[:most] & 3).tolist() if verdict]
     return {
-        "n": len(newest),
-        "n_total": rows.count() if len(newest) == store.HISTORY_LENGTH else len(newest),
-        "mean": sum(score for score, _ in newest) / len(newest) if newest else None,
+        "n": len(scores),
+        "n_total": rows.count() if len(scores) == (most or HISTORY_LENGTH) else len(scores),
+        "mean": sum(scores) / len(scores) if scores else None,
         "pass_rate": sum(judged) / len(judged) if judged else None,
     }
+
+
+def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:
+    """Return the profiles under which an evaluator has scores, the first MAX_PROFILES by name."""
+    rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id).order_by("profile_name")
+    names = rows.values_list("profile_name", flat=True)
+    # From one name to the next: a history may have a million rows.
+    found = list(names[:1])
+    while found and len(found) < MAX_PROFILES and (more := list(names.filter(profile_name__gt=found[-1])[:1])):
+        found += more
+    return found
+
+
+def thresholds_of(
+    *, account: Account, profile_name: str, family: Family | None, rows: Iterable[HistoryScore]
+) -> dict[int | None, float | None]:
+    """Return the line at which each revision of a profile tells pass from fail; nothing for those that draw none."""
+    numbers = {row.revision for row in rows if row.revision is not None}
+    if family is None or not numbers:
+        return {}
+    revisions = ProfileRevision.objects.filter(
+        Q(profile__account=account) | Q(profile__account=None),
+        profile__family=family.name, profile__name=profile_name, number__in=numbers,
+    )  # fmt: skip
+    settings_of = dict(revisions.values_list("number", "settings"))
+    return {number: family.threshold_for(Sample(), settings) for number, settings in settings_of.items()}

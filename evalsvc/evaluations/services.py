@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
 from evalsvc.evaluations import store
+from evalsvc.evaluations.alongside import Side, UnknownConfig, find_side
 from evalsvc.evaluations.answers import EntryFacts, RequestFacts
 from evalsvc.evaluations.call import EvaluateCall, Wanted
 from evalsvc.evaluations.inputs import input_columns
@@ -25,6 +26,7 @@ from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.replies import Waiter
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
 from evalsvc.evaluations.selectors import Stored, finished_verdicts, get_stored
+from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
@@ -47,6 +49,7 @@ class Entry:
     lane: str | None = None
     evaluation_id: int | None = None
     interval: dict[str, Any] | None = None
+    experiment_interval: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -68,7 +71,18 @@ class Accepted:
 
 def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
     """Resolve each evaluator and decide where it runs; what cannot run has its verdict already."""
-    return [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
+    entries = [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
+    if call.config is not None:
+        _refuse_unknown_config(account_id, call, entries)
+    return entries
+
+
+def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
+    try:
+        find_side(account_id=account_id, experiment_id=call.experiment_id, config=call.config)
+    except UnknownConfig as exc:
+        for entry in entries:
+            entry.verdict, entry.lane = refused("unknown_config", str(exc)), None
 
 
 def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: Wanted) -> Entry:
@@ -110,14 +124,34 @@ def accept(
     `keep_always` gives every evaluation a row and an id, for callers that will come back for it.
     """
     call = named(call)
+    # Before anything is written: a scope that nobody has is refused.
+    side, window = beside(account_id, call, entries)
     score_inline(call, entries)
     accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
     kept = entries_to_store(accepted, keep_always=keep_always)
-    histories = _store(accepted, kept, fingerprint, epoch)
+    histories = _store(accepted, kept, fingerprint, epoch, window)
     for entry, history in zip(entries, histories, strict=True):
-        if entry.resolved is not None:
-            entry.interval = interval_of(call.strategy, entry.resolved.family, history)
+        if (run := entry.resolved) is not None:
+            entry.interval = interval_of(call.interval, run.family, history)
+            entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None
     return accepted
+
+
+def beside(account_id: int, call: EvaluateCall, entries: list[Entry]) -> tuple[Side | None, Window | None]:
+    """Return what a planned experiment says beside the history, and the window of that; None: the plain history.
+
+    A history that stands beside an experiment is without the experiment's own scores.
+    """
+    if call.interval.strategy == "none":
+        return None, None
+    side = None
+    if call.experiment_id is not None and not any(entry.verdict.error_code == "unknown_config" for entry in entries):
+        side = find_side(account_id=account_id, experiment_id=call.experiment_id, config=call.config)
+    if side is None and call.interval.is_plain:
+        return None, None
+    without = call.experiment_id if side is not None else None
+    pointer = "/confidence_interval_strategy"
+    return side, window_of(account_id, call.interval, pointer=pointer, without_experiment=without)
 
 
 def named(call: EvaluateCall) -> EvaluateCall:
@@ -170,16 +204,22 @@ def is_kept(call: EvaluateCall, entry: Entry) -> bool:
     return call.capture == "all" and entry.resolved is not None
 
 
-def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None) -> list[History | None]:
+def _store(
+    accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None, window: Window | None
+) -> list[History | None]:
     call = accepted.call
     pairs = [
         (entry.resolved.evaluator_id, entry.resolved.profile.name)
-        if entry.resolved and call.strategy != "none"
+        if entry.resolved and call.interval.strategy != "none"
         else None
         for entry in accepted.entries
     ]
+    read = None
+    if window is not None:
+        # Before the call's own scores are there.
+        read, pairs = store.read_scoped(accepted.account_id, pairs, window), [None] * len(pairs)
     if not kept:
-        return store.read_histories(accepted.account_id, pairs, epoch=epoch)
+        return read or store.read_histories(accepted.account_id, pairs, epoch=epoch)
     captured = store.capture(
         accepted.account_id,
         request_row(call, accepted.place, fingerprint),
@@ -191,14 +231,14 @@ def _store(accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: s
     accepted.request_id, accepted.created_at = captured.request_id, captured.created_at
     for entry, evaluation_id in zip(kept, captured.evaluation_ids, strict=True):
         entry.evaluation_id = evaluation_id
-    return captured.histories
+    return read or captured.histories
 
 
 def request_row(call: EvaluateCall, place: Place, fingerprint: int) -> dict[str, Any]:
     """Return the columns of the EvaluationRequest."""
     return {
         "capture": call.capture,
-        "strategy": call.strategy,
+        "strategy": call.interval.strategy,
         "fingerprint": fingerprint,
         "project_id": place.project_id,
         "app": place.app,
@@ -283,7 +323,7 @@ def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
     call, place = accepted.call, accepted.place
     request = RequestFacts(
         sample=call.sample,
-        strategy=call.strategy,
+        strategy=call.interval.strategy,
         id=accepted.request_id,
         created_at=accepted.created_at,
         project_id=place.project_id,
@@ -309,6 +349,7 @@ def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
         evaluation_id=entry.evaluation_id,
         captured=is_kept(call, entry),
         interval=entry.interval,
+        experiment_interval=entry.experiment_interval,
     )
     if run is not None:
         facts.family, facts.profile_id, facts.profile_revision = run.family.name, run.profile.id, run.profile.revision

@@ -16,7 +16,7 @@ from django.db import connection, connections
 from psycopg import Connection
 
 from evalsvc.evaluations.client_rows import ClientScore
-from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs, brought_up_to_date, remembered
+from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs, as_read, brought_up_to_date, remembered
 from evalsvc.tenancy.scope import current_role
 
 __all__ = [
@@ -72,6 +72,25 @@ def read_histories(
         values,
     )
     return brought_up_to_date(account_id, epoch if before is None else None, pairs, known, row)
+
+
+def read_scoped(
+    account_id: int, pairs: Pairs, window: dict[str, Any], *, before: int | None = None
+) -> list[History | None]:
+    """Read the scores of each (evaluator id, profile name) within a window (see `windows`), newest first."""
+    if not any(pairs):
+        return [None] * len(pairs)
+    row = _call(
+        "SELECT ids, scores, facts FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
+        [account_id, *_split(pairs), dumps(window), before],
+    )
+    return [as_read(*(part[i] for part in row)) if pair else None for i, pair in enumerate(pairs)]
+
+
+def promote(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:
+    """Let the trials of a config enter these histories; return how many scores that were."""
+    values = [account_id, *_split(pairs), experiment_id, config_id]
+    return _call("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s)", values)[0]
 
 
 def capture(

@@ -8,3 +8,11 @@ class ExperimentsConfig(AppConfig):
 
     name = "evalsvc.experiments"
     label = "experiments"
+
+    def ready(self) -> None:
+        """Say beside the history what an experiment says."""
+        from evalsvc.evaluations.alongside import finders
+        from evalsvc.experiments.alongside import side_of
+
+        if side_of not in finders:
+            finders.append(side_of)

@@ -122,7 +122,9 @@ class MetricProblem(Exception):
 
 def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], strategy: str | None) -> Metric:
     run = _resolve_evaluator(account_id, epoch, row)
-    source = row.get("source") or ("score" if run else None)
+    # A score that only ranks is no answer: where the verdict is, it is what a metric is of.
+    default = ("pass" if run.family.by_verdict else "score") if run else None
+    source = row.get("source") or default
     if source is None:
         raise MetricProblem("", "A metric needs an `evaluator`, or a `source`.")
     if (source in EVALUATOR_SOURCES) != (run is not None):

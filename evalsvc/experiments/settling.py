@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from evalsvc.experiments.evidence import bring_up_to_date
 from evalsvc.experiments.looks import write_looks
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.promotion import promote_leader
 from evalsvc.tenancy.scope import current_role
 
 State = ExperimentPlan.State
@@ -92,9 +93,12 @@ def _is_on_its_way(plan: ExperimentPlan) -> bool:
 
 
 def _write(plan: ExperimentPlan, state: str, *, is_closed: bool) -> None:
+    is_new = state != plan.state
     changes: dict[str, object] = {"is_closed": is_closed}
-    if state != plan.state:
+    if is_new:
         changes |= {"state": state, "finished_at": Now() if state == State.DONE else None}
     if changes != {"is_closed": plan.is_closed}:
         ExperimentPlan.objects.filter(pk=plan.pk).update(**changes)
     plan.state, plan.is_closed = state, is_closed
+    if is_new and state == State.DONE:
+        promote_leader(plan)

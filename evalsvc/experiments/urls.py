@@ -8,6 +8,7 @@ from evalsvc.experiments.api.configs import (
     ConfigsView,
     ConfigView,
     DeleteManyView,
+    PromoteView,
     ResumeManyView,
     ResumeView,
     StopManyView,
@@ -45,6 +46,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/configs/<id:config_id>/stop", StopView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/resume", ResumeView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/clone", CloneView.as_view()),
+    path("v1/experiments/<id:id>/configs/<id:config_id>/promote", PromoteView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/lease", LeaseView.as_view()),
     path("v1/experiments/<id:id>/units/<id:unit_id>/outputs", OutputsView.as_view()),
 ]

@@ -124,6 +124,12 @@ EVALUATION_ERRORS = {
             "No profile has this name for that evaluator's family",
             "GET /v1/evaluator-criteria lists the profiles.",
         ),
+        Code(
+            "unknown_config",
+            200,
+            "The experiment has no config of this id or name",
+            "GET /v1/experiments/{id}/configs lists them; without `config` every live one is shown.",
+        ),
         Code("profile_required", 200, "This family has no default profile", "Name one in `criteria`."),
         Code(
             "invalid_settings",

@@ -47,6 +47,7 @@ class AnswerRelevance(FamilyWithJudge):
     description = "Measures whether the output speaks to the question, right or wrong; declining scores 0."
     lane = Lane.CPU
     binary = False
+    by_verdict = True
     required_fields = (Field.INPUT, Field.OUTPUT)
     accepts_own_profiles = True
     settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))

@@ -32,6 +32,7 @@ class ContextRelevance(FamilyWithJudge):
     description = "Measures how near the best passage of the retrieved contexts is to the question."
     lane = Lane.CPU
     binary = False
+    by_verdict = True
     required_fields = (Field.INPUT, Field.CONTEXT)
     accepts_own_profiles = True
     settings_schema = object_schema(several_questions_settings(DEFAULT_THRESHOLD))

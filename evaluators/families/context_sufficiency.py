@@ -36,6 +36,7 @@ class ContextSufficiency(FamilyWithJudge):
     description = "Measures whether the retrieved contexts hold what the gold answer says."
     lane = Lane.CPU
     binary = False
+    by_verdict = True
     required_fields = (Field.INPUT, Field.CONTEXT)
     optional_fields = (Field.GOLD,)
     accepts_own_profiles = True
@@ -115,6 +116,10 @@ class ContextSufficiency(FamilyWithJudge):
             return self.score(sample, settings, explain=explain)
         threshold = _threshold(settings, with_gold=any(map(has_words, sample.gold_texts)))
         return judge_sufficiency(sample, settings, outside, threshold=threshold, explain=explain)
+
+    def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
+        """Return the line that the sample is held to: without a gold answer it is another."""
+        return _threshold(settings, with_gold=has_words(sample.gold or ""))
 
     def warm_up(self) -> None:
         """Load the small model: some 0.3 seconds and 140 MB."""

@@ -62,6 +62,7 @@ class Custom(Family):
     description = "Runs checks of your own, without a model; takes OpenAI's grader definitions too."
     lane = Lane.INLINE
     binary = False
+    by_verdict = True
     required_fields = ()
     optional_fields = (Field.OUTPUT, Field.INPUT, Field.GOLD, Field.CONTEXT, Field.SYSTEM_PROMPT)
     accepts_own_profiles = True

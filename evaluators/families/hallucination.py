@@ -43,6 +43,7 @@ class Hallucination(FamilyWithJudge):
     description = "Measures how far every sentence of the output is supported by the retrieved contexts; 1 is fully."
     lane = Lane.INLINE
     binary = False
+    by_verdict = True
     required_fields = (Field.INPUT, Field.OUTPUT, Field.CONTEXT)
     accepts_own_profiles = True
     settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))

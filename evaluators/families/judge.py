@@ -24,6 +24,7 @@ class Judge(Family):
     description = "Judges a sample by criteria in plain words, with a rubric or labels; asks an LLM of yours."
     lane = Lane.JUDGE
     binary = False
+    by_verdict = True
     required_fields = ()
     optional_fields = tuple(WORDS.values())
     accepts_own_profiles = True

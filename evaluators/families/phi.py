@@ -39,6 +39,7 @@ class Phi(Family):
     description = "Looks for health information about a person in the output; 1 is free of it."
     lane = Lane.CPU
     binary = False
+    by_verdict = True
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
     settings_schema = object_schema({"pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD}})

@@ -127,3 +127,43 @@ def test_a_wrong_key_is_said(web: str) -> None:
 
 def test_it_knows_whose_key_it_is(client: Client, alice: Caller) -> None:
     assert client.whoami()["api_key"]["account"]["id"] == str(alice.account.pk)
+
+
+def test_intervals_say_what_they_are_of(client: Client) -> None:
+    for answer, app in (("a", "shop"), ("b", "shop"), ("a", "desk")):
+        client.evaluate(["exact-match"], output=answer, gold="a", app=app)
+    asked = {"level": 0.9, "scope": {"app": "shop"}, "since": {"scores": 10}, "of": "pass"}
+
+    (verdict,) = client.evaluate(["exact-match"], output="a", gold="a", interval=asked)
+    history = client.history("exact-match", interval=asked)
+
+    for interval in (verdict.interval, history.interval):
+        assert interval is not None
+        assert (interval.n, interval.level, interval.of, interval.scope) == (2, 0.9, "pass", {"app": "shop"})
+        assert interval.since == {"scores": 10} and interval.include_experiments == "none"
+        assert interval.sources["evaluation"] == {"n": 2, "rate": 0.5}
+    assert history.n == 2
+    assert client.history("exact-match", interval={"scope": "account"}).n == 3
+    with pytest.raises(InvalidError):
+        client.history("exact-match", interval={"scope": {"apps": "shop"}})
+
+
+def test_printing_shows_the_interval_and_the_advice(client: Client) -> None:
+    for _ in range(5):
+        client.evaluate(["exact-match"], output="a", gold="a", capture="all")
+
+    result = client.evaluate(["exact-match"], output="a", gold="a", strategy="full-history")
+
+    assert result[0].interval is not None and result[0].interval.advice is not None
+    assert "pass rate 1.000 [1.000, 1.000]" in str(result)
+    assert "clopper-pearson [0.478, 1.000]" in str(result)
+    assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match"))
+
+
+def test_a_verdict_keeps_the_score_that_ranks(client: Client) -> None:
+    context = ["The Eiffel Tower stands in Paris and was completed in 1889."]
+    (verdict,) = client.evaluate(["hallucination"], input="When?", output="It was completed in 1889.", contexts=context)
+
+    assert verdict.score is not None and 0 < verdict.score <= 1
+    assert verdict.threshold is not None
+    assert verdict.passed == (verdict.score >= verdict.threshold)

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.intervals import EXACT, LEVEL, interval_of
+from evalsvc.evaluations import intervals
+from evalsvc.evaluations.asks import LEVEL, IntervalAsk
+from evalsvc.evaluations.intervals import EXACT
 from evalsvc.evaluations.memory import History
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Family
@@ -25,7 +27,14 @@ BINARY, CONTINUOUS = (next(one for one in families() if one.binary is binary) fo
 
 def history(*scores: float) -> History:
     ids = range(len(scores), 0, -1)
-    return History(array("q", ids).tobytes(), array("d", scores).tobytes(), None, None, 0.0)
+    facts = array("i", [2 if score >= 0.5 else 1 for score in scores])
+    return History(array("q", ids).tobytes(), array("d", scores).tobytes(), facts.tobytes(), None, None, 0.0)
+
+
+def interval_of(
+    strategy: str, kind: Family | None, row: History | None, *, level: float = LEVEL, of: str | None = None
+) -> dict[str, Any] | None:
+    return intervals.interval_of(IntervalAsk(strategy, level, of), kind, row)
 
 
 def fits(strategy: str, kind: Family, n: int) -> bool:
@@ -74,6 +83,25 @@ def test_every_answer_has_the_same_keys(strategy: str, kind: Family) -> None:
     keys = {frozenset(interval_of(strategy, kind, history(*scores_for(kind, n))) or ()) for n in (0, 5)}
 
     assert keys == {frozenset(interval_of("full-history", BINARY, None) or ())}
+
+
+@pytest.mark.parametrize("family", [one for one in families() if one.by_verdict], ids=lambda family: family.name)
+def test_where_the_verdict_is_the_answer_the_interval_is_of_the_share_that_passes(family: Family) -> None:
+    row = history(0.9, 0.8, 0.4, 0.45, 0.7, 0.2)
+    share, mean = (interval_of("full-history", family, row, of=of) or {} for of in (None, "score"))
+
+    assert (share["of"], share["median"], mean["of"]) == ("pass", 0.5, "score")
+    assert share["sources"]["evaluation"]["rate"] == 0.5
+    assert mean["sources"]["evaluation"]["rate"] == pytest.approx(3.45 / 6)
+
+
+def test_every_family_says_what_its_answer_is() -> None:
+    verdicts = {family.name for family in families() if intervals.default_of(family) == "pass"}
+
+    assert verdicts == {
+        "exact-match", "pii", "phi", "custom", "judge", "retrieval-hallucination", "retrieval-answer-relevance",
+        "retrieval-context-relevance", "retrieval-context-sufficiency",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("strategy", [*FOR_BINARY, "studentized"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -14,12 +14,15 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.catalog.resolve import Unresolved, resolve
 from evalsvc.evaluations import openapi, store
 from evalsvc.evaluations.answers import digits
+from evalsvc.evaluations.asks import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
 from evalsvc.evaluations.client_rows import PREFIX
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.labels import PREFIX as LABELS
 from evalsvc.evaluations.lineage import origins_of
+from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import HistoryScore
-from evalsvc.evaluations.selectors import history_summary, list_history
+from evalsvc.evaluations.selectors import history_summary, list_history, profiles_with_scores, thresholds_of
+from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies import STRATEGIES
@@ -31,13 +34,34 @@ class HistoryIn(serializers.Serializer[Any]):
 
     evaluator = serializers.CharField(max_length=255)
     profile = serializers.CharField(max_length=255, required=False)
-    strategy = serializers.ChoiceField(choices=STRATEGIES, default="full-history")
-    level = serializers.FloatField(min_value=0.5, max_value=0.9999, default=0.95)
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
     cursor = serializers.CharField(required=False, max_length=500)
 
 
 ORIGIN = ("evaluation_id", "experiment_id", "config_id", "output_id", "example_id")
+ASKED = ("strategy", "level", "of", "since", "include_experiments")
+
+
+def is_asked(name: str) -> bool:
+    """Say whether a parameter says what the interval is of."""
+    return name in ASKED or name.startswith(("scope.", "since."))
+
+
+def asked_parameters() -> list[OpenApiParameter]:
+    """Return the parameters that say what the interval is of."""
+    level = {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL}
+    return [
+        OpenApiParameter("strategy", str, enum=STRATEGIES, default="full-history"),
+        OpenApiParameter("level", level),
+        OpenApiParameter("of", str, enum=OF, description="Default: `pass` for families whose verdict is the answer."),
+        OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`promoted`, or `none` in a scope."),
+        *(OpenApiParameter(f"scope.{name}", str, description="At most one scope.") for name in SCOPES[:3]),
+        OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="From this time on."),
+        OpenApiParameter("since.scores", int, description="The newest so many, 2 to 1000."),
+        OpenApiParameter("since.revision", int, description="By this revision of the profile and later ones."),
+    ]
+
+
 POINT = {
     "type": "object",
     "required": ["id", "created_at", "score", "pass", "source", *ORIGIN],
@@ -46,6 +70,8 @@ POINT = {
         "created_at": {"type": "string", "format": "date-time"},
         "score": {"type": "number"},
         "pass": {"type": ["boolean", "null"]},
+        "threshold": {"type": ["number", "null"]},
+        "revision": {"type": ["integer", "null"]},
         "source": {"type": "string"},
         **{name: {"type": ["string", "null"]} for name in ORIGIN},
     },
@@ -63,6 +89,11 @@ ANSWER = {
         "confidence_interval": openapi.INTERVAL,
         "points": {"type": "array", "items": POINT},
         "next_cursor": {"type": ["string", "null"]},
+        "other_profiles": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Without any score: the profiles under which this evaluator has some.",
+        },
     },
 }
 
@@ -77,6 +108,7 @@ class HistoryView(AccountView):
         tags=["history"],
         parameters=[
             HistoryIn,
+            *asked_parameters(),
             OpenApiParameter(
                 "evaluator",
                 str,
@@ -87,22 +119,36 @@ class HistoryView(AccountView):
         responses={(200, "application/json"): OpenApiResponse(ANSWER)},
     )
     def get(self, request: Request) -> Response:
-        """Return the captured scores, newest first, with the interval of the mean of the newest 1000."""
-        wanted = checked(HistoryIn(data=sent(request)))
+        """Return captured scores, newest first, with the interval of the newest 1000.
+
+        What the interval is of is asked for as in `confidence_interval_strategy`, flat: `level`, `of`, `scope.app`,
+        `scope.project`, `scope.experiment`, `scope.tags.KEY`, `since`, `since.scores`, `since.revision`,
+        `include_experiments`. The points are those of the same scope.
+        """
+        query = sent(request)
+        wanted = checked(HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)}))
+        ask = read_query({name: value for name, value in query.items() if is_asked(name)})
         evaluator_id, profile_name, family = self._resolve(wanted["evaluator"], wanted.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
-        rows = list_history(account=self.account, **names)
-        points, cursor = page(
-            rows,
-            limit=wanted["limit"],
-            cursor=wanted.get("cursor"),
-            of=f"history:{self.account.pk}:{evaluator_id}:{profile_name}",
-        )
-        (history,) = store.read_histories(self.account.pk, [(evaluator_id, profile_name)])
-        interval = interval_of(wanted["strategy"], family, history, level=wanted["level"])
-        summary = history_summary(account=self.account, **names)
-        answer = {**names, **summary, "confidence_interval": interval}
-        return Response({**answer, "points": points_out(self.account.pk, points), "next_cursor": cursor})
+        window = window_of(self.account.pk, ask, pointer="")
+        rows = list_history(account=self.account, **names, window=window)
+        of = f"history:{self.account.pk}:{evaluator_id}:{profile_name}:{sorted(window.items())}"
+        points, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=of)
+        history = self._read((evaluator_id, profile_name), ask, window)
+        answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
+        answer["confidence_interval"] = interval_of(ask, family, history)
+        if not answer["n_total"]:
+            answer["other_profiles"] = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
+        lines = thresholds_of(account=self.account, profile_name=profile_name, family=family, rows=points)
+        return Response({**answer, "points": points_out(self.account.pk, points, lines), "next_cursor": cursor})
+
+    def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> History:
+        if ask.is_plain:
+            (history,) = store.read_histories(self.account.pk, [pair])
+        else:
+            (history,) = store.read_scoped(self.account.pk, [pair], window)
+        assert history is not None  # noqa: S101  it was asked for
+        return history
 
     def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Family | None]:
         """Return the names that the history goes by, and the family, which scores made elsewhere do not have."""
@@ -117,14 +163,21 @@ class HistoryView(AccountView):
         return run.evaluator_id, run.profile.name, run.family
 
 
-def points_out(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
-    """Return scores of a history, each with where it comes from."""
+def points_out(
+    account_id: int, rows: Sequence[HistoryScore], thresholds: Mapping[int | None, float | None]
+) -> list[dict[str, Any]]:
+    """Return scores of a history, each with where it comes from, and the line of its verdict where its profile has one.
+
+    `score` is what ranks, whatever the answer of its family is on the wire.
+    """
     return [
         {
             "id": digits(row.id),
             "created_at": row.created_at,
             "score": row.score,
             "pass": row.passed,
+            "threshold": thresholds.get(row.revision),
+            "revision": row.revision,
             "source": row.source,
             **origin,
         }

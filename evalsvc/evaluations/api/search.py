@@ -19,6 +19,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search import MAX_LOG_IDS, condition
 from evalsvc.evaluations.searching import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
+from evalsvc.evaluations.wire import extra_of, score_of
 from evalsvc.rest.problems import FieldError, Invalid
 
 # Each row before it is read and left out.
@@ -113,7 +114,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         "error_message": row.error_message,
         "explain_strategy": row.explain_strategy,
         "pass": row.passed,
-        "score": row.score,
+        "score": score_of(row.family, row.score, row.passed),
         "text_output": row.text_output,
         "metadata": _metadata(row, details),
         "explanation": row.explanation,
@@ -146,7 +147,9 @@ def usage_of(extra: Any) -> dict[str, int] | None:
 def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
     if row.evaluation_type != Evaluation.Type.MANAGED:
         return details.get("metadata")
-    return {"positions": row.spans, "extra": row.extra} if row.status == Evaluation.Status.SUCCESS else None
+    if row.status != Evaluation.Status.SUCCESS:
+        return None
+    return {"positions": row.spans, "extra": extra_of(row.family, row.score, row.extra)}
 
 
 class EvaluationView(AccountView):

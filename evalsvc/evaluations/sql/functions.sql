@@ -96,6 +96,94 @@ BEGIN
   END LOOP;
 END $$;
 
+-- The newest scores of each asked-for history within a window: of an app, a project, an experiment or tags, from an id or
+-- a revision on, with or without what experiments have tried. p_window: {include: none | promoted | all, most, app,
+-- project, experiment, tags, from_id, revision, without: an experiment}. Planned for the values at hand, as what fits
+-- one window walks a million rows for another.
+CREATE OR REPLACE FUNCTION scoped_scores(
+  p_account bigint, p_evaluators text[], p_profiles text[], p_window jsonb, p_before bigint,
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[]
+) LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  some_ids bytea;
+  some_scores bytea;
+  some_facts bytea;
+  digests bigint[];
+  fewest bigint;
+  source text := 'evaluations_historyscore h';
+  conditions text := 'h.account_id = $1 AND h.evaluator_id = $2 AND h.profile_name = $3';
+  rows text;
+  newest text;
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  IF p_window ? 'app' THEN
+    conditions := conditions || format(' AND h.app = %L', p_window->>'app');
+  END IF;
+  IF p_window ? 'project' THEN
+    conditions := conditions || format(' AND h.project_id = %L', p_window->>'project');
+  END IF;
+  IF p_window ? 'experiment' THEN
+    conditions := conditions || format(' AND h.experiment_id = %s', (p_window->>'experiment')::bigint);
+  END IF;
+  IF p_window ? 'without' THEN
+    conditions := conditions || format(' AND h.experiment_id IS DISTINCT FROM %s', (p_window->>'without')::bigint);
+  END IF;
+  IF p_window ? 'from_id' THEN
+    conditions := conditions || format(' AND h.id >= %s', (p_window->>'from_id')::bigint);
+  END IF;
+  IF p_window ? 'revision' THEN
+    conditions := conditions || format(' AND h.revision >= %s', (p_window->>'revision')::int);
+  END IF;
+  IF p_before IS NOT NULL THEN
+    conditions := conditions || format(' AND h.id < %s', p_before);
+  END IF;
+  IF p_window ? 'tags' THEN
+    SELECT array_agg(d.digest ORDER BY d.n), min(d.n) INTO digests, fewest FROM (
+      SELECT t.digest, (SELECT count(*) FROM (
+        SELECT 1 FROM evaluations_evaluationtag e WHERE e.account_id = p_account AND e.digest = t.digest LIMIT 5001) met) AS n
+      FROM (SELECT tag_digest(p_account, tag.key, tag.value) AS digest FROM jsonb_each_text(p_window->'tags') tag) t) d;
+    SELECT conditions || ' AND h.source <> ''experiment''' || string_agg(format(
+      ' AND EXISTS (SELECT 1 FROM evaluations_evaluationtag t WHERE t.account_id = $1 AND t.evaluation_id = h.source_id'
+      ' AND t.digest = %s)', d.digest), '') INTO conditions FROM unnest(digests) d(digest);
+    -- Few have the rarest tag: begin with these. Else walk from the newest score: many of those passed by have it.
+    IF fewest <= 5000 THEN
+      source := format('(SELECT DISTINCT v.id FROM evaluations_evaluationtag t CROSS JOIN LATERAL ('
+        'VALUES (t.evaluation_id), (history_id(true, t.created_at, t.evaluation_id))) v(id)'
+        ' WHERE t.account_id = $1 AND t.digest = %s) tagged JOIN evaluations_historyscore h ON h.id = tagged.id', digests[1]);
+    END IF;
+  END IF;
+  rows := 'SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM ' || source || ' WHERE '
+    || conditions || ' AND ';
+  newest := ' ORDER BY id DESC LIMIT ' || least(1000, coalesce((p_window->>'most')::int, 1000));
+  newest := CASE p_window->>'include' WHEN 'none' THEN rows || 'NOT h.trial AND h.source <> ''experiment''' || newest
+    WHEN 'promoted' THEN rows || 'NOT h.trial' || newest
+    ELSE '(' || rows || 'NOT h.trial' || newest || ') UNION ALL (' || rows || 'h.trial' || newest || ')' || newest END;
+  FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
+    some_ids := NULL; some_scores := NULL; some_facts := NULL;
+    IF p_evaluators[i] IS NOT NULL THEN
+      EXECUTE 'SELECT array_send(array_agg(n.id)), array_send(array_agg(n.score)), array_send(array_agg(n.facts)) FROM ('
+        || newest || ') n' INTO some_ids, some_scores, some_facts USING p_account, p_evaluators[i], p_profiles[i];
+    END IF;
+    ids := ids || some_ids; scores := scores || some_scores; facts := facts || some_facts;
+  END LOOP;
+END $$;
+
+-- What a config was worth belongs to production from now on: its trials, under these evaluators and profiles, become
+-- rows of the histories. They carry this transaction, so that processes which remember a history see them as new.
+CREATE OR REPLACE FUNCTION promote_scores(p_account bigint, p_evaluators text[], p_profiles text[], p_experiment bigint, p_config bigint)
+RETURNS int LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  n int;
+BEGIN
+  PERFORM set_config('app.account_id', p_account::text, true);
+  UPDATE evaluations_historyscore h SET trial = false, xact = pg_current_xact_id()
+  FROM unnest(p_evaluators, p_profiles) AS asked(evaluator_id, profile_name)
+  WHERE h.account_id = p_account AND h.evaluator_id = asked.evaluator_id AND h.profile_name = asked.profile_name
+    AND h.experiment_id = p_experiment AND h.trial AND h.config_id = p_config;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  RETURN n;
+END $$;
+
 -- Keep a request with its evaluations, finished or pending, and answer with the histories as they were before it.
 CREATE OR REPLACE FUNCTION capture_evaluations(
   p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,

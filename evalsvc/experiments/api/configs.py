@@ -18,6 +18,7 @@ from evalsvc.experiments.live import warnings_of
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.plans import check_templates
+from evalsvc.experiments.promotion import promote_config
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.experiments.unmapped import check_components
 from evalsvc.rest.idempotency import key_of
@@ -25,6 +26,9 @@ from evalsvc.rest.idempotency import key_of
 MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("configs", shapes.CONFIG))}
 ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("config", shapes.CONFIG))}
 EFFECT = {(200, "application/json"): OpenApiResponse(shapes.open_object("configs", "changed", "n_in_flight"))}
+
+
+PROMOTED = {(200, "application/json"): OpenApiResponse(shapes.open_object("config_id", "n_promoted"))}
 
 
 class ConfigsView(AccountView):
@@ -184,3 +188,17 @@ class CloneView(AccountView):
         fresh = get_config(account=self.account, experiment_id=id, id=made.pk)
         warnings = warnings_of(get_plan(account=self.account, id=id), fresh)
         return Response({"config": shapes.config_out(fresh), "warnings": warnings})
+
+
+class PromoteView(AccountView):
+    """The config that goes to production."""
+
+    @extend_schema(operation_id="promote_config", tags=["experiments"], request=None, responses=PROMOTED)
+    def post(self, request: Request, id: int, config_id: int) -> Response:
+        """Let the scores of a config enter the histories of their evaluators, for good; answer how many are new there.
+
+        The leader is promoted when the experiment is done. A second call adds what the config has answered since.
+        """
+        config = get_config(account=self.account, experiment_id=id, id=config_id)
+        n = promote_config(account=self.account, config=config, actor=self.caller.actor)
+        return Response({"config_id": str(config.pk), "n_promoted": n})

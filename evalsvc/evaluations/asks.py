@@ -1,0 +1,265 @@
+"""What an interval is asked to be of: a strategy's word, or an object that also names level, scope and window."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.stats.strategies import STRATEGIES
+
+LEVELS = (0.8, 0.999)
+LEVEL = 0.95
+OF = ("pass", "score")
+INCLUDE = ("none", "promoted", "all")
+SCOPES = ("app", "project", "experiment", "tags")
+SINCE = ("scores", "revision")
+MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments")
+MAX_TAGS = 10
+MAX_REVISION = 2**31 - 1
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+# What an account has of experiments in its histories without being asked, by scope.
+INCLUDED = {"account": "promoted", "app": "none", "project": "none", "experiment": "all", "tags": "none"}
+Errors = list[FieldError]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalAsk:
+    """A checked wish for an interval. What was not said is None, and then the default of the family or scope.
+
+    `scope` is None for the whole account, else one of SCOPES and its value; `since` is None for the newest thousand, a
+    time, or one of SINCE with its number.
+    """
+
+    strategy: str = "none"
+    level: float = LEVEL
+    of: str | None = None
+    scope: tuple[str, Any] | None = None
+    since: datetime | tuple[str, int] | None = None
+    include: str | None = None
+
+    @property
+    def include_experiments(self) -> str:
+        """Return which scores of experiments count."""
+        return self.include or INCLUDED[self.scope[0] if self.scope else "account"]
+
+    @property
+    def is_plain(self) -> bool:
+        """Say whether it is of the newest scores of the account, which processes remember."""
+        by_number = self.since is None or (isinstance(self.since, tuple) and self.since[0] == "scores")
+        return self.scope is None and by_number and self.include_experiments == "promoted"
+
+    @property
+    def most(self) -> int | None:
+        """Return of how many scores it is at most, where that was said."""
+        return self.since[1] if isinstance(self.since, tuple) and self.since[0] == "scores" else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is not the default, as it would be asked for."""
+        given = {"of": self.of, "include_experiments": self.include, "scope": self.scope_json, "since": self.since_json}
+        asked: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, "account")}
+        return asked | ({} if self.level == LEVEL else {"level": self.level})
+
+    @property
+    def scope_json(self) -> Any:
+        """Return the scope as it is written."""
+        return "account" if self.scope is None else {self.scope[0]: self.scope[1]}
+
+    @property
+    def since_json(self) -> Any:
+        """Return the beginning of the window as it is written."""
+        if isinstance(self.since, datetime):
+            return self.since.isoformat().replace("+00:00", "Z")
+        return None if self.since is None else {self.since[0]: self.since[1]}
+
+
+def read_ask(value: Any, pointer: str) -> tuple[IntervalAsk, Errors]:
+    """Read `confidence_interval_strategy`; return what is wrong with it as well, each with its pointer."""
+    if value is None or isinstance(value, str):
+        return _of_word(value, pointer)
+    if not isinstance(value, Mapping):
+        return IntervalAsk(), [FieldError(pointer, "A strategy's name, or an object.")]
+    errors = [*_unknown(value, MEMBERS, pointer)]
+    ask = IntervalAsk(strategy="full-history")
+    for name, read in READERS.items():
+        if (one := value.get(name)) is None:
+            continue
+        try:
+            ask = replace(ask, **{FIELDS.get(name, name): read(one)})
+        except NotThis as exc:
+            errors.append(FieldError(f"{pointer}/{name}{exc.pointer}", exc.detail))
+    return ask, errors
+
+
+def stored_ask(strategy: str, rest: Mapping[str, Any] | None) -> IntervalAsk:
+    """Return the wish that a stored request was made with: its strategy, and what else it said."""
+    ask, errors = read_ask({"strategy": strategy, **(rest or {})}, "")
+    if errors:
+        raise ValueError(f"a stored wish for an interval cannot be read: {errors}")
+    return ask
+
+
+def read_query(query: Mapping[str, str]) -> IntervalAsk:
+    """Read the same from a query: `strategy`, `level`, `of`, `since`, `scope.app`, `since.scores`, `scope.tags.<key>`.
+
+    Raises Invalid with a pointer to each parameter that is wrong.
+    """
+    asked: dict[str, Any] = {"strategy": "full-history"}
+    for name, value in query.items():
+        _put(asked, name.split(".", 2), value)
+    ask, errors = read_ask(asked, "")
+    if errors:
+        raise Invalid(*(FieldError(_flat(error.pointer), error.detail) for error in errors))
+    return ask
+
+
+def _put(asked: dict[str, Any], names: list[str], value: str) -> None:
+    """Put a parameter into the object that it is a part of; a number stays text where it is none."""
+    *outer, last = names
+    for name in outer:
+        inner = asked.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return
+        asked = inner
+    asked[last] = value if outer[:1] == ["scope"] else _number(value, names)
+
+
+def _number(value: str, names: list[str]) -> Any:
+    if names[0] not in ("level", "since"):
+        return value
+    try:
+        return float(value) if names[0] == "level" else int(value)
+    except ValueError:
+        return value
+
+
+def _flat(pointer: str) -> str:
+    return "/" + pointer.lstrip("/").replace("/", ".")
+
+
+class NotThis(ValueError):
+    """What is wrong with a member: a pointer into it, and a sentence."""
+
+    def __init__(self, detail: str, pointer: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.pointer = pointer
+
+
+def _of_word(value: str | None, pointer: str) -> tuple[IntervalAsk, Errors]:
+    try:
+        return IntervalAsk(strategy=_strategy("none" if value is None else value)), []
+    except NotThis as exc:
+        return IntervalAsk(), [FieldError(pointer, exc.detail)]
+
+
+def _unknown(value: Mapping[str, Any], known: tuple[str, ...], pointer: str) -> Iterator[FieldError]:
+    for name in value:
+        if name not in known:
+            guess = suggestion(str(name), known) or f" Known are: {', '.join(known)}."
+            yield FieldError(f"{pointer}/{escape(str(name))}", f"Not a member.{guess}")
+
+
+def _strategy(value: Any) -> str:
+    if value not in STRATEGIES:
+        raise NotThis(f"Not a strategy; known are: {', '.join(STRATEGIES)}.{suggestion(str(value), STRATEGIES)}")
+    return str(value)
+
+
+def _level(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not LEVELS[0] <= value <= LEVELS[1]:
+        raise NotThis(f"A confidence level lies between {LEVELS[0]} and {LEVELS[1]}.")
+    return float(value)
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in words:
+            raise NotThis(f"One of {', '.join(words)}.")
+        return str(value)
+
+    return read
+
+
+def _scope(value: Any) -> tuple[str, Any] | None:
+    if value == "account":
+        return None
+    if not isinstance(value, Mapping):
+        raise NotThis('"account", or an object with one of app, project, experiment, tags.')
+    for error in _unknown(value, SCOPES, ""):
+        raise NotThis(error.detail, error.pointer)
+    if len(value) != 1:
+        raise NotThis("Exactly one of app, project, experiment, tags.")
+    ((kind, one),) = value.items()
+    return kind, _tags(one) if kind == "tags" else _named(kind, one)
+
+
+def _named(kind: str, value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= 255 or "\x00" in value:
+        what = "Its name." if kind == "app" else "Its id or its name."
+        raise NotThis(what, f"/{kind}")
+    return value
+
+
+def _tags(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not 1 <= len(value) <= MAX_TAGS:
+        raise NotThis(f"An object of 1 to {MAX_TAGS} tags.", "/tags")
+    for key, one in value.items():
+        if not isinstance(one, str) or "\x00" in f"{key}{one}":
+            raise NotThis("A tag's value is text.", f"/tags/{escape(str(key))}")
+    return dict(value)
+
+
+def _since(value: Any) -> datetime | tuple[str, int]:
+    if isinstance(value, str):
+        return _time(value)
+    if not isinstance(value, Mapping):
+        raise NotThis('An RFC 3339 time, {"scores": n} or {"revision": n}.')
+    for error in _unknown(value, SINCE, ""):
+        raise NotThis(error.detail, error.pointer)
+    if len(value) != 1:
+        raise NotThis("Exactly one of scores, revision.")
+    ((kind, n),) = value.items()
+    lowest, highest = (2, 1000) if kind == "scores" else (1, MAX_REVISION)
+    if isinstance(n, bool) or not isinstance(n, int) or not lowest <= n <= highest:
+        raise NotThis(f"A whole number between {lowest} and {highest}.", f"/{kind}")
+    return kind, n
+
+
+def _time(value: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise NotThis("An RFC 3339 time, for example 2026-11-22T10:00:00Z.") from None
+    if moment.tzinfo is None or not 1970 < moment.year < 2090:
+        raise NotThis("A time between 1971 and 2089 with its zone, for example 2026-11-22T10:00:00Z.")
+    return moment.astimezone(UTC)
+
+
+FIELDS = {"include_experiments": "include"}
+READERS: dict[str, Callable[[Any], Any]] = {
+    "strategy": _strategy,
+    "level": _level,
+    "of": _one_of(OF),
+    "scope": _scope,
+    "since": _since,
+    "include_experiments": _one_of(INCLUDE),
+}
+
+
+def first_id(moment: datetime) -> int:
+    """Return the lowest id that a score of this time or later can have."""
+    return math.ceil((moment - EPOCH).total_seconds() * 1000) << 22
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """Return the UUID that a text is, if it is one."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

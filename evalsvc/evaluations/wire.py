@@ -1,0 +1,53 @@
+"""Scores as clients of the Patronus API read them: where the verdict is the answer, 1 or 0 for pass or fail.
+
+The score that ranks, and the line that the verdict was drawn at, stand beside it in `extra`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db.models import Q
+
+from evaluators.registry import families
+
+OPERATORS: dict[str, Callable[[float, Any], bool]] = {
+    "exact": operator.eq,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "in": lambda number, values: number in values,
+}
+
+
+@functools.cache
+def by_verdict() -> frozenset[str]:
+    """Return the families whose verdict is the answer."""
+    return frozenset(family.name for family in families() if family.by_verdict)
+
+
+def score_of(family: str | None, score: float | None, passed: bool | None) -> float | None:
+    """Return the score of a verdict."""
+    return float(passed) if passed is not None and family in by_verdict() else score
+
+
+def extra_of(family: str | None, score: float | None, extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return what was told beside a verdict, with the score that ranks where `score_of` does not tell it."""
+    if score is None or family not in by_verdict():
+        return extra or None
+    # Verdicts of older versions have no threshold with them.
+    return {"raw_score": score, "threshold": None, **(extra or {})}
+
+
+def score_condition(lookup: str, value: Any) -> Q:
+    """Return the condition that the score which clients see meets one of Django's lookups."""
+    compare = OPERATORS.get(lookup)
+    if compare is None:
+        return Q(**{f"score__{lookup}": value})
+    mine = Q(family__in=sorted(by_verdict()))
+    verdicts = [verdict for verdict in (True, False) if compare(float(verdict), value)]
+    return (mine & Q(passed__in=verdicts)) | (~mine & Q(**{f"score__{lookup}": value}))

@@ -1,0 +1,377 @@
+"""What an interval is of: pass or score, of which scope, since when, with which scores of experiments."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from scipy.stats import binom
+
+from evalsvc.evaluations.models import HistoryScore
+from tests.conftest import Caller
+from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
+from tests.experiments.test_push import Runner
+
+FAMILY = ("retrieval-hallucination", "retrieval-hallucination-2026-11-01", "patronus:hallucination")
+CONTEXT = "The Eiffel Tower stands in Paris and was completed in 1889 for the World's Fair."
+TRUE = "The Eiffel Tower was completed in 1889."
+FALSE = "Napoleon bought seventeen elephants for the queen of Norway."
+NAMES = {"evaluator_id": "exact-match-2026-11-01", "profile_name": "patronus:exact-match"}
+PATH = "/v1/history?evaluator=exact-match"
+FULL = "full-history"
+_ids = itertools.count(1)
+
+
+def insert(caller: Caller, scores: list[float], **columns: Any) -> None:
+    HistoryScore.objects.using("system").bulk_create(
+        HistoryScore(
+            **{"account_id": caller.account.pk, "score": score, "passed": score >= 0.5, "source": "evaluation"}
+            | {"source_id": next(_ids), **NAMES, **columns}
+        )
+        for score in scores
+    )
+
+
+def asked(caller: Caller, strategy: Any, evaluator: str = "exact-match", **fields: Any) -> dict[str, Any]:
+    """The interval of a call that captures nothing."""
+    body = {"output": "x", "label": "x", "confidence_interval_strategy": strategy} | fields
+    (result,) = ok(caller.evaluate(evaluator, **body))["results"]
+    return result["evaluation_result"]["additional_info"]["confidence_interval"]
+
+
+def of_history(caller: Caller, query: str = "", path: str = PATH) -> dict[str, Any]:
+    return ok(caller.get(path + query))["confidence_interval"]
+
+
+def n_of(interval: dict[str, Any]) -> int:
+    return sum(part["n"] for part in interval["sources"].values())
+
+
+def test_the_gate_case(alice: Caller) -> None:
+    name = "hallucination"
+    for i in range(30):
+        output = FALSE if i % 3 == 0 or i == 1 else TRUE
+        answer = alice.evaluate(name, input="When?", output=output, app="shop", task_context=[CONTEXT])
+        (result,) = ok(answer)["results"]
+        found, extra = result["evaluation_result"], result["evaluation_result"]["additional_info"]["extra"]
+        assert found["score_raw"] == found["score_normalized"] == float(found["pass"])
+        assert 0 <= extra["raw_score"] <= 1
+        assert found["pass"] == (extra["raw_score"] >= extra["threshold"])
+    history = ok(alice.get(f"/v1/history?evaluator={name}"))
+    interval = history["confidence_interval"]
+
+    assert history["pass_rate"] == pytest.approx(19 / 30)
+    assert interval["of"] == "pass"
+    assert interval["lower"] <= 19 / 30 <= interval["upper"]
+    ends = [binom.ppf(p, 30, 19 / 30) / 30 for p in (0.025, 0.5, 0.975)]
+    assert [interval["lower"], interval["median"], interval["upper"]] == pytest.approx(ends, abs=1e-9)
+    assert history["points"][0]["score"] not in (0.0, 1.0)
+    assert history["points"][0]["threshold"] == extra["threshold"]
+    mean = of_history(alice, "&of=score", f"/v1/history?evaluator={name}")
+    assert mean["of"] == "score" and mean["median"] == pytest.approx(history["mean"], abs=0.05)
+    wilson = of_history(alice, "&strategy=wilson&level=0.8", f"/v1/history?evaluator={name}")
+    assert wilson["alpha"] == 0.8 and interval["lower"] < wilson["lower"] < 19 / 30
+
+
+def test_searches_know_the_scores_that_clients_see(alice: Caller) -> None:
+    for output in (TRUE, FALSE):
+        alice.evaluate("hallucination", input="When?", output=output, app="shop", task_context=[CONTEXT])
+        alice.evaluate("metrics", criteria="compute-rouge", output=output, label=TRUE, app="shop")
+
+    def scores(**filters: Any) -> list[float]:
+        found = ok(alice.post("/v1/evaluation-results/search", {"app": "shop", **filters}))["results"]
+        return [row["score_raw"] for row in found if row["evaluator_family"] == "retrieval-hallucination"]
+
+    assert sorted(scores()) == [0.0, 1.0]
+    assert scores(score_raw_min=0.99) == [1.0]
+    assert scores(score_raw_max=0.01) == [0.0]
+    for operation, value, wanted in (("eq", 1, [1.0]), ("lt", 0.5, [0.0]), ("in", [0], [0.0]), ("ne", 1, [0.0])):
+        filters = [{"field": "score", "operation": operation, "value": value}, {"field": "app", "value": "shop"}]
+        rows = ok(alice.post("/v1/evaluations/search", {"filters": filters}))["evaluations"]
+        mine = [row for row in rows if row["evaluator_family"] == "retrieval-hallucination"]
+        assert [row["score"] for row in mine] == wanted
+        assert all(row["metadata"]["extra"]["threshold"] is not None for row in mine)
+
+
+def test_scopes_by_app_project_tags_and_experiment(alice: Caller, charlie: Caller) -> None:
+    experiment = ok(alice.post("/v1/experiments", {"name": "nightly", "project_name": "north"}))["experiment"]
+    for i in range(4):
+        alice.evaluate("exact-match", output="x", label="x", app="shop", project_name="north", tags={"tier": "gold"})
+        alice.evaluate("exact-match", output="x", label="xy"[i % 2], app="desk", tags={"tier": "gold", "region": "eu"})
+    alice.evaluate("exact-match", output="x", label="y", experiment_id=experiment["id"])
+    project = next(row for row in ok(alice.get("/v1/projects"))["projects"] if row["name"] == "north")
+
+    for scope, n, rate in (
+        ("account", 9, 6 / 9),
+        ({"app": "shop"}, 4, 1.0),
+        ({"app": "desk"}, 4, 0.5),
+        ({"app": "nowhere"}, 0, None),
+        ({"project": project["id"]}, 5, 0.8),
+        ({"project": "north"}, 5, 0.8),
+        ({"experiment": experiment["id"]}, 1, 0.0),
+        ({"experiment": "nightly"}, 1, 0.0),
+        ({"tags": {"tier": "gold"}}, 8, 0.75),
+        ({"tags": {"tier": "gold", "region": "eu"}}, 4, 0.5),
+        ({"tags": {"tier": "tin"}}, 0, None),
+    ):
+        found = asked(alice, {"scope": scope})
+        assert (found["n"], found["sources"]["evaluation"]["rate"]) == (n, rate), scope
+        assert found["scope"] == scope
+        flat = "&scope.tags." if isinstance(scope, dict) and "tags" in scope else "&scope."
+        parts = scope.get("tags", scope).items() if isinstance(scope, dict) else ()
+        query = "".join(f"{flat}{name}={value}" for name, value in parts)
+        history = ok(alice.get(PATH + query))
+        assert history["confidence_interval"] == found
+        assert (history["n"], len(history["points"])) == (n, n)
+        if not isinstance(scope, dict) or "app" in scope or "tags" in scope:
+            assert asked(charlie, {"scope": scope})["n"] == 0
+    for scope in ({"project": "north"}, {"experiment": experiment["id"]}, {"project": project["id"]}):
+        ((kind, _),) = scope.items()
+        refused = charlie.evaluate("exact-match", output="x", label="x", confidence_interval_strategy={"scope": scope})
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["pointer"] == f"/confidence_interval_strategy/scope/{kind}"
+        assert charlie.get(f"{PATH}&scope.{kind}={scope[kind]}").status_code == 422
+
+
+def test_since_a_time_a_number_of_scores_and_a_revision(alice: Caller) -> None:
+    insert(alice, [0.0] * 6, revision=1)
+    insert(alice, [1.0] * 4, revision=2)
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    earlier = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+
+    assert [asked(alice, {"since": since})["n"] for since in (earlier, later)] == [10, 0]
+    newest = asked(alice, {"since": {"scores": 5}})
+    assert (newest["n"], newest["sources"]["evaluation"]["rate"]) == (5, 0.8)
+    assert newest == of_history(alice, "&since.scores=5")
+    whole = asked(alice, FULL)
+    assert "mixed_revisions" in whole["warnings"] and whole["suggested_since"] == {"revision": 2}
+    one = asked(alice, {"since": whole["suggested_since"]})
+    assert (one["n"], one["since"], one["suggested_since"]) == (4, {"revision": 2}, None)
+    assert "mixed_revisions" not in one["warnings"]
+    assert one == of_history(alice, "&since.revision=2")
+
+
+def test_what_nobody_judged_is_left_out_of_the_share_that_passes(alice: Caller) -> None:
+    insert(alice, [1.0, 0.0, 1.0])
+    insert(alice, [0.5] * 4, passed=None)
+    found = asked(alice, {"of": "pass"})
+
+    assert (found["n"], found["n_no_verdict"]) == (3, 4)
+    assert found["sources"]["evaluation"] == {"n": 3, "rate": pytest.approx(2 / 3)}
+    assert ok(alice.get(PATH))["n"] == 7
+
+
+@pytest.mark.parametrize("strategy", ["wilson", "clopper-pearson"])
+def test_strategies_for_shares_serve_every_family(alice: Caller, strategy: str) -> None:
+    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
+    evaluator = "metrics/compute-bleu"
+
+    share = asked(alice, {"strategy": strategy, "of": "pass"}, evaluator)
+    assert share["n"] == 3 and share["lower"] < 2 / 3 < share["upper"]
+    mean = asked(alice, {"strategy": strategy}, evaluator)
+    assert mean["of"] == "score" and mean["lower"] is None and "`pass`" in mean["reason"]
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9, 0.99, 0.999])
+def test_levels(alice: Caller, level: float) -> None:
+    insert(alice, [float(i % 3 > 0) for i in range(300)])
+    found = asked(alice, {"strategy": FULL, "level": level})
+
+    tail = (1 - level) / 2
+    assert found["alpha"] == level
+    assert [found["lower"], found["upper"]] == pytest.approx(
+        [binom.ppf(p, 300, 2 / 3) / 300 for p in (tail, 1 - tail)], abs=1e-9
+    )
+    assert found == of_history(alice, f"&level={level}")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "pointer"),
+    [
+        ("fullhistory", ""),
+        ({"strategy": "fullhistory"}, "/strategy"),
+        ({"levle": 0.9}, "/levle"),
+        ({"level": 0.5}, "/level"),
+        ({"level": "high"}, "/level"),
+        ({"level": True}, "/level"),
+        ({"of": "passes"}, "/of"),
+        ({"scope": "app"}, "/scope"),
+        ({"scope": {"apps": "x"}}, "/scope/apps"),
+        ({"scope": {"app": "x", "project": "y"}}, "/scope"),
+        ({"scope": {}}, "/scope"),
+        ({"scope": {"app": 3}}, "/scope/app"),
+        ({"scope": {"project": "nobody's"}}, "/scope/project"),
+        ({"scope": {"experiment": "12"}}, "/scope/experiment"),
+        ({"scope": {"tags": {}}}, "/scope/tags"),
+        ({"scope": {"tags": {"a": 1}}}, "/scope/tags/a"),
+        ({"since": "yesterday"}, "/since"),
+        ({"since": "2026-11-22T10:00:00"}, "/since"),
+        ({"since": {"score": 3}}, "/since/score"),
+        ({"since": {"scores": 1}}, "/since/scores"),
+        ({"since": {"scores": 5, "revision": 1}}, "/since"),
+        ({"since": {"revision": 0}}, "/since/revision"),
+        ({"include_experiments": "some"}, "/include_experiments"),
+        (["full-history"], ""),
+    ],
+)
+def test_what_cannot_be_asked_is_pointed_to(alice: Caller, strategy: Any, pointer: str) -> None:
+    refused = alice.evaluate("exact-match", output="x", label="x", confidence_interval_strategy=strategy)
+
+    assert refused.status_code == 422
+    assert f"/confidence_interval_strategy{pointer}" in [error["pointer"] for error in refused.json()["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("&level=0.5", "/level"),
+        ("&level=x", "/level"),
+        ("&of=passes", "/of"),
+        ("&scope.apps=x", "/scope.apps"),
+        ("&scope.app=x&scope.project=y", "/scope"),
+        ("&since.scores=x", "/since.scores"),
+        ("&since=yesterday", "/since"),
+        ("&include_experiments=x", "/include_experiments"),
+        ("&levle=0.9", "/levle"),
+    ],
+)
+def test_what_a_query_cannot_ask_is_pointed_to(alice: Caller, query: str, pointer: str) -> None:
+    refused = alice.get(PATH + query)
+
+    assert refused.status_code == 422
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+
+
+def test_a_stored_request_answers_again_with_the_same_interval(alice: Caller) -> None:
+    insert(alice, [1.0, 0.0, 1.0], app="shop")
+    insert(alice, [0.0] * 5, app="desk")
+    strategy = {"strategy": "wilson", "level": 0.9, "scope": {"app": "shop"}, "since": {"scores": 3}}
+    answer = ok(alice.evaluate("exact-match", output="x", label="x", app="shop", confidence_interval_strategy=strategy))
+    info = answer["results"][0]["evaluation_result"]["additional_info"]
+
+    again = ok(alice.get(f"/v1/evaluate/{answer['id']}"))["results"][0]["evaluation_result"]["additional_info"]
+    assert info["confidence_interval"]["n"] == 3
+    assert again["confidence_interval"] == info["confidence_interval"]
+
+
+def test_parts_that_differ_are_told(alice: Caller) -> None:
+    insert(alice, [1.0] * 40)
+    insert(alice, [0.0, 1.0] * 20, source="import")
+    found = asked(alice, FULL)
+
+    assert found["sources"]["evaluation"] == {"n": 40, "rate": 1.0}
+    assert found["sources"]["import"] == {"n": 40, "rate": 0.5}
+    assert found["sources"]["experiment"] == {"n": 0, "rate": None}
+    assert n_of(found) == found["n"]
+    assert "mixed_sources" in found["warnings"]
+    assert "mixed_sources" not in asked(alice, {"since": {"scores": 40}})["warnings"]
+
+
+def test_a_history_without_scores_names_the_profiles_that_have_some(alice: Caller, charlie: Caller) -> None:
+    names = ["a", "b"]
+    for name in names:
+        insert(alice, [1.0], profile_name=name)
+
+    assert ok(alice.get(PATH))["other_profiles"] == names
+    assert ok(charlie.get(PATH))["other_profiles"] == []
+    insert(alice, [1.0])
+    assert "other_profiles" not in ok(alice.get(PATH))
+
+
+def test_a_race_leaves_the_histories_of_production_alone(alice: Caller) -> None:
+    for i in range(10):
+        alice.evaluate("exact-match", output="x", label="xy"[i % 5 == 0], app="shop")
+    app = {"scope": {"app": "shop"}}
+    before = asked(alice, FULL), asked(alice, app)
+    made = make_experiment(
+        alice, make_dataset(alice, n=8), [{"name": f"c{i}", "kind": "push"} for i in range(4)],
+        metrics=[EXACT, {**EXACT, "name": "Correct", "type": "distributive"}],
+    )  # fmt: skip
+    for i in range(4):
+        assert (asked(alice, FULL), asked(alice, app)) == before
+        Runner(alice, made, i).run()
+
+    live = ok(alice.get(f"/v1/experiments/{made['id']}/live"))
+    assert live["experiment"]["state"] == "done"
+    assert asked(alice, app) == before[1]
+    assert asked(alice, {"include_experiments": "none"}) | {"include_experiments": "promoted"} == before[0]
+    promoted, everything = asked(alice, FULL), asked(alice, {"include_experiments": "all"})
+    assert promoted["sources"]["experiment"]["n"] == 8
+    assert everything["sources"]["experiment"]["n"] == 32
+    assert (promoted["n"], everything["n"]) == (18, 42)
+    leader = next(config for config in live["configs"] if config["id"] == live["leader"])
+    assert promoted["sources"]["experiment"]["rate"] == pytest.approx(leader["metrics"]["accuracy"]["value"])
+    assert asked(alice, {"scope": {"experiment": made["id"]}})["n"] == 32
+    assert ok(alice.get(f"/v1/experiments/{made['id']}/recount")) == {"equal": True, "differences": []}
+
+
+def test_another_config_is_promoted_by_hand(alice: Caller, charlie: Caller) -> None:
+    made = make_experiment(
+        alice, make_dataset(alice, n=6), [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
+    )
+    Runner(alice, made, 0).run()
+    path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/promote"
+
+    assert asked(alice, FULL)["n"] == 0
+    assert charlie.post(path, {}).status_code == 404
+    assert ok(alice.post(path, {})) == {"config_id": made["configs"][0]["id"], "n_promoted": 6}
+    assert ok(alice.post(path, {}))["n_promoted"] == 0
+    assert asked(alice, FULL)["sources"]["experiment"]["n"] == 6
+    Runner(alice, made, 1).run()
+    assert asked(alice, FULL)["n"] == 6
+
+
+def test_a_running_experiment_stands_beside_the_history(alice: Caller, charlie: Caller) -> None:
+    for label in "xyx":
+        alice.evaluate("exact-match", output="x", label=label, app="shop")
+    made = make_experiment(
+        alice, make_dataset(alice, n=6), [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
+    )
+    Runner(alice, made, 0).run()
+
+    def info(**fields: Any) -> dict[str, Any]:
+        body = {"output": "x", "label": "x", "experiment_id": made["id"], "confidence_interval_strategy": FULL}
+        (result,) = ok(alice.evaluate("exact-match", **body | fields))["results"]
+        return result["evaluation_result"]["additional_info"]
+
+    for fields, names in (({}, ["a", "b"]), ({"config": "a"}, ["a"]), ({"config": made["configs"][1]["id"]}, ["b"])):
+        found = info(**fields)
+        assert (found["confidence_interval"]["n"], found["confidence_interval"]["scope"]) == (3, "account")
+        beside = found["experiment_interval"]
+        assert beside["experiment_id"] == made["id"]
+        assert [config["name"] for config in beside["configs"]] == names
+        assert beside["configs"][0]["metrics"]["accuracy"]["n"] == (6 if names[0] == "a" else 0)
+    body = {"output": "x", "label": "x", "experiment_id": made["id"], "config": "z"}
+    (refused,) = ok(alice.evaluate("exact-match", **body))["results"]
+    assert (refused["status"], refused["error_code"]) == ("validation_error", "unknown_config")
+    assert "a, b" in refused["error_message"]
+    (lonely,) = ok(alice.evaluate("exact-match", output="x", label="x", config="a"))["results"]
+    assert lonely["error_code"] == "unknown_config"
+    passive = ok(alice.post("/v1/experiments", {"name": "nightly", "project_name": "north"}))["experiment"]
+    assert "experiment_interval" not in info(experiment_id=passive["id"])
+    assert charlie.evaluate("exact-match", **body).status_code == 422
+
+
+def test_a_shift_of_the_level_is_told_even_of_a_shuffled_import(alice: Caller) -> None:
+    days = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=i) for i in range(400)]
+    rows = [
+        {
+            "evaluator_id": "tone",
+            "log_id": f"l{i}",
+            "created_at": day.isoformat(),
+            "score": float(i % 10 > (0 if i < 200 else 4)),
+        }
+        for i, day in enumerate(days)
+    ]
+    shuffled = sorted(rows, key=lambda row: hash((row["log_id"], 7)))
+    ok(alice.post("/v1/evaluations/batch", {"evaluations": shuffled}))
+    history = ok(alice.get("/v1/history?evaluator=external:tone&limit=1000"))
+
+    times = [point["created_at"] for point in history["points"]]
+    assert times == sorted(times, reverse=True)
+    found = history["confidence_interval"]
+    assert "drift" in found["warnings"]
+    assert abs(datetime.fromisoformat(found["drift"]["changed_at"]) - days[200]) < timedelta(hours=12)
+    assert found["drift"]["lower"] < 0.5 < found["drift"]["upper"] < found["drift"]["before"]
