@@ -48,7 +48,7 @@ def chart_of(plan: ExperimentPlan, board: Board) -> Chart | None:
     shown += [look[end] for look in found.get(leader or "", ()) for end in ("lower", "upper") if look[end] is not None]
     if not shown:
         return None
-    x, y = _across(Scale(0, plan.n_examples)), _up(Scale(min(shown), max(shown)))
+    x, y = across(Scale(0, plan.n_examples)), up(Scale(min(shown), max(shown)))
     ends = plan.shard_ends
     lines = [
         Line(
@@ -83,9 +83,11 @@ def _points(looks: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str
     return [look for look in looks if look["metric"] == metric and look["value"] is not None]
 
 
-def _across(scale: Scale) -> Any:
+def across(scale: Scale) -> Any:
+    """Return the function from a number to its place from left to right."""
     return lambda value: f"{LEFT + float(scale(value)) / 100 * (WIDTH - LEFT - RIGHT):.1f}"
 
 
-def _up(scale: Scale) -> Any:
+def up(scale: Scale) -> Any:
+    """Return the function from a number to its place from top to bottom."""
     return lambda value: f"{HEIGHT - BOTTOM - float(scale(value)) / 100 * (HEIGHT - TOP - BOTTOM):.1f}"

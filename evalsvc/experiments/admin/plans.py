@@ -18,6 +18,7 @@ from evalsvc.experiments.admin.board import VARIANTS, board_of
 from evalsvc.experiments.admin.chart import chart_of
 from evalsvc.experiments.admin.forms import CloneForm
 from evalsvc.experiments.admin.listing import PlanList, StateFilter
+from evalsvc.experiments.admin.tradeoff import tradeoff_of
 from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.control import ACTIONS, RESUME, clone, control
@@ -128,7 +129,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
     def board(self, request: HttpRequest, plan: ExperimentPlan) -> dict[str, Any]:
         """Lay the board out."""
         seen, board = seen_of(plan), board_of(plan)
-        return {"seen": seen, "board": board, "chart": chart_of(plan, board)}
+        return {"seen": seen, "board": board, "chart": chart_of(plan, board), "tradeoff": tradeoff_of(plan, board)}
 
     def control_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Start the experiment, or stop or resume one config or all of them: what can be undone is done at once."""
