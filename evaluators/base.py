@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -149,6 +149,17 @@ class Sample:
         return None
 
     @property
+    def has_bare_ids(self) -> bool:
+        """Say whether a list of passages has ids and no texts."""
+        return is_ids_alone(self.contexts) or is_ids_alone(self.top_k_contexts) or is_ids_alone(self.gold_contexts)
+
+    def why_unread(self, name: Field) -> str:
+        """Say why a field that is one of a family's `unread_fields` cannot be read."""
+        if name in self.unread:
+            return self.unread[name].why
+        return f"`{name}` has passages that are known by their ids alone, and texts were expected."
+
+    @property
     def n_chars(self) -> int:
         """Characters that a family may have to read; decides whether inline work is small enough to stay inline."""
         n_chars = len(self.input or "") + len(self.output or "")
@@ -158,6 +169,11 @@ class Sample:
             for passage in passages or ():
                 n_chars += len(passage.text)
         return n_chars
+
+
+def is_ids_alone(passages: Sequence[Passage] | None) -> bool:
+    """Say whether there are passages, and all of them have an id and no text."""
+    return bool(passages) and all(not passage.text and passage.id is not None for passage in passages or ())
 
 
 def texts_of(passages: Iterable[Passage] | None) -> tuple[str, ...]:
@@ -259,6 +275,8 @@ class Family(ABC):
     can_explain: bool = True
     evaluators: tuple[EvaluatorSpec, ...]
     managed_profiles: tuple[ManagedProfile, ...]
+    reads_texts: bool = True
+    """False for a family to which passages that are known by their ids alone are as good as texts."""
     accepts_own_profiles: bool = False
     url_settings: tuple[str, ...] = ()
     """Settings that hold a URL which the service will call: the service checks the address when they are saved."""
@@ -312,5 +330,11 @@ class Family(ABC):
         return [name for name in self.fields_for(settings) if not sample.has(name)]
 
     def unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
-        """List the fields that came as what they cannot be read as, and that the effective settings read."""
-        return [name for name in self.reads(settings) if name in sample.unread] if sample.unread else []
+        """List the fields that the effective settings read and that came as what they cannot be read as."""
+        if not sample.unread and not sample.has_bare_ids:
+            return []
+        return [
+            name
+            for name in dict.fromkeys(self.reads(settings))
+            if name in sample.unread or (self.reads_texts and is_ids_alone(sample.passages_of(name)))
+        ]

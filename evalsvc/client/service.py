@@ -14,6 +14,7 @@ from evalsvc.client.transport import Transport
 from evalsvc.client.verdicts import EvaluateResult, History
 
 Evaluators = Sequence[str | Mapping[str, Any]]
+Passages = str | Sequence[str | Mapping[str, Any]]
 FIRST_LOOK_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 2.0
 
@@ -55,12 +56,13 @@ class Service:
         evaluators: Evaluators,
         *,
         input: str | None = None,
-        output: str | None = None,
-        contexts: str | Sequence[str] | None = None,
-        gold: str | None = None,
+        output: Any = None,
+        contexts: Passages | None = None,
+        gold: Any = None,
+        golds: Sequence[Any] | None = None,
         system_prompt: str | None = None,
-        gold_contexts: Sequence[str | Mapping[str, Any]] | None = None,
-        top_k_contexts: Sequence[str] | None = None,
+        gold_contexts: Passages | Mapping[str, float] | None = None,
+        top_k_contexts: Passages | None = None,
         capture: str | None = None,
         strategy: str | None = None,
         interval: Mapping[str, Any] | None = None,
@@ -78,15 +80,15 @@ class Service:
         says what the interval is of: `{"level", "of", "scope", "since", "include_experiments", "strategy"}`, each as
         in the API. Further `fields` of the API go along as they are.
         """
-        retrieved = contexts if contexts is None or isinstance(contexts, str) else [*contexts]
         sample = {
             "evaluated_model_input": input,
             "evaluated_model_output": output,
-            "evaluated_model_retrieved_context": retrieved,
-            "evaluated_model_gold_answer": gold,
+            "evaluated_model_retrieved_context": _as_json(contexts),
+            "evaluated_model_gold_answer": _as_json(gold),
+            "evaluated_model_gold_answers": None if golds is None else [*golds],
             "evaluated_model_system_prompt": system_prompt,
-            "evaluated_model_gold_context": None if gold_contexts is None else [*gold_contexts],
-            "evaluated_model_top_k_context": None if top_k_contexts is None else [*top_k_contexts],
+            "evaluated_model_gold_context": _as_json(gold_contexts),
+            "evaluated_model_top_k_context": _as_json(top_k_contexts),
             "capture": capture,
             "confidence_interval_strategy": strategy if interval is None else _asked(strategy, interval),
             "explain": explain,
@@ -144,3 +146,8 @@ def _flat(asked: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         elif (prefix, name, value) != ("", "scope", "account"):
             found[f"{prefix}{name}"] = value
     return found
+
+
+def _as_json(value: Any) -> Any:
+    """Return a sequence as the list that JSON has; texts, objects and plain values as they are."""
+    return [*value] if isinstance(value, Sequence) and not isinstance(value, str) else value

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import orjson
 
 from evalsvc.rest.parsing import LARGEST, SMALLEST
 from evalsvc.rest.problems import FieldError
@@ -218,10 +219,22 @@ def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
     if sample.golds is not None and len(sample.golds) > MAX_GOLDS:
         detail = f"At most {MAX_GOLDS} accepted answers; {len(sample.golds)} were sent."
         errors.append(FieldError(pointer_of(raw, "golds"), detail))
-    n_chars = sample.n_chars + len(sample.system_prompt or "")
+    n_chars = sample.n_chars + len(sample.system_prompt or "") + _n_beside(sample)
     if n_chars > MAX_CHARS:
         errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
     return errors
+
+
+def _n_beside(sample: Sample) -> int:
+    """Count what is kept beside texts: ids and metadata of passages, and what cannot be read, as their JSON."""
+    n_chars = sum(len(orjson.dumps(unread.value)) for unread in sample.unread.values())
+    for passages in (sample.contexts, sample.gold_contexts, sample.top_k_contexts):
+        for passage in passages or ():
+            if passage.id is not None:
+                n_chars += len(passage.id)
+            if passage.metadata is not None:
+                n_chars += len(orjson.dumps(passage.metadata))
+    return n_chars
 
 
 def _grade_errors(raw: Inputs, passages: Sequence[Passage]) -> list[FieldError]:

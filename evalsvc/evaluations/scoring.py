@@ -73,7 +73,7 @@ def score_sample(
 def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample) -> Verdict | None:
     """Refuse a sample that lacks what the evaluator needs, or has something else in its place."""
     if unread := family.unread_fields(sample, settings):
-        return refused("wrong_type", " ".join(sample.unread[name].why for name in dict.fromkeys(unread)))
+        return refused("wrong_type", " ".join(map(sample.why_unread, unread)))
     if missing := family.missing_fields(sample, settings):
         names = ", ".join(f"`{name}`" for name in missing)
         return refused("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")

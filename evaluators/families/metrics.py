@@ -63,6 +63,7 @@ class Metrics(Family):
     )
     lane = Lane.INLINE
     binary = False
+    reads_texts = False
     required_fields = ()
     optional_fields = (Field.OUTPUT, Field.GOLD, Field.CONTEXT, Field.GOLD_CONTEXT)
     accepts_own_profiles = True

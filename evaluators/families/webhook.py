@@ -38,6 +38,7 @@ class Webhook(Family):
     description = "Asks a server of your own for the score."
     lane = Lane.JUDGE
     binary = False
+    reads_texts = False
     required_fields = ()
     optional_fields = tuple(Field)
     accepts_own_profiles = True

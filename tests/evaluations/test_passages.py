@@ -103,3 +103,13 @@ def test_an_unreadable_field_is_kept_as_it_came(alice: Caller) -> None:
     (stored,) = alice.get(f"/v1/evaluate/{request_id}").json()["results"]
 
     assert stored["evaluation_result"]["evaluated_model_gold_answer"] == {"a": 1, "b": [2]}
+
+
+def test_ids_alone_are_no_texts(alice: Caller) -> None:
+    fields: dict[str, Any] = {"input": "q", "output": "a", "task_context": [{"id": "d1"}], "gold_context": {"d1": 1}}
+    answered = alice.evaluate("retrieval-hallucination", "metrics/mrr", **fields).json()
+
+    read, ranked = answered["results"]
+    assert (read["status"], read["error_code"]) == ("validation_error", "wrong_type")
+    assert "known by their ids alone" in read["error_message"]
+    assert ranked["evaluation_result"]["score_raw"] == 1.0
