@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -30,6 +30,7 @@ from evalsvc.rest.idempotency import (
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.parsing import join_chunks, read_body
 from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.rest.unknown import key_warnings
 from evalsvc.tenancy.scope import account_scope
 
 
@@ -54,6 +55,8 @@ class AccountView(APIView):
     would be the answer to a later one that was lost, and what that one says would not be done.
     """
     claim: Claim | None = None
+    warnings: Sequence[dict[str, Any]] = ()
+    """What the answer says beside itself: keys of the body that nothing reads."""
     _scope: AbstractContextManager[None] | None = None
 
     @property
@@ -94,6 +97,17 @@ class AccountView(APIView):
             is_retry=is_retry,
         )
 
+    def warn_of(self, keys: Iterable[str], known: Collection[str]) -> None:
+        """Let the answer name the keys of a body that nothing reads; clients of the wire expect no failure."""
+        self.warnings = [*self.warnings, *key_warnings(keys, known)]
+
+    def lenient(self, serializer: Serializer[Any]) -> Mapping[str, Any]:
+        """Return the validated fields of a body of the wire, and warn of those that are unknown."""
+        serializer.is_valid(raise_exception=True)
+        self.warn_of(serializer.initial_data, serializer.fields)
+        fields: Mapping[str, Any] = serializer.validated_data
+        return fields
+
     def receive(self, request: Request) -> None:
         """Take the body in, as far as that must be done before the transaction begins."""
         join_chunks(request._request)
@@ -123,6 +137,8 @@ class AccountView(APIView):
         try:
             # Rendering is part of it: a transaction that it left open would take in what this thread does next.
             if isinstance(final, Response):
+                if self.warnings and isinstance(final.data, dict):
+                    final.data = {**final.data, "warnings": self.warnings}
                 final.render()
                 # The view, its request and this answer refer to each other: what it was written from would stay, for
                 # as long as it takes the garbage collector to come and walk it.

@@ -11,9 +11,9 @@ import msgspec
 
 from evalsvc.evaluations.asks import IntervalAsk, read_ask
 from evalsvc.evaluations.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors, type_errors
-from evalsvc.rest.nearest import nearest
 from evalsvc.rest.parsing import decode_naming_unknown
-from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.unknown import key_warnings
 from evaluators.base import Sample
 from evaluators.samples import build_sample
 
@@ -64,7 +64,6 @@ class KnownBody(Body, kw_only=True, forbid_unknown_fields=True):
 
 _decoder = msgspec.json.Decoder(Body)
 _strict_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(KnownBody)
-MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,27 +140,16 @@ def read_call(body: bytes) -> EvaluateCall:
         log_id=raw.log_id,
         trace_id=raw.trace_id,
         span_id=raw.span_id,
-        warnings=(*unknown_warnings(unknown), *unread_warnings(raw, sample)) if unknown or sample.unread else (),
+        warnings=warnings_of(raw, sample, unknown) if unknown or sample.unread else (),
     )
 
 
-def unknown_warnings(names: list[str]) -> list[dict[str, Any]]:
-    """Return a warning for each key that no dialect has, with what may have been meant."""
-    return [
-        {
-            "pointer": f"/{escape(name)}",
-            "detail": f"`{name[:MAX_ID]}` is not a field of this request, and was ignored.",
-            "did_you_mean": nearest(name, Body.__struct_fields__),
-        }
-        for name in names[:MAX_WARNINGS]
-    ]
-
-
-def unread_warnings(raw: Body, sample: Sample) -> list[dict[str, Any]]:
-    """Return a warning for each input of the wrong type, whether an evaluator reads it or not."""
-    return [
+def warnings_of(raw: Body, sample: Sample, unknown: list[str]) -> tuple[dict[str, Any], ...]:
+    """Warn of keys that no dialect has, and of inputs of the wrong type, whether an evaluator reads them or not."""
+    unread = [
         {"pointer": error.pointer, "detail": error.detail, "did_you_mean": []} for error in type_errors(raw, sample)
     ]
+    return (*key_warnings(unknown, Body.__struct_fields__), *unread)
 
 
 def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, Any] | None:

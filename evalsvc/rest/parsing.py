@@ -100,9 +100,14 @@ def decode_naming_unknown(
         value = strict.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         value = decode(body, lenient)
-        return value, [name for name in _keys.decode(body) if name not in known]
+        return value, [name for name in keys_of(body) if name not in known]
     refuse_unstorable(body)
     return value, []
+
+
+def keys_of(body: bytes) -> list[str]:
+    """Return the top-level keys of a body that has been decoded to an object."""
+    return list(_keys.decode(body))
 
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])

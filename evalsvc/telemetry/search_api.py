@@ -35,8 +35,7 @@ class SearchView(AccountView):
     def found(self, request: Request, model: Any, fields: Any) -> list[Any]:
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        wanted = serializer.validated_data
+        wanted = self.lenient(serializer)
         return search(
             account=self.account,
             model=model,

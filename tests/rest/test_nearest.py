@@ -111,3 +111,27 @@ def test_fields_and_choices_of_our_own_routes_name_the_nearest(alice: Caller) ->
     told = {error["pointer"]: error["detail"] for error in (*unknown["errors"], *chosen["errors"])}
     assert "Did you mean `evaluator`?" in told["/plan/metrics/0/evaluatr"]
     assert "Did you mean `wilson`" in told["/plan/metrics/0/strategy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "near"),
+    [
+        ("/v1/projects", {"name": "p", "nmae": 1}, "name"),
+        ("/v1/evaluations/search", {"filter": []}, "filters"),
+        ("/v1/evaluation-results/search", {"evaluator": "pii"}, "evaluator_id"),
+        (
+            "/v1/evaluations/batch",
+            {"evaluations": [{"evaluator_id": "e", "log_id": "l", "score": 1}], "evals": 1},
+            None,
+        ),
+    ],
+)
+def test_other_routes_of_the_wire_warn_as_well(
+    alice: Caller, path: str, body: dict[str, Any], near: str | None
+) -> None:
+    response = alice.post(path, body)
+
+    assert response.status_code == 200
+    (warning,) = response.json()["warnings"]
+    assert near is None or near in warning["did_you_mean"]
+    assert "warnings" not in alice.post("/v1/projects", {"name": "p"}).json()

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
-from evalsvc.evaluations.client_rows import MAX_ROWS, Row, read_batch
+from evalsvc.evaluations.client_rows import MAX_ROWS, Batch, Row, read_batch
 from evalsvc.evaluations.client_scores import keep_scores
-from evalsvc.rest.parsing import read_body
+from evalsvc.rest.parsing import keys_of, read_body
 
 
 class RowErrorOut(serializers.Serializer[Any]):
@@ -50,7 +50,9 @@ class BatchView(AccountView):
 
         Each row is kept once: the same batch again answers with the evaluations that it made.
         """
-        scores, errors = read_batch(self.account.pk, read_body(request))
+        body = read_body(request)
+        scores, errors = read_batch(self.account.pk, body)
+        self.warn_of(keys_of(body), Batch.__struct_fields__)
         kept, unplaced = keep_scores(account=self.account, scores=scores)
         errors = sorted([*errors, *unplaced], key=lambda error: error.index)
         answer = {"evaluations": [evaluation_out(row) for row in kept]}

@@ -19,12 +19,12 @@ from evalsvc.evaluations.client_rows import MAX_ROWS
 from evalsvc.evaluations.client_scores import keep_scores
 from evalsvc.evaluations.inputs import Inputs
 from evalsvc.evaluations.openapi import RESULT, inlined, input_schemas
-from evalsvc.evaluations.result_rows import ResultRow, read_results
+from evalsvc.evaluations.result_rows import ResultBatch, ResultRow, read_results
 from evalsvc.evaluations.result_search import FEEDBACK, get_result, result_condition, search_results
 from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, entry_of, id_at, request_facts
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import retries_of
-from evalsvc.rest.parsing import read_body
+from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.problems import FieldError, Invalid
 
 # No request has this id or a higher one: nothing that was kept before counts.
@@ -88,7 +88,9 @@ class ResultBatchView(AccountView):
         The same body again within ten minutes is a retry and answers with what the first one made, unless the client
         says that it is none: by a new `Idempotency-Key`, or by `X-Stainless-Retry-Count: 0`.
         """
-        scores, errors = read_results(self.account.pk, read_body(request), since=self._since(request))
+        body = read_body(request)
+        scores, errors = read_results(self.account.pk, body, since=self._since(request))
+        self.warn_of(keys_of(body), ResultBatch.__struct_fields__)
         kept, unplaced = keep_scores(account=self.account, scores=scores, name="evaluation_results")
         errors = sorted([*errors, *unplaced], key=lambda error: error.index)
         told = [{"index": error.index, "pointer": error.pointer, "detail": error.detail} for error in errors]
@@ -194,8 +196,7 @@ class ResultSearchView(AccountView):
         A page ends early where the inputs are long; `next_cursor` tells whether there is more.
         """
         serializer = ResultSearchIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        wanted = serializer.validated_data
+        wanted = self.lenient(serializer)
         order = wanted.get("order") or "-created_at"
         found = search_results(
             account=self.account,

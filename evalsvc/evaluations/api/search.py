@@ -187,8 +187,7 @@ class SearchView(AccountView):
         A filter names `field`, `operation` and `value`, or nests others in `and_` and `or_`.
         """
         serializer = SearchIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        wanted = serializer.validated_data
+        wanted = self.lenient(serializer)
         found = search_evaluations(
             account=self.account,
             condition=condition(serializer.initial_data.get("filters") or []) & _older_filters(wanted),
