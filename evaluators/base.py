@@ -173,7 +173,10 @@ class Sample:
 
 def is_ids_alone(passages: Sequence[Passage] | None) -> bool:
     """Say whether there are passages, and all of them have an id and no text."""
-    return bool(passages) and all(not passage.text and passage.id is not None for passage in passages or ())
+    # Nearly every first passage has a text.
+    if not passages or passages[0].text:
+        return False
+    return all(not passage.text and passage.id is not None for passage in passages)
 
 
 def texts_of(passages: Iterable[Passage] | None) -> tuple[str, ...]:

@@ -210,8 +210,8 @@ def attachments_of(sent: Sequence[Attachment]) -> list[dict[str, str]]:
 def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
     """Check how much there is to read."""
     errors = []
-    for name, field in LISTS.items():
-        passages = sample.passages_of(field)
+    for name in LISTS:
+        passages = getattr(sample, name)
         if passages is not None and len(passages) > MAX_CONTEXTS:
             detail = f"At most {MAX_CONTEXTS} contexts; {len(passages)} were sent."
             errors.append(FieldError(pointer_of(raw, name), detail))
@@ -227,7 +227,9 @@ def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
 
 def _n_beside(sample: Sample) -> int:
     """Count what is kept beside texts: ids and metadata of passages, and what cannot be read, as their JSON."""
-    n_chars = sum(len(orjson.dumps(unread.value)) for unread in sample.unread.values())
+    n_chars = 0
+    for unread in sample.unread.values():
+        n_chars += len(orjson.dumps(unread.value))
     for passages in (sample.contexts, sample.gold_contexts, sample.top_k_contexts):
         for passage in passages or ():
             if passage.id is not None:
