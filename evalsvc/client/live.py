@@ -96,7 +96,8 @@ class Live:
             id=experiment["id"],
             name=experiment["name"],
             state=experiment["state"],
-            n_examples=experiment["n_examples"],
+            # Of a plan with a limit only so many are asked.
+            n_examples=experiment.get("limit") or experiment["n_examples"],
             configs=tuple(Standing.read(one) for one in body["configs"]),
             leader=body.get("leader"),
             decisions=tuple(body.get("decisions") or ()),

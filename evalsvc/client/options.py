@@ -35,6 +35,11 @@ class PlanOptions(TypedDict, total=False):
     baseline: str
     k_max: int
     epsilon: float
+    limit: int
+    stop_when_decided: bool
+    errors: str
+    abort_on_error: bool | str
+    pause_at_shards: bool | Sequence[int]
     micro_batch: int
     num_shards: int
     online_strategy_kwargs: Mapping[str, Any]

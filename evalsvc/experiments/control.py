@@ -13,11 +13,11 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.configs import Candidate, problems
 from evalsvc.experiments.knobs import pointed, with_values
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
-from evalsvc.experiments.planner import n_in_flight, stop
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.services import add_configs
 from evalsvc.experiments.settling import find_locked_plan, settle
+from evalsvc.experiments.stopping import n_in_flight, stop
 from evalsvc.experiments.store import Unit
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.racing import Drop
@@ -40,6 +40,8 @@ STOP = Action("stop", (State.QUEUED, State.RUNNING), State.STOPPED, Config.StopR
 RESUME = Action("resume", (State.STOPPED, State.FAILED), State.RUNNING)
 DELETE = Action("delete", tuple(state for state in State.values if state != State.DELETED), State.DELETED)
 ACTIONS = {action.name: action for action in (STOP, RESUME, DELETE)}
+# What says so would say it again at the next look.
+BY_RULE = (Config.StopReason.POLICY, Config.StopReason.DECIDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,13 @@ def control(
             stop_reason=action.stop_reason,
             epoch=F("epoch") + 1,
             # The evidence against it still stands: without this the policy would stop it again at once.
-            kept_by_user=Case(When(stop_reason=Config.StopReason.POLICY, then=Value(True)), default=F("kept_by_user")),
+            kept_by_user=Case(When(stop_reason__in=BY_RULE, then=Value(True)), default=F("kept_by_user")),
         )
         if action is DELETE:
             WorkUnit.objects.filter(config__in=changed, addition__gt=0).exclude(state=WorkUnit.State.DONE).delete()
+        if action is RESUME and plan.pause_at_shards:
+            for config in changed:
+                Config.objects.filter(pk=config.pk).update(pause_at=plan.pause_after(config.watermark))
         op = ControlOp.objects.create(
             account=account,
             experiment_id=experiment_id,
@@ -109,7 +114,7 @@ def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
         return action.to
     if plan.state == ExperimentPlan.State.DRAFT:
         return State.QUEUED
-    is_over = Q(watermark=plan.n_examples)
+    is_over = Q(watermark=plan.run_length)
     return Case(
         When(is_over & Q(n_ok=0), then=Value(State.FAILED)),
         When(is_over, then=Value(State.COMPLETED)),

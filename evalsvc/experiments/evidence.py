@@ -12,7 +12,7 @@ from django.db import connections
 
 from evalsvc.experiments.comparisons import compare_all, is_pairable
 from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.models import Config, Evidence, ExperimentPlan
+from evalsvc.experiments.models import Config, Errors, Evidence, ExperimentPlan
 from evalsvc.experiments.sheet import Sheet
 from evalsvc.stats.checks import FloatArray
 from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
@@ -120,7 +120,8 @@ def forget(experiment_id: int) -> None:
 def _moved(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:
     """Advance the pairs that are due, each up to its position."""
     first = min(pair.start + pair.n for pair, _ in due)
-    scores = sheet.read(first, max(end for _, end in due))
+    read = sheet.with_faults if plan.errors == Errors.WORST else sheet.read
+    scores = read(first, max(end for _, end in due))
     rows = []
     for pair, end in due:
         part = slice(pair.start + pair.n - first, end - first)

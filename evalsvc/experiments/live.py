@@ -14,6 +14,7 @@ from evalsvc.experiments.estimates import Tally, decision_of, figures, needs_ser
 from evalsvc.experiments.evidence import Pairs, is_comparable, primary_metric, read_pairs
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
+from evalsvc.experiments.ranges import wide_in
 from evalsvc.experiments.spread import quantiles_in
 from evalsvc.experiments.standing import leader_of
 from evalsvc.experiments.versus import (
@@ -161,6 +162,7 @@ def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str,
         "name": plan.experiment.name,
         "state": plan.state,
         "n_examples": plan.n_examples,
+        "limit": plan.limit,
         "num_shards": plan.num_shards,
         "shard_ends": list(plan.shard_ends),
         "policy": plan.policy,
@@ -218,7 +220,7 @@ def metric_view(
         **found,
         "strategy": metric.strategy,
         "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
-        "warnings": [*found["warnings"], *warnings_of(plan, config)],
+        "warnings": [*found["warnings"], *warnings_of(plan, config), *wide_in(metric, sums.values())],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": decision,
@@ -235,7 +237,7 @@ def warnings_of(plan: ExperimentPlan, config: Config) -> list[str]:
     """Return what keeps a config from being judged as others are: its designer may have seen some answers, or all."""
     if not config.fresh_from:
         return []
-    return ["designed_after"] + (["no_fresh_examples"] if config.fresh_from >= plan.n_examples else [])
+    return ["designed_after"] + (["no_fresh_examples"] if config.fresh_from >= plan.run_length else [])
 
 
 def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:

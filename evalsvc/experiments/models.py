@@ -30,6 +30,20 @@ class Policy(models.TextChoices):
     HALVING = "halving", "Successive halving at shard ends"
 
 
+class Errors(models.TextChoices):
+    """What a missing score means to the evidence of a race."""
+
+    FAVOUR = "favour", "It speaks for the config that would be stopped"
+    WORST = "worst", "If the config caused it, it is the worst score there is"
+
+
+class Abort(models.TextChoices):
+    """What the first output that fails ends."""
+
+    CONFIG = "config", "Its config"
+    RUN = "run", "Every config"
+
+
 class ExperimentPlan(models.Model):
     """What an experiment runs: one dataset version in one seeded order, its metrics, and the rules of its decisions."""
 
@@ -59,6 +73,11 @@ class ExperimentPlan(models.Model):
     n_original = models.PositiveSmallIntegerField(default=0, help_text="Configs that were there at the start.")
     epsilon = models.FloatField(null=True)
     baseline = models.CharField(max_length=100, null=True)
+    limit = models.PositiveIntegerField(null=True, help_text="Only so many examples are asked, the first of the order.")
+    stop_when_decided = models.BooleanField(default=False, help_text="The last config in the race is not asked on.")
+    errors = models.CharField(max_length=10, choices=Errors.choices, default=Errors.FAVOUR)
+    abort_on_error = models.CharField(max_length=10, choices=Abort.choices, null=True)
+    pause_at_shards = ArrayField(models.PositiveSmallIntegerField(), null=True, help_text="Numbers of shards.")
     budget_queries = models.BigIntegerField(null=True)
     budget_cost = models.FloatField(null=True)
     budget_seconds = models.FloatField(null=True)
@@ -86,8 +105,19 @@ class ExperimentPlan(models.Model):
     @property
     def shard_ends(self) -> tuple[int, ...]:
         """Return where each shard ends: slices of the permutation whose lengths differ by at most one."""
-        n, parts = self.n_examples, min(self.num_shards, self.n_examples)
+        n, parts = self.run_length, min(self.num_shards, self.run_length)
         return tuple(n * (i + 1) // parts for i in range(parts))
+
+    @property
+    def run_length(self) -> int:
+        """Return how many examples each config is asked; estimates speak of all `n_examples`."""
+        return self.n_examples if self.limit is None else self.limit
+
+    def pause_after(self, position: int) -> int | None:
+        """Return the first position beyond this one at which a config waits to be resumed; never the very end."""
+        ends = self.shard_ends
+        wanted = (ends[shard - 1] for shard in sorted(self.pause_at_shards or ()) if shard < len(ends))
+        return next((end for end in wanted if end > position), None)
 
 
 class Addition(models.Model):
@@ -150,6 +180,8 @@ class Config(models.Model):
         POLICY = "policy", "The policy stopped it"
         BUDGET = "budget", "The budget is spent"
         ERROR = "error", "It kept failing"
+        DECIDED = "decided", "It is the last one in the race"
+        PAUSE = "pause", "It waits at the end of a shard"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE)
@@ -166,6 +198,7 @@ class Config(models.Model):
     epoch = models.PositiveIntegerField(default=1, help_text="Grows with every change of state; workers compare it.")
     claim_pos = models.PositiveIntegerField(default=0, help_text="Positions before it have been given to workers.")
     watermark = models.PositiveIntegerField(default=0, help_text="Every position before it is finished.")
+    pause_at = models.PositiveIntegerField(null=True, help_text="Nothing beyond it is given out before a resume.")
     fresh_from = models.PositiveIntegerField(default=0, help_text="Its designer may have seen what lies before.")
     n_ok = models.PositiveIntegerField(default=0)
     n_error = models.PositiveIntegerField(default=0)
@@ -190,6 +223,13 @@ class Config(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.state} ({self.id})"
+
+    @property
+    def is_in_race(self) -> bool:
+        """Say whether it stands for itself against the others: it runs, has answered all, has won, or only waits."""
+        if self.state == Config.State.STOPPED:
+            return self.stop_reason in (Config.StopReason.DECIDED, Config.StopReason.PAUSE)
+        return self.state in (Config.State.RUNNING, Config.State.COMPLETED)
 
 
 class WorkUnit(models.Model):
@@ -403,7 +443,7 @@ class Evidence(models.Model):
 
 
 class Decision(models.Model):
-    """A stop, and what it rested on."""
+    """A stop and what it rested on, or that the planner took one back."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     account = models.ForeignKey(Account, on_delete=models.CASCADE)

@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import connections
-from django.db.models import F
 
-from evalsvc.experiments.evidence import Pairs, bring_up_to_date, is_comparable, primary_metric
+from evalsvc.experiments.evidence import bring_up_to_date
 from evalsvc.experiments.looks import write_looks
-from evalsvc.experiments.models import Aggregate, Config, ControlOp, Decision, ExperimentPlan, Output, Policy
+from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
+from evalsvc.experiments.race import stop_decided, stop_losers
 from evalsvc.experiments.settling import find_locked_plan, hold, settle
+from evalsvc.experiments.stopping import stop
 from evalsvc.experiments.unmapped import stop_unmapped
-from evalsvc.stats.racing import Contender, Drop, Rules, decide
+from evalsvc.stats.racing import Drop
 from evalsvc.tenancy.scope import account_scope, current_role
 
 # A config that has answered nothing but errors this often is not going to recover by itself.
 MANY_ERRORS = 20
-IN_FLIGHT = """
-SELECT config_id, count(*) FROM experiments_workunit
-WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_timestamp() GROUP BY 1
-"""
 # What was given to configs that have stopped since may never be answered, and nobody else is given more.
 ALL_GIVEN_OUT = """
 SELECT coalesce(sum(c.claim_pos - c.n_reused), 0) >= %s AND NOT EXISTS (
@@ -59,8 +56,12 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
         _see_states(configs)
         if plan.state == ExperimentPlan.State.RUNNING:
             _stop_failing(plan, configs)
-            _stop_losers(plan, configs, pairs)
+            _abort(plan, configs)
+            # Configs that have failed just now are out of the race already.
+            stop_losers(plan, configs, pairs)
+            stop_decided(plan, configs)
             _stop_spent(plan, configs)
+            _pause(plan, configs)
         if any(config.state != Config.State.RUNNING for config in configs):
             settle(plan)
         return True
@@ -68,55 +69,10 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
 
 def _see_states(configs: Sequence[Config]) -> None:
     """Read the states again under the plan's lock: who was stopped meanwhile neither wins nor keeps the race going."""
-    found = Config.objects.filter(pk__in=[config.pk for config in configs])
-    states = {pk: (state, kept) for pk, state, kept in found.values_list("pk", "state", "kept_by_user")}
+    found = Config.objects.in_bulk([config.pk for config in configs])
     for config in configs:
-        config.state, config.kept_by_user = states[config.pk]
-
-
-def rules_of(plan: ExperimentPlan) -> Rules:
-    """Return the rules that a plan's decisions follow."""
-    return Rules(
-        policy=plan.policy,
-        level=plan.level,
-        k_max=plan.k_max,
-        n_original=plan.n_original,
-        epsilon=plan.epsilon,
-        population=plan.n_examples,
-        shard_ends=plan.shard_ends,
-    )
-
-
-def contenders_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Contender]:
-    """Return the configs as the race sees them."""
-    metric = primary_metric(plan)
-    rows = Aggregate.objects.filter(
-        config__in=[config.pk for config in configs], metric=metric.name, scope=Aggregate.Scope.PREFIX, n__gt=0
-    )
-    means = {row.config_id: metric.rescaled(row.total / row.n) for row in rows}
-    return [
-        Contender(
-            id=config.pk,
-            arrival=config.arrival,
-            fresh_from=config.fresh_from,
-            watermark=config.watermark,
-            is_active=config.state in (Config.State.RUNNING, Config.State.COMPLETED),
-            cost=config.cost / max(1, config.n_ok + config.n_error),
-            value=means.get(config.pk),
-        )
-        for config in configs
-    ]
-
-
-def _stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> None:
-    if plan.policy == Policy.MANUAL or not is_comparable(primary_metric(plan)):
-        return
-    # Configs that have failed just now are out of the race already.
-    for drop in decide(rules_of(plan), contenders_of(plan, configs), pairs):
-        config = next(config for config in configs if config.pk == drop.loser)
-        if config.kept_by_user:
-            continue
-        stop(plan, config, reason=Config.StopReason.POLICY, drop=drop)
+        for name in ("state", "stop_reason", "kept_by_user", "pause_at"):
+            setattr(config, name, getattr(found[config.pk], name))
 
 
 def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
@@ -130,12 +86,38 @@ def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 
 def _n_errors_since_resume(config: Config) -> int:
-    """Count the failures of a config without an answer; whoever resumed it may have repaired what failed before."""
+    """Count the failures of a config; whoever resumed it may have repaired what failed before."""
     resumes = ControlOp.objects.filter(experiment_id=config.experiment_id, action="resume").order_by("-created_at")
     times = (time for time, changed in resumes.values_list("created_at", "changed_ids") if config.pk in changed)
     last = next(times, None)
-    outputs = Output.objects.filter(config=config)
+    outputs = Output.objects.filter(config=config).exclude(status=Output.Status.OK)
     return (outputs if last is None else outputs.filter(created_at__gt=last)).count()
+
+
+def _abort(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Where the plan says so, let the first output that fails end its config, or all of them."""
+    if plan.abort_on_error is None:
+        return
+    suspects = [config for config in configs if config.state == Config.State.RUNNING and config.n_error]
+    failed = [config for config in suspects if _n_errors_since_resume(config)]
+    for config in failed:
+        evidence = {"n_error": float(config.n_error), "n_ok": float(config.n_ok)}
+        drop = Drop(config.pk, None, "abort", None, evidence)
+        stop(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+    if failed and plan.abort_on_error == Abort.RUN:
+        for config in configs:
+            drop = Drop(config.pk, failed[0].pk, "abort", None, {})
+            stop(plan, config, reason=Config.StopReason.ERROR, drop=drop)
+
+
+def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Stop what has come to the end of a shard at which it waits; nothing beyond is given out until it is resumed."""
+    for config in configs:
+        if config.state != Config.State.RUNNING or config.pause_at is None or config.watermark < config.pause_at:
+            continue
+        if config.watermark < plan.run_length:
+            drop = Drop(config.pk, None, "pause", None, {"shard": plan.shard_ends.index(config.pause_at) + 1})
+            stop(plan, config, reason=Config.StopReason.PAUSE, drop=drop)
 
 
 def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
@@ -170,40 +152,3 @@ def _is_given_out(plan: ExperimentPlan) -> bool:
     with connections[current_role()].cursor() as cursor:
         cursor.execute(ALL_GIVEN_OUT, [plan.budget_queries, plan.experiment_id, plan.experiment_id])
         return bool(cursor.fetchone()[0])
-
-
-def stop(
-    plan: ExperimentPlan,
-    config: Config,
-    *,
-    reason: str,
-    drop: Drop,
-    state: str = Config.State.STOPPED,
-) -> bool:
-    """Stop a running config and store the decision with its evidence; False when it had stopped already."""
-    running = Config.objects.filter(pk=config.pk, state=Config.State.RUNNING)
-    if not running.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
-        return False
-    config.state, config.stop_reason = state, reason
-    evidence = dict(drop.evidence)
-    if drop.threshold is not None:
-        evidence["threshold"] = drop.threshold
-    Decision.objects.create(
-        account_id=plan.account_id,
-        experiment_id=plan.experiment_id,
-        config=config,
-        against_id=drop.winner,
-        policy=plan.policy,
-        reason=drop.reason,
-        watermark=config.watermark,
-        n_in_flight=n_in_flight([config.pk]),
-        evidence=evidence,
-    )
-    return True
-
-
-def n_in_flight(config_ids: Sequence[int]) -> int:
-    """Count the queries that are on their way: one for each leased unit."""
-    with connections[current_role()].cursor() as cursor:
-        cursor.execute(IN_FLIGHT, [list(config_ids)])
-        return sum(n for _, n in cursor.fetchall())

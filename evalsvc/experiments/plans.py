@@ -12,7 +12,7 @@ from evalsvc.datasets.selectors import get_version
 from evalsvc.experiments.configs import Candidate
 from evalsvc.experiments.evidence import is_comparable
 from evalsvc.experiments.metrics import resolve_metrics
-from evalsvc.experiments.models import Config, Policy
+from evalsvc.experiments.models import Config, Errors, Policy
 from evalsvc.experiments.output_types import check_output_types
 from evalsvc.experiments.services import PlanSpec
 from evalsvc.experiments.templates import UnknownField, look_up, names_in
@@ -20,7 +20,10 @@ from evalsvc.experiments.unmapped import check_mappings
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
 N_SAMPLED = 100
-PASSED_ON = ("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline")
+PASSED_ON = (
+    *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
+    *("stop_when_decided", "errors", "abort_on_error"),
+)
 
 
 def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) -> PlanSpec:
@@ -40,16 +43,43 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
         )
         raise Invalid(FieldError("/plan/policy", detail))
     fields = {field: body.get(field) for field in PASSED_ON} | choice
+    _check_race(body)
     if fields["epsilon"] is not None and primary.value_range is not None:
         # Stored on the scale of 0 to 1, on which configs are compared.
         fields["epsilon"] /= primary.unit(version.n_examples)
     budget = body.get("budget") or {}
     fields |= {f"budget_{name}": budget.get(name) for name in ("queries", "cost", "seconds")}
+    fields |= _extent(body, version.n_examples)
     fields["higher_is_better"] = primary.higher_is_better
     fields["sample"] = dict(body.get("sample") or {})
     _check_finite(fields)
     check_mappings(version, metrics, body.get("sample") or {})
     return PlanSpec(version=version, metrics=metrics, primary_metric=name, fields=fields)
+
+
+def _check_race(body: Mapping[str, Any]) -> None:
+    """Refuse what changes a race where the policy makes none: it would be of no effect, silently."""
+    if body["policy"] != Policy.MANUAL:
+        return
+    for name, is_set in (("stop_when_decided", body["stop_when_decided"]), ("errors", body["errors"] == Errors.WORST)):
+        if is_set:
+            detail = f"`{name}` is about races, and the policy `manual` decides none; choose another `policy`."
+            raise Invalid(FieldError(f"/plan/{name}", detail))
+
+
+def _extent(body: Mapping[str, Any], n_examples: int) -> dict[str, Any]:
+    """Return how far each config goes, and at the ends of which shards it waits."""
+    limit, shards = body.get("limit"), body["pause_at_shards"]
+    if limit is not None and limit > n_examples:
+        detail = f"The dataset version has {n_examples} examples, fewer than {limit}."
+        raise Invalid(FieldError("/plan/limit", detail))
+    n_shards = min(body["num_shards"], limit or n_examples)
+    if shards is True:
+        shards = list(range(1, n_shards)) or None
+    if shards and shards[-1] > n_shards:
+        raise Invalid(FieldError("/plan/pause_at_shards", f"There are {n_shards} shards, and no shard {shards[-1]}."))
+    # Of all examples there is nothing to be said but how many there are.
+    return {"limit": None if limit == n_examples else limit, "pause_at_shards": shards}
 
 
 def _version(account: Account, body: Mapping[str, Any]) -> DatasetVersion:

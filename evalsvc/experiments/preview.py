@@ -36,21 +36,26 @@ class Document:
 
 
 def preview(
-    *, account: Account, version: DatasetVersion, candidates: Sequence[Candidate], budget_queries: int | None
+    *,
+    account: Account,
+    version: DatasetVersion,
+    candidates: Sequence[Candidate],
+    budget_queries: int | None,
+    limit: int | None = None,
 ) -> Row:
     """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
 
     Without `max_tokens` an answer has no longest length: `n_tokens` and `cost` are null then, and `warnings` says why.
     """
     documents = _documents(account, version)
-    n_examples = version.n_examples
-    n_queries = n_examples * len(candidates)
-    configs = [_one(account, candidate, documents, n_examples) for candidate in candidates]
+    n_asked = limit or version.n_examples
+    n_queries = n_asked * len(candidates)
+    configs = [_one(account, candidate, documents, n_asked) for candidate in candidates]
     share = min(1.0, budget_queries / n_queries) if budget_queries is not None and n_queries else 1.0
     chats = [row for row in configs if row["kind"] == Config.Kind.CHAT]
     return {
         "n_configs": len(candidates),
-        "n_examples": n_examples,
+        "n_examples": version.n_examples,
         "n_queries": min(n_queries, budget_queries) if budget_queries is not None else n_queries,
         "n_tokens": _whole(_total([row["n_tokens"] for row in chats], share)),
         "cost": _total([row["cost"] for row in chats], share) if chats else None,

@@ -110,7 +110,8 @@ CHECKS = {
           AND coalesce(h.revision = (m.row ->> 'profile_revision')::int, true)""",
     "a config is completed and has not seen every example": """
         SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)
-        WHERE c.experiment_id = %(experiment)s AND c.state = 'completed' AND c.watermark <> p.n_examples""",
+        WHERE c.experiment_id = %(experiment)s AND c.state = 'completed'
+          AND c.watermark <> coalesce(p."limit", p.n_examples)""",
     "units overlap, or leave a gap below what has been given out": """
         SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
           SELECT coalesce(sum(u.to_pos - u.from_pos), 0) AS covered, coalesce(max(u.to_pos), 0) AS furthest

@@ -88,9 +88,9 @@ def _create_plan(account: Account, experiment: Experiment, spec: PlanSpec) -> Ex
         **spec.fields,
     )
     with connections[current_role()].cursor() as cursor:
-        order = permutation(plan.n_examples, plan.seed)
+        order = permutation(plan.n_examples, plan.seed)[: plan.run_length]
         cursor.execute(ITEMS, [account.pk, experiment.pk, order, spec.version.pk])
-        if cursor.rowcount != plan.n_examples:
+        if cursor.rowcount != plan.run_length:
             raise Invalid(FieldError("/plan/dataset_version", "The dataset version has lost examples."))
     return plan
 
@@ -135,6 +135,8 @@ def add_configs(
                 )
         is_draft = locked.state == ExperimentPlan.State.DRAFT
         fresh_from = 0 if is_draft else revealed(plan.pk)
+        # Who comes late waits where the others wait, and not at each end that they have passed.
+        reached = 0 if is_draft else existing.aggregate(last=Max("watermark"))["last"] or 0
         Config.objects.bulk_create(
             Config(
                 account=account,
@@ -151,6 +153,7 @@ def add_configs(
                 arrival=n_before + i,
                 state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
                 fresh_from=fresh_from,
+                pause_at=locked.pause_after(max(0, reached - 1)),
             )
             for i, candidate in enumerate(candidates, 1)
         )

@@ -15,6 +15,7 @@ from evalsvc.experiments.evidence import bring_up_to_date
 from evalsvc.experiments.looks import write_looks
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.promotion import promote_leader
+from evalsvc.experiments.race import rests_on_nobody
 from evalsvc.tenancy.scope import current_role
 
 State = ExperimentPlan.State
@@ -53,8 +54,11 @@ def settle(plan: ExperimentPlan) -> None:
     The caller holds the plan's row: somebody who resumes a config meanwhile would not be seen, and find it idle.
     Whoever is at its pairs meanwhile waits for that row, and then settles it with all that is counted.
     """
-    states = Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", flat=True)
-    state = state_after(list(states))
+    configs = Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", "stop_reason")
+    state = state_after(list(configs))
+    # One whose stop has lost its ground may go on: the planner tests it again.
+    if state == State.DONE and rests_on_nobody(plan):
+        state = State.RUNNING
     if state == State.RUNNING:
         _write(plan, state, is_closed=False)
         return
@@ -66,11 +70,14 @@ def settle(plan: ExperimentPlan) -> None:
         _write(plan, state, is_closed=is_counted and not _is_on_its_way(plan))
 
 
-def state_after(states: Collection[str]) -> str:
-    """Return the state of an experiment whose configs are in these."""
+def state_after(configs: Collection[tuple[str, str | None]]) -> str:
+    """Return the state of an experiment whose configs have these states and reasons."""
+    states = {state for state, _ in configs}
     if Config.State.RUNNING in states:
         return State.RUNNING
-    if Config.State.COMPLETED in states:
+    if (Config.State.STOPPED, Config.StopReason.PAUSE) in configs:
+        return State.IDLE
+    if Config.State.COMPLETED in states or (Config.State.STOPPED, Config.StopReason.DECIDED) in configs:
         return State.DONE
     if Config.State.FAILED in states and Config.State.STOPPED not in states:
         return State.FAILED

@@ -19,6 +19,14 @@ WHERE config_id = ANY (%s) AND metric = %s AND pos >= %s AND pos < %s
 """
 
 
+# What a config brings upon itself. An outage, a limit or an empty purse is nobody's fault, so it loses nobody a race.
+OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
+FAULTS = """
+SELECT config_id, pos FROM experiments_output
+WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND status <> 'ok' AND error_type = ANY (%s)
+"""
+
+
 class Sheet:
     """Reads scores by positions; what was read last is remembered, as two kinds of pairs ask for the same."""
 
@@ -44,4 +52,15 @@ class Sheet:
             cursor.execute(SCORES, [self._config_ids, self._metric.name, first, last])
             for config_id, pos, value in cursor.fetchall():
                 scores[config_id][pos - first] = np.inf if value is None else self._metric.compared(value)
+        return scores
+
+    def with_faults(self, first: int, last: int) -> dict[int, FloatArray]:
+        """Return the same, with the worst score there is where a config failed by its own fault."""
+        scores = {config_id: row.copy() for config_id, row in self.read(first, last).items()}
+        with connections[current_role()].cursor() as cursor:
+            cursor.execute(FAULTS, [self._config_ids, first, last, list(OWN_FAULTS)])
+            for config_id, pos in cursor.fetchall():
+                # What is missing, and no more: there are scores that do not need an output.
+                if np.isnan(scores[config_id][pos - first]):
+                    scores[config_id][pos - first] = 0.0
         return scores

@@ -14,8 +14,6 @@ from evalsvc.stats.common import Common, between
 from evalsvc.stats.leading import first_of
 from evalsvc.stats.paired import Differences
 
-IN_THE_RACE = (Config.State.RUNNING, Config.State.COMPLETED)
-
 
 def leader_of(
     plan: ExperimentPlan,
@@ -28,7 +26,7 @@ def leader_of(
     None while the answers of one of them wait for earlier ones: whoever is ahead of the others may be behind this one.
     """
     metric = primary_metric(plan)
-    racing = [config for config in configs if config.state in IN_THE_RACE]
+    racing = [config for config in configs if config.is_in_race]
     known = [config for config in racing if tallies[config.pk].sums.n]
     if any(config.n_ok and not config.watermark and not config.fresh_from for config in racing):
         return None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 POLICIES = ("manual", "race_safe", "race_default", "race_fast", "halving")
 # Evidence at which one rival alone stops a config: wrong for at most one pair in twenty.
 PER_PAIR = 20.0
+# Reasons that say the winner is better, and those that say the loser is not better by epsilon or more. The word
+# `equivalence` is in decisions of old, which claimed that and its reverse.
+BETTER, NOT_MUCH_WORSE = ("evidence", "futility", "fast"), ("epsilon", "equivalence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,11 @@ class Rules:
     n_original : int
         How many configs the race begins with.
     epsilon : float or None
-        Largest difference that does not matter, on the scale of 0 to 1.
+        Smallest difference that matters, on the scale of 0 to 1.
     population : int
-        Number of examples.
+        Number of examples that the evidence is about.
     shard_ends : tuple of int
-        Positions at which shards end, ascending; the last is the population.
+        Positions at which shards end, ascending; at the last one a config is completed.
     min_n : int
         Fewest examples on which `race_fast` decides.
     """
@@ -63,11 +67,11 @@ class Contender:
     watermark : int
         Positions before this are done, without a gap.
     is_active : bool
-        Running or completed, and not out of the race.
-    cost : float
-        What an example costs with it, in any unit.
-    value : float or None
-        Mean of what it has scored so far, rescaled, higher is better.
+        In the race: it stops others, and may be stopped.
+    is_waiting : bool
+        Out of the race, but nothing speaks for that any more: it is tested again (`unsupported`).
+    resumed_at : int
+        Its watermark when it came back into the race; -1 if it never did.
     """
 
     id: int
@@ -75,8 +79,8 @@ class Contender:
     fresh_from: int
     watermark: int
     is_active: bool
-    cost: float
-    value: float | None
+    is_waiting: bool = False
+    resumed_at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ class Drop:
     loser, winner : int, int or None
         The config to stop, and the one that the evidence speaks for (None when it lost to no one in particular).
     reason : str
-        ``evidence``, ``futility`` (it cannot win any more), ``equivalence``, ``halving`` or ``fast``.
+        ``evidence``, ``futility`` (it cannot win any more), ``epsilon`` (it is not better by what matters), ``halving``
+        or ``fast``.
     threshold : float or None
         What the evidence had to reach; None for a reason without chance in it.
     evidence : dict
@@ -111,7 +116,7 @@ def threshold(rules: Rules, challenger: Contender) -> float:
     Examples
     --------
     >>> rules = Rules("race_safe", 0.95, 16, 16, None, 400, (200, 400))
-    >>> round(threshold(rules, Contender(1, 1, 0, 0, True, 0.0, None)))
+    >>> round(threshold(rules, Contender(1, 1, 0, 0, True)))
     300
     """
     if rules.policy != "race_safe":
@@ -123,3 +128,39 @@ def threshold(rules: Rules, challenger: Contender) -> float:
     if clone <= 0:
         return rules.n_original / (rules.alpha / 2.0)
     return math.pi**2 * clone**2 / (6.0 * rules.alpha / 2.0)
+
+
+def unsupported(stops: Mapping[int, Drop], active: Collection[int]) -> set[int]:
+    """Return the configs whose stop for epsilon rests on nobody who is in the race.
+
+    The config that stopped them may have been stopped itself by one that is not better by epsilon either: of the two
+    steps together nothing is known but that they lose less than twice epsilon. Where it lost to a better one the stop
+    stands: that one is not worse by epsilon either.
+
+    Parameters
+    ----------
+    stops : mapping
+        From each config that the policy has stopped, and nobody resumed, to its latest stop.
+    active : collection of int
+        Those in the race.
+
+    Examples
+    --------
+    >>> stops = {2: Drop(2, 1, "epsilon", 20.0, {}), 1: Drop(1, 3, "evidence", 20.0, {})}
+    >>> unsupported(stops, {3}), unsupported(stops | {1: Drop(1, 3, "epsilon", 20.0, {})}, {3})
+    (set(), {2})
+    """
+    return {id for id, stop in stops.items() if stop.reason in NOT_MUCH_WORSE and not _stands(stop, stops, active)}
+
+
+def _stands(stop: Drop, stops: Mapping[int, Drop], active: Collection[int]) -> bool:
+    """Say whether whoever stopped it is in the race, or lost to one, through any number, who is better and in it."""
+    passed: set[int] = set()
+    holder = stop.winner
+    while holder not in active:
+        beaten = stops.get(holder) if holder is not None else None
+        if holder is None or holder in passed or beaten is None or beaten.reason not in BETTER:
+            return False
+        passed.add(holder)
+        holder = beaten.winner
+    return True

@@ -8,17 +8,17 @@
 | `race_fast` | a paired t test at alpha/(k-1) says so | not bounded: it is looked at again and again |
 | `halving` | it is in the worse half at the end of a shard | not bounded |
 
-All but `manual` also stop what cannot win any more, and, where an epsilon is given, the dearer of two equals. The last
-config in the race is never stopped.
+All but `manual` also stop what cannot win any more, and, where an epsilon is given, whatever is shown not to be better
+than the leader by epsilon or more. The last config in the race is never stopped.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalsvc.stats.contest import POLICIES, Contender, Drop, Rules, threshold
+from evalsvc.stats.contest import POLICIES, Contender, Drop, Rules, threshold, unsupported
 from evalsvc.stats.evidence import Pair, advance, advance_all, differences, e_value, new_pair, not_worse_value
 from evalsvc.stats.finite import t_quantile
 from evalsvc.stats.paired import Differences
@@ -36,6 +36,7 @@ __all__ = [
     "e_value",
     "new_pair",
     "threshold",
+    "unsupported",
 ]
 
 Pairs = Mapping[tuple[int, int], Pair]
@@ -49,7 +50,8 @@ def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[
     rules : Rules
         As fixed at the start.
     contenders : sequence of Contender
-        All there ever were; those out of the race neither stop others nor are stopped.
+        All there ever were; those out of the race neither stop others nor are stopped. Those that wait stop nobody
+        either; of them, who has no drop now may come back.
     pairs : mapping
         From (winner id, loser id) to the evidence so far. Pairs that are not there, or began before either config was
         fresh, count for nothing.
@@ -64,7 +66,7 @@ def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[
     --------
     >>> import numpy as np
     >>> rules = Rules("race_default", 0.95, None, 2, None, 400, (200, 400))
-    >>> both = [Contender(i, i, 0, 20, True, 0.0, None) for i in (1, 2)]
+    >>> both = [Contender(i, i, 0, 20, True) for i in (1, 2)]
     >>> lead = advance(new_pair(1, 2, 0, None), np.ones(20), 400, None)
     >>> [(drop.loser, drop.reason) for drop in decide(rules, both, {(1, 2): lead})]
     [(2, 'evidence')]
@@ -74,11 +76,9 @@ def decide(rules: Rules, contenders: Sequence[Contender], pairs: Pairs) -> list[
     if rules.policy == "manual" or not any(c.is_active for c in contenders):
         return []
     race = _Race(rules, contenders, {c.id: c for c in contenders if c.is_active}, pairs)
-    drops: dict[int, Drop] = {}
-    for drop in _claims(race):
-        # A completed config has nothing left to save, and the race keeps one config whatever the claims are.
-        if race.active[drop.loser].watermark < rules.population and len(drops) + 1 < len(race.active):
-            drops.setdefault(drop.loser, drop)
+    drops = _allowed(race, {}, _claims(race))
+    if rules.epsilon is not None:
+        drops = _allowed(race, drops, _not_better(race, drops))
     return list(drops.values())
 
 
@@ -90,20 +90,32 @@ class _Race:
     pairs: Pairs
 
     def fresh_pairs(self) -> Iterator[Pair]:
-        """Yield the pairs of configs in the race that have evidence, all of it unseen by their designers."""
+        """Yield the pairs that have evidence, all of it unseen by their designers, and whose winner is in the race."""
+        losers = {c.id: c for c in self.ever if c.is_active or c.is_waiting}
         for pair in self.pairs.values():
-            winner, loser = self.active.get(pair.winner), self.active.get(pair.loser)
+            winner, loser = self.active.get(pair.winner), losers.get(pair.loser)
             if winner and loser and pair.n and pair.start >= max(winner.fresh_from, loser.fresh_from):
                 yield pair
 
 
+def _allowed(race: _Race, drops: Mapping[int, Drop], claims: Iterable[Drop]) -> dict[int, Drop]:
+    """Add the first claim against each config, unless it has completed, or is the last one in the race."""
+    allowed = dict(drops)
+    n_left = len(race.active) - sum(loser in race.active for loser in drops)
+    for drop in claims:
+        config = race.active.get(drop.loser)
+        if drop.loser in allowed or (config and (n_left < 2 or config.watermark >= race.rules.shard_ends[-1])):
+            continue
+        allowed[drop.loser] = drop
+        n_left -= config is not None
+    return allowed
+
+
 def _claims(race: _Race) -> Iterator[Drop]:
-    """Yield every reason to stop a config: what is certain, then what is likely, then what is only cheaper."""
+    """Yield every reason to stop a config but epsilon: first what is certain, then what is likely."""
     fresh = list(race.fresh_pairs())
     yield from _futile(race, fresh)
     yield from _BY_POLICY[race.rules.policy](race, fresh)
-    if race.rules.epsilon is not None:
-        yield from _equivalent(race, fresh)
 
 
 def _numbers(pair: Pair) -> dict[str, float]:
@@ -151,17 +163,34 @@ def _strongest_first(found: list[tuple[float, Drop]]) -> Iterator[Drop]:
     yield from (drop for _, drop in sorted(found, key=lambda entry: (-entry[0], entry[1].loser, entry[1].winner or 0)))
 
 
-def _equivalent(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
-    """Stop the dearer of two configs of which neither is worse by epsilon or more."""
-    values = {(pair.winner, pair.loser): not_worse_value(pair) for pair in fresh}
+def _not_better(race: _Race, drops: Mapping[int, Drop]) -> Iterator[Drop]:
+    """Stop what is shown not to be better than the leader by epsilon or more, be it level, or even ahead by less."""
+    fresh = list(race.fresh_pairs())
+    leader = _leader([c for c in race.active.values() if c.id not in drops], fresh)
+    if leader is None:
+        return
+    wanted = threshold(race.rules, leader)
+    # Who came back must have its chance first: another leader might have had the evidence against it all the time.
+    spared = {c.id for c in race.ever if c.watermark <= c.resumed_at}
     for pair in fresh:
-        stays, goes = race.active[pair.winner], race.active[pair.loser]
-        if (stays.cost, stays.arrival) > (goes.cost, goes.arrival):
+        if pair.winner != leader.id or pair.loser in spared:
             continue
-        wanted = max(threshold(race.rules, stays), threshold(race.rules, goes))
-        value = min(values[stays.id, goes.id], values.get((goes.id, stays.id), 0.0))
-        if value >= wanted:
-            yield Drop(goes.id, stays.id, "equivalence", wanted, {**_numbers(pair), "e_value": value})
+        if (value := not_worse_value(pair, race.rules.population)) >= wanted:
+            yield Drop(pair.loser, leader.id, "epsilon", wanted, {**_numbers(pair), "e_value": value})
+
+
+def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | None:
+    """Return who loses no paired difference, or else the least; of equals the earliest. None before any pair.
+
+    Means would not do: who has answered a few examples more may be ahead of the others on these alone.
+    """
+    ids = {c.id for c in left}
+    margins = dict.fromkeys(ids, math.inf) if len(ids) == 1 else {}
+    for pair in fresh:
+        if pair.winner in ids and pair.loser in ids:
+            margin = pair.total / math.sqrt(pair.squares) if pair.squares else 0.0
+            margins[pair.winner] = min(margin, margins.get(pair.winner, math.inf))
+    return min((c for c in left if c.id in margins), key=lambda c: (-margins[c.id], c.arrival), default=None)
 
 
 def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
@@ -172,7 +201,7 @@ def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Drop]:
     passed = min(c.watermark for c in race.active.values())
     looks = {c.id: sum(c.fresh_from < end <= passed for end in race.rules.shard_ends) for c in race.ever}
     kept = math.ceil(sum(0.5**n for n in looks.values()))
-    leads = _mean_leads(fresh)
+    leads = _mean_leads([pair for pair in fresh if pair.loser in race.active])
     ranked = sorted((lead, -race.active[id].arrival, id) for id, lead in leads.items() if looks[id])
     for lead, _, id in ranked[: max(0, len(race.active) - kept)]:
         yield Drop(id, None, "halving", None, {"n": passed, "difference": lead, "kept": kept})

@@ -59,7 +59,7 @@ def test_nobody_gains_on_average_over_all_orders_of_a_set_at_the_edge_of_the_hyp
     orders = list(itertools.permutations(values))
     for n in range(1, 6):
         found = [grown(order[:n], 6, epsilon) for order in orders]
-        average = np.mean([not_worse_value(pair) if null else e_value(pair) for pair in found])
+        average = np.mean([not_worse_value(pair, 6) if null else e_value(pair) for pair in found])
 
         assert average == pytest.approx(1.0, abs=1e-9)
 
@@ -133,7 +133,7 @@ def test_a_small_lead_shows_in_a_large_set() -> None:
 
 
 def test_without_an_epsilon_nothing_is_said_about_not_being_worse() -> None:
-    assert not_worse_value(grown([1.0, 1.0])) == 0.0
+    assert not_worse_value(grown([1.0, 1.0]), 400) == 0.0
 
 
 def test_a_missing_half_counts_for_the_one_that_would_be_stopped() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evalsvc.stats.evidence import not_worse_value
 from evalsvc.stats.racing import (
     POLICIES,
     Contender,
@@ -20,6 +21,7 @@ from evalsvc.stats.racing import (
     e_value,
     new_pair,
     threshold,
+    unsupported,
 )
 
 SHARD_ENDS = tuple(range(50, 401, 50))
@@ -30,7 +32,7 @@ def rules(policy: str = "race_default", **changes: object) -> Rules:
 
 
 def contender(id: int, watermark: int = 100, **changes: object) -> Contender:
-    return replace(Contender(id, id, 0, watermark, True, 1.0, None), **changes)  # type: ignore[arg-type]
+    return replace(Contender(id, id, 0, watermark, True), **changes)  # type: ignore[arg-type]
 
 
 def pairs_of(
@@ -166,7 +168,7 @@ def test_a_clone_is_judged_by_what_came_after() -> None:
     assert names(decide(rules(), contenders, found)) == [(2, 1, "evidence")]
 
 
-# Certain, equal, fast, halved
+# Certain, fast, halved
 
 
 @pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy != "manual"])
@@ -185,30 +187,108 @@ def test_what_could_still_draw_level_is_not_futile() -> None:
     assert "futility" not in {drop.reason for drop in decide(rules(), [contender(1), contender(2)], found)}
 
 
-def equal_scores() -> dict[int, np.ndarray]:
+# Not better by what matters
+
+
+def level_scores() -> dict[int, np.ndarray]:
     return {1: share(210, 300), 2: share(210, 300)}
 
 
-def test_of_two_equals_the_dearer_is_stopped() -> None:
-    found = pairs_of(equal_scores(), epsilon=0.1)
-    contenders = [contender(1, 300, cost=3.0), contender(2, 300, cost=2.0)]
-
-    assert names(decide(rules(epsilon=0.1), contenders, found)) == [(1, 2, "equivalence")]
-
-
-def test_of_two_equals_that_cost_the_same_the_later_is_stopped() -> None:
-    found = pairs_of(equal_scores(), epsilon=0.1)
-
-    assert names(decide(rules(epsilon=0.1), [contender(1, 300), contender(2, 300)], found)) == [(2, 1, "equivalence")]
+def noisy_scores(*ones: int) -> dict[int, np.ndarray]:
+    """Return 300 scores a config, with so many ones each, in orders of their own."""
+    rng = np.random.default_rng(5)
+    return {i: rng.permutation(np.repeat([1.0, 0.0], [n, 300 - n])) for i, n in enumerate(ones, 1)}
 
 
-def test_configs_are_equal_only_when_neither_is_worse_by_what_matters() -> None:
-    clearly_better = pairs_of({1: share(240, 300), 2: share(180, 300)}, epsilon=0.1)
+def test_what_is_shown_not_to_be_better_than_the_leader_by_epsilon_is_stopped() -> None:
+    found = pairs_of(level_scores(), epsilon=0.1)
+
+    drops = decide(rules(epsilon=0.1), [contender(1, 300), contender(2, 300)], found)
+
+    assert names(drops) == [(2, 1, "epsilon")]
+    assert drops[0].threshold == 20.0 <= drops[0].evidence["e_value"]
+
+
+def test_one_direction_suffices() -> None:
+    found = pairs_of(noisy_scores(212, 205), epsilon=0.05)
+
+    assert max(e_value(pair) for pair in found.values()) < 20.0
+    assert not_worse_value(found[2, 1], 400) < 20.0 <= not_worse_value(found[1, 2], 400)
+    drops = decide(rules(epsilon=0.05), [contender(i, 300) for i in (1, 2)], found)
+    assert names(drops) == [(2, 1, "epsilon")]
+
+
+def test_only_the_leader_stops_for_epsilon() -> None:
+    scores = {1: share(200, 300), 2: share(205, 300), 3: share(210, 300)}
+
+    drops = decide(
+        rules(n_original=3, epsilon=0.1), [contender(i, 300) for i in (1, 2, 3)], pairs_of(scores, epsilon=0.1)
+    )
+
+    assert {(drop.winner, drop.reason) for drop in drops} == {(3, "epsilon")}
+    assert len(drops) == 2
+
+
+def test_what_may_be_better_by_what_matters_is_not_stopped() -> None:
     few = pairs_of({1: share(7, 10), 2: share(7, 10)}, epsilon=0.1)
-    contenders = [contender(1, 300), contender(2, 300)]
 
-    assert "equivalence" not in {drop.reason for drop in decide(rules(epsilon=0.1), contenders, clearly_better)}
-    assert decide(rules(epsilon=0.1), contenders, few) == []
+    noisy = pairs_of(noisy_scores(210, 210), epsilon=0.01)
+
+    assert decide(rules(epsilon=0.1), [contender(1, 10), contender(2, 10)], few) == []
+    assert decide(rules(epsilon=0.01), [contender(1, 300), contender(2, 300)], noisy) == []
+
+
+UNPROVED = pairs_of(noisy_scores(210, 210), epsilon=0.01)
+
+
+def stopped(loser: int, winner: int, reason: str = "epsilon") -> Drop:
+    return Drop(loser, winner, reason, 20.0, {})
+
+
+def test_a_stop_for_epsilon_rests_on_a_config_in_the_race() -> None:
+    assert unsupported({2: stopped(2, 1)}, {1}) == set()
+    assert unsupported({2: stopped(2, 1)}, {3}) == {2}
+    # Two steps of less than epsilon may lose more than epsilon, a step to a better one loses nothing.
+    assert unsupported({2: stopped(2, 1), 1: stopped(1, 3)}, {3}) == {2}
+    assert unsupported({2: stopped(2, 1), 1: stopped(1, 3, "evidence")}, {3}) == set()
+    assert unsupported({2: stopped(2, 1), 1: stopped(1, 3, "futility"), 3: stopped(3, 4)}, {4}) == {2}
+    assert unsupported({2: stopped(2, 1), 1: stopped(1, 2, "evidence")}, {3}) == {2}
+    assert unsupported({2: stopped(2, 1, "evidence")}, {3}) == set()
+    assert unsupported({2: stopped(2, 1, "equivalence")}, {3}) == {2}
+
+
+def test_who_waits_stays_out_where_the_new_leader_has_the_evidence_too() -> None:
+    found = pairs_of({2: share(210, 300), 3: share(210, 300)}, epsilon=0.1)
+    gone = contender(1, 300, is_active=False)
+    waiting = contender(2, 300, is_active=False, is_waiting=True)
+
+    assert names(decide(rules(epsilon=0.1), [gone, waiting, contender(3, 300)], found)) == [(2, 3, "epsilon")]
+    unproved = {(a + 1, b + 1): replace(pair, winner=a + 1, loser=b + 1) for (a, b), pair in UNPROVED.items()}
+    assert decide(rules(epsilon=0.01), [gone, waiting, contender(3, 300)], unproved) == []
+
+
+def test_who_waits_stops_nobody_and_is_not_the_last_in_the_race() -> None:
+    found = pairs_of({1: share(90, 100), 2: share(30, 100)})
+    waiting = contender(1, is_active=False, is_waiting=True)
+
+    assert decide(rules(epsilon=0.1), [waiting, contender(2)], found) == []
+    waiting = contender(2, is_active=False, is_waiting=True)
+    assert names(decide(rules(epsilon=0.1), [contender(1), waiting], found)) == [(2, 1, "evidence")]
+
+
+def test_who_came_back_has_a_chance_before_it_is_stopped_for_epsilon_again() -> None:
+    found = pairs_of(level_scores(), epsilon=0.1)
+    back = contender(2, 300, resumed_at=300)
+
+    assert decide(rules(epsilon=0.1), [contender(1, 300), back], found) == []
+    assert len(decide(rules(epsilon=0.1), [contender(1, 300), contender(2, 300, resumed_at=290)], found)) == 1
+
+
+def test_an_epsilon_in_a_small_set_uses_the_largest_stake() -> None:
+    pair = advance(new_pair(1, 2, 0, 0.5), np.zeros(3), 4, 0.5)
+
+    assert pair.log_not_worse is not None
+    assert not_worse_value(pair, 4) == pytest.approx(math.exp(pair.log_not_worse[-1]))
 
 
 def test_fast_asks_a_t_test_from_thirty_examples_on() -> None:

@@ -17,7 +17,7 @@ def race(scores: np.ndarray, drawn: Rules) -> set[int]:
         racing = [pair for key, pair in found.items() if set(key) <= left]
         rows = [differences(scores[p.winner, end - 10 : end], scores[p.loser, end - 10 : end]) for p in racing]
         found |= {(p.winner, p.loser): p for p in advance_all(racing, rows, 400, None)}
-        contenders = [Contender(i, i + 1, 0, end, i in left, 1.0, None) for i in range(len(scores))]
+        contenders = [Contender(i, i + 1, 0, end, i in left) for i in range(len(scores))]
         left -= {drop.loser for drop in decide(drawn, contenders, found)}
     return left
 

@@ -171,7 +171,7 @@ def _row(
         variant=VARIANTS.get(config["state"], ""),
         reason=config["stop_reason"] or "",
         is_leader=is_leader,
-        done=f"{config['n_done']} / {plan.n_examples}",
+        done=f"{config['n_done']} / {plan.run_length}",
         n_error=config["n_error"],
         n_reused=config["n_reused"],
         cost=number(config["cost"]) if config["cost"] else "",

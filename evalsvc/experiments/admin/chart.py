@@ -48,7 +48,7 @@ def chart_of(plan: ExperimentPlan, board: Board) -> Chart | None:
     shown += [look[end] for look in found.get(leader or "", ()) for end in ("lower", "upper") if look[end] is not None]
     if not shown:
         return None
-    x, y = across(Scale(0, plan.n_examples)), up(Scale(min(shown), max(shown)))
+    x, y = across(Scale(0, plan.run_length)), up(Scale(min(shown), max(shown)))
     ends = plan.shard_ends
     lines = [
         Line(

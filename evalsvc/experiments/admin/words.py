@@ -108,9 +108,8 @@ def words_of(decision: Mapping[str, Any]) -> str:
     """Write a decision with the evidence it rested on as one line; evidence is about these N examples."""
     evidence = ", ".join(f"{name} {_evidence(value)}" for name, value in decision["evidence"].items())
     against = f" against {decision['against']}" if decision["against"] else ""
-    line = (
-        f"{decision['created_at']:%H:%M:%S} {decision['config']} stopped{against} at {decision['watermark']} examples"
-    )
+    verb = "resumed" if decision["reason"] == "resumed" else "stopped"
+    line = f"{decision['created_at']:%H:%M:%S} {decision['config']} {verb}{against} at {decision['watermark']} examples"
     on_these = " on these examples" if "e_value" in decision["evidence"] else ""
     rests_on = f" ({evidence}{on_these})" if evidence else ""
     return f"{line}: {decision['reason']}{rests_on}; {decision['n_in_flight']} in flight"

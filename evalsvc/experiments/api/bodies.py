@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.validators import MaxLengthValidator
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from evalsvc.experiments.configs import MAX_CONFIGS
 from evalsvc.experiments.metrics import EXPLAIN_STRATEGIES, KINDS
-from evalsvc.experiments.models import Config, Policy
+from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
 from evalsvc.experiments.results import ON_REQUEST, STATUSES
@@ -103,6 +104,33 @@ class BudgetIn(Strict):
     seconds = serializers.FloatField(min_value=1, required=False, allow_null=True)
 
 
+@extend_schema_field({"oneOf": [{"type": "string", "enum": list(Abort.values)}, {"type": "boolean"}]})
+class AbortField(serializers.ChoiceField):
+    """`config` or `run`; true says `run`, false the same as null."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=Abort.choices, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the word, None for false."""
+        if isinstance(data, bool):
+            return Abort.RUN.value if data else None
+        return super().to_internal_value(data)
+
+
+@extend_schema_field({"oneOf": [{"type": "array", "items": {"type": "integer", "minimum": 1}}, {"type": "boolean"}]})
+class ShardsField(serializers.ListField):
+    """Numbers of shards, from 1; true says all of them, false none."""
+
+    child = serializers.IntegerField(min_value=1, max_value=64)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the numbers, each once; True as it is."""
+        if isinstance(data, bool):
+            return data or None
+        return sorted(set(super().to_internal_value(data))) or None
+
+
 class PlanIn(Strict):
     """What to run and how to decide."""
 
@@ -121,6 +149,10 @@ class PlanIn(Strict):
     k_max = serializers.IntegerField(min_value=1, max_value=1000, required=False, allow_null=True)
     epsilon = serializers.FloatField(min_value=0, required=False, allow_null=True)
     baseline = serializers.CharField(max_length=100, required=False, allow_null=True)
+    limit = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
+    stop_when_decided = serializers.BooleanField(default=False)
+    abort_on_error = AbortField(required=False, allow_null=True, default=None)
+    pause_at_shards = ShardsField(required=False, allow_null=True, default=None)
     budget = BudgetIn(required=False)
     sample = SampleIn(required=False)
     output_types = serializers.ListField(
@@ -152,6 +184,10 @@ class PostedScoresIn(Strict):
 
     metric = serializers.CharField(max_length=100)
     scores = PostedScoreIn(many=True, allow_empty=False, validators=[at_most(MAX_POSTED_SCORES)])
+
+
+# As above: the framework keeps what is wrong with a body under this name.
+PlanIn._declared_fields["errors"] = serializers.ChoiceField(choices=Errors.choices, default=Errors.FAVOUR)
 
 
 class ConfigIn(Strict):

@@ -17,6 +17,7 @@ from evalsvc.experiments.configs import Candidate, expand
 from evalsvc.experiments.plans import check_plan, check_templates
 from evalsvc.experiments.preview import preview
 from evalsvc.experiments.queueing import enqueue_pumps
+from evalsvc.experiments.ranges import warned
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.experiments.unmapped import check_components
 from evalsvc.projects.models import Experiment
@@ -95,7 +96,8 @@ class ExperimentsView(PlansExperiments):
         if start:
             enqueue_after_commit()
         fresh = get_experiment(account=self.account, id=experiment.pk)
-        return Response({"experiment": shapes.experiment_out(fresh, with_configs=True)})
+        answer = {"experiment": shapes.experiment_out(fresh, with_configs=True)}
+        return Response(warned(answer, spec.version, spec.metrics) if spec is not None else answer)
 
 
 class PreviewView(PlansExperiments):
@@ -119,8 +121,9 @@ class PreviewView(PlansExperiments):
             version=spec.version,
             candidates=candidates,
             budget_queries=spec.fields.get("budget_queries"),
+            limit=spec.fields.get("limit"),
         )
-        return Response(answer)
+        return Response(warned(answer, spec.version, spec.metrics))
 
 
 class ExperimentView(AccountView):

@@ -9,6 +9,8 @@ RETURNS experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   unit experiments_workunit;
   until timestamptz := clock_timestamp() + p_lease_seconds * interval '1 second';
+  -- Where a config waits at the end of a shard, nothing beyond is given out; without such an end that is null.
+  n_open int := least(p_n_examples, p_config.pause_at);
 BEGIN
   UPDATE experiments_workunit u
   SET state = 'leased', token = gen_random_uuid(), attempt = least(u.attempt + 1, 32767), epoch = p_config.epoch, lease_expires_at = until
@@ -21,13 +23,13 @@ BEGIN
   IF FOUND THEN
     RETURN unit;
   END IF;
-  IF p_config.claim_pos >= p_n_examples OR p_size < 1 THEN
+  IF p_config.claim_pos >= n_open OR p_size < 1 THEN
     RETURN NULL;
   END IF;
   INSERT INTO experiments_workunit AS u (
     account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, lease_expires_at)
   VALUES (p_config.account_id, p_config.experiment_id, p_config.id, p_config.claim_pos,
-          least(p_config.claim_pos + p_size, p_n_examples), 'leased', 1, gen_random_uuid(), p_config.epoch, until)
+          least(p_config.claim_pos + p_size, n_open), 'leased', 1, gen_random_uuid(), p_config.epoch, until)
   RETURNING u.* INTO unit;
   UPDATE experiments_config c SET claim_pos = unit.to_pos WHERE c.id = p_config.id;
   RETURN unit;
@@ -66,7 +68,8 @@ BEGIN
         WHERE u.state = 'leased' AND u.lease_expires_at > clock_timestamp() AND c.kind <> 'push'
         GROUP BY 1, 2
       ), racing AS (
-        SELECT c.id, c.account_id, c.experiment_id, c.claim_pos, c.watermark, p.micro_batch, p.n_examples,
+        SELECT c.id, c.account_id, c.experiment_id, c.claim_pos, c.watermark, c.pause_at, p.micro_batch,
+          coalesce(p."limit", p.n_examples) AS n_examples,
           p.budget_queries, p.policy, count(*) OVER w AS n_active, min(c.watermark) OVER w AS slowest,
           coalesce(a.total / nullif(a.n, 0) * CASE WHEN p.higher_is_better THEN 1 ELSE -1 END, '-Infinity') AS standing
         FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
@@ -96,7 +99,7 @@ BEGIN
           WHEN q.policy = 'manual' THEN 2 * s.share * q.micro_batch
           WHEN q.leads THEN greatest(2 * s.share * q.micro_batch, q.n_examples / 4) ELSE 2 * q.micro_batch END AS narrow,
           CASE WHEN q.leads THEN q.slowest + q.n_examples / 2 ELSE 0 END AS wide) v
-      WHERE q.has_open OR (q.claim_pos < q.n_examples AND (
+      WHERE q.has_open OR (q.claim_pos < least(q.n_examples, q.pause_at) AND (
         q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_slots)))
       ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.has_open AND q.claim_pos >= v.narrow,
         NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch, q.claim_pos, q.standing DESC, q.id
@@ -149,7 +152,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(1, hashint8(config.experiment_id));
     p_size := within_budget(config.experiment_id, plan.budget_queries, p_size);
   END IF;
-  unit := take_unit(config, p_size, plan.n_examples, p_lease_seconds);
+  unit := take_unit(config, p_size, coalesce(plan."limit", plan.n_examples), p_lease_seconds);
   IF unit.id IS NOT NULL THEN
     RETURN NEXT unit;
   END IF;
@@ -333,10 +336,11 @@ BEGIN
       config, config.watermark, reached, CASE WHEN has_additions THEN planned_metrics(config.experiment_id) END);
     UPDATE experiments_config c SET watermark = reached,
       -- At its end a config that never gave an answer has failed, however few examples there were.
-      state = CASE WHEN c.state <> 'running' OR reached < p.n_examples THEN c.state
+      state = CASE WHEN c.state <> 'running' OR reached < coalesce(p."limit", p.n_examples) THEN c.state
         WHEN c.n_ok = 0 THEN 'failed' ELSE 'completed' END,
-      stop_reason = CASE WHEN c.state = 'running' AND reached = p.n_examples AND c.n_ok = 0 THEN 'error' ELSE c.stop_reason END,
-      epoch = c.epoch + CASE WHEN c.state = 'running' AND reached = p.n_examples THEN 1 ELSE 0 END
+      stop_reason = CASE WHEN c.state = 'running' AND reached = coalesce(p."limit", p.n_examples) AND c.n_ok = 0
+        THEN 'error' ELSE c.stop_reason END,
+      epoch = c.epoch + CASE WHEN c.state = 'running' AND reached = coalesce(p."limit", p.n_examples) THEN 1 ELSE 0 END
     FROM experiments_experimentplan p WHERE c.id = config.id AND p.experiment_id = c.experiment_id
     RETURNING c.epoch, c.state, c.watermark INTO config_epoch, config_state, config_watermark;
   END IF;
