@@ -37,7 +37,8 @@ TINY = 1e-12
 class Betting:
     """The interval as scores come in; each update costs as much as its own scores, however many came before.
 
-    Candidate means lie on a grid of a thousandth of the range; ends are rounded outwards to it.
+    Candidate means lie on a grid of a thousandth of the range; ends are rounded outwards to it. A mean once ruled out
+    stays so: the intervals after all scores so far hold together, and so does what they have in common.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class Betting:
     >>> running.update([0.5, 0.75, 1.0, 0.5] * 25)
     >>> low, high = running.interval()
     >>> round(low, 3), round(high, 3)
-    (0.63, 0.746)
+    (0.631, 0.746)
     """
 
     def __init__(self, population: int | None, level: float, value_range: ValueRange = (0.0, 1.0)) -> None:
@@ -66,8 +67,9 @@ class Betting:
         self._alpha = 1.0 - checked_level(level)
         self._past = _Past()
         self._means = np.linspace(0.0, 1.0, GRID + 1)
-        self._higher = np.zeros(GRID + 1)
-        self._lower = np.zeros(GRID + 1)
+        # Log fortunes for each candidate, by who bets on higher scores and who on lower: now, and at their best.
+        self._now = np.zeros((2, GRID + 1))
+        self._best = np.zeros((2, GRID + 1))
 
     @property
     def n(self) -> int:
@@ -82,20 +84,28 @@ class Betting:
         for start in range(0, row.size, 64):
             chunk = row[start : start + 64]
             stakes, before = _stakes(chunk, self._past, self._alpha)
-            higher, lower = _growth(self._means, chunk, stakes, before, self._past.n, self._population)
-            self._higher += higher
-            self._lower += lower
+            gains = _gains(self._means, chunk, stakes, before, self._past.n, self._population)
+            logs = self._now[:, :, None] + np.cumsum(gains, axis=2)
+            self._now, self._best = logs[:, :, -1], np.maximum(self._best, logs.max(axis=2))
             self._past = self._past.after(chunk)
 
     def interval(self) -> Ends:
         """Return lower and upper end, in the unit of the scores; the whole range before the first score."""
-        rich = math.log(2.0 / self._alpha)
-        too_low = np.flatnonzero(self._higher >= rich)
-        too_high = np.flatnonzero(self._lower >= rich)
-        lower = float(self._means[too_low[-1]]) if too_low.size else 0.0
-        upper = float(self._means[too_high[0]]) if too_high.size else 1.0
+        if not self._past.n:
+            return self._low, self._low + self._width
+        mean = self._past.total / self._past.n
+        lower, upper = self._ends(self._best)
+        # Where the mean just seen has been ruled out before, which is rare, only the present interval has an end there.
+        now = self._ends(self._now) if not lower <= mean <= upper else (lower, upper)
+        lower, upper = lower if lower <= mean else now[0], upper if upper >= mean else now[1]
         lower, upper = _within_reach(lower, upper, self._past, self._population)
         return self._low + self._width * lower, self._low + self._width * upper
+
+    def _ends(self, logs: FloatArray) -> Ends:
+        """Return the last mean that is too low, and the first that is too high."""
+        too_low, too_high = (np.flatnonzero(row >= math.log(2.0 / self._alpha)) for row in logs)
+        lower = float(self._means[too_low[-1]]) if too_low.size else 0.0
+        return lower, float(self._means[too_high[0]]) if too_high.size else 1.0
 
 
 def betting_interval(
@@ -200,24 +210,23 @@ def _stakes(row: FloatArray, past: _Past, alpha: float) -> tuple[FloatArray, Flo
     return stakes, past.total + np.cumsum(row) - row
 
 
-def _growth(
+def _gains(
     means: FloatArray, row: FloatArray, stakes: FloatArray, before: FloatArray, n: int, population: int | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return by how much the log fortune of either gambler grows over the row, for each candidate mean."""
+) -> FloatArray:
+    """Return by how much the log fortune of either gambler grows with each score, for each candidate mean."""
     expected = np.broadcast_to(means[:, None], (means.size, row.size))
     if population is not None:
         expected = (population * expected - before) / (population - n - np.arange(row.size))
     # A mean that cannot be reached any more is settled by `_within_reach`; here it must only not break the logarithm.
     expected = np.clip(expected, TINY, 1.0 - TINY)
     surprise = row - expected
-    higher = np.log1p(np.minimum(stakes, 0.5 / expected) * surprise).sum(axis=1)
-    lower = np.log1p(-np.minimum(stakes, 0.5 / (1.0 - expected)) * surprise).sum(axis=1)
-    return higher, lower
+    higher = np.minimum(stakes, 0.5 / expected) * surprise
+    lower = -np.minimum(stakes, 0.5 / (1.0 - expected)) * surprise
+    gains: FloatArray = np.log1p(np.stack([higher, lower]))
+    return gains
 
 
 def _within_reach(lower: float, upper: float, past: _Past, population: int | None) -> Ends:
-    if not past.n:
-        return 0.0, 1.0
     # The gamblers may rule out the mean just seen; an interval beside its own estimate would be read as an error.
     mean = past.total / past.n
     lower, upper = min(lower, mean), max(upper, mean)

@@ -149,6 +149,20 @@ def no_interval(n: int) -> HistoryInterval:
     return HistoryInterval(None, None, None, n, None, warnings=(FEW_SCORES,) if n < WARNED_BELOW else ())
 
 
+def resampled_interval(
+    row: FloatArray,
+    ends: tuple[float, float, float],
+    method: str,
+    level: float,
+    limits: tuple[float, float] | None,
+    binary: bool | None,
+) -> HistoryInterval:
+    """Return what resampling found, with a warning and advice where these scores do not tell it enough."""
+    found = interval_of(row, ends, method)
+    is_skewed = _is_skewed(row, float(row.min()), float(row.max()), limits)
+    return _warned_as_skewed(found, _advice(row, level, limits, binary)) if is_skewed else found
+
+
 def interval_of(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
     """Return (lower, median, upper), in order and rounded, with the warnings that the scores give cause for."""
     return _answer(row.size, ends, method, width_factor(row), float(np.abs(row).max()))

@@ -25,8 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalsvc.stats.checks import FloatArray, Scores, as_row
-from evalsvc.stats.evidence import LARGEST, STAKES
 
+# The stakes of a race as well.
+STAKES = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8)
+# The largest exponent whose exponential is a number.
+LARGEST = 700.0
 BETTER, WORSE, MAY_BE_CHANCE = "better", "worse", "may be chance"
 _STAKES = np.array(STAKES)
 _NOTHING = (0.0,) * len(STAKES)

@@ -26,6 +26,7 @@ from evalsvc.stats.history import (
     interval_of,
     no_interval,
     percentile_limit,
+    resampled_interval,
 )
 from evalsvc.stats.intervals import clopper_pearson, wilson
 from evalsvc.stats.results import HistoryInterval
@@ -172,7 +173,7 @@ def _bca(history: _History) -> HistoryInterval:
         except (RuntimeError, ValueError):
             # arch refuses where its corrections have no value; the uncorrected interval then stands.
             return _full_history(history)
-    return _answer(history, (low + spread * lower, low + spread * median, low + spread * upper), "bca")
+    return _resampled(history, (low + spread * lower, low + spread * median, low + spread * upper), "bca")
 
 
 def _bca_ends(unit: FloatArray, history: _History) -> tuple[float, float, float]:
@@ -200,7 +201,7 @@ def _block(history: _History) -> HistoryInterval:
     length = cast("int", block_length(unit))
     means = StationaryBootstrap(length, unit, seed=history.seed).apply(_mean, RESAMPLES)[:, 0]
     lower, median, upper = (low + spread * np.quantile(means, [history.tail, 0.5, 1.0 - history.tail])).tolist()
-    return _answer(history, (lower, median, upper), "stationary-bootstrap")
+    return _resampled(history, (lower, median, upper), "stationary-bootstrap")
 
 
 def block_length(row: FloatArray) -> float:
@@ -236,7 +237,7 @@ def _studentized(history: _History) -> HistoryInterval:
             "The strategy studentized finds no bound for these scores: too many resamples have no variance, and no "
             "value_range is declared."
         )
-    return _answer(history, (lower, median, upper), "student-t" if few else "bootstrap-t")
+    return _resampled(history, (lower, median, upper), "student-t" if few else "bootstrap-t")
 
 
 def _resampled_t(unit: FloatArray, history: _History) -> list[float]:
@@ -272,11 +273,21 @@ def _degenerate(history: _History) -> HistoryInterval:
 
 
 def _answer(history: _History, ends: tuple[float, float, float], method: str) -> HistoryInterval:
-    if history.limits is not None:
-        # The mean of scores in a range lies in it, whatever a t quantile says.
-        low, high = history.limits
-        ends = (min(max(ends[0], low), high), min(max(ends[1], low), high), min(max(ends[2], low), high))
-    return interval_of(history.row, ends, method)
+    return interval_of(history.row, _cut(history, ends), method)
+
+
+def _resampled(history: _History, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+    """Answer as `full-history` does where the scores seen do not tell resampling enough."""
+    ends = _cut(history, ends)
+    return resampled_interval(history.row, ends, method, history.level, history.limits, history.binary)
+
+
+def _cut(history: _History, ends: tuple[float, float, float]) -> tuple[float, float, float]:
+    if history.limits is None:
+        return ends
+    # The mean of scores in a range lies in it, whatever a t quantile says.
+    low, high = history.limits
+    return min(max(ends[0], low), high), min(max(ends[1], low), high), min(max(ends[2], low), high)
 
 
 _COMPUTED: dict[str, Callable[[_History], HistoryInterval]] = {

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from evalsvc.stats.betting import GRID, Betting, _growth, _Past, _stakes, betting_interval
+from evalsvc.stats.betting import GRID, Betting, _gains, _Past, _stakes, betting_interval
 
 
 def by_hand(scores: list[float], mean: float, population: int | None, alpha: float) -> tuple[float, float]:
@@ -30,7 +30,7 @@ def test_the_fortunes_are_those_of_a_plain_loop(population: int | None) -> None:
     row = np.random.default_rng(1).random(12)
     stakes, before = _stakes(row, _Past(), 0.05)
 
-    found = _growth(np.array([0.4, 0.6]), row, stakes, before, 0, population)
+    found = _gains(np.array([0.4, 0.6]), row, stakes, before, 0, population).sum(axis=2)
 
     for i, mean in enumerate((0.4, 0.6)):
         assert (found[0][i], found[1][i]) == pytest.approx(by_hand(row.tolist(), mean, population, 0.05), rel=1e-12)
@@ -44,7 +44,7 @@ def test_neither_gambler_gains_on_average_over_all_orders_of_a_set() -> None:
         for order in itertools.permutations(values):
             row = np.array(order[:n])
             stakes, before = _stakes(row, _Past(), 0.2)
-            fortunes.append([math.exp(log[0]) for log in _growth(truth, row, stakes, before, 0, 6)])
+            fortunes.append([math.exp(log[0]) for log in _gains(truth, row, stakes, before, 0, 6).sum(axis=2)])
 
         assert np.mean(fortunes, axis=0) == pytest.approx([1.0, 1.0], abs=1e-9)
 
@@ -58,7 +58,7 @@ def test_updates_in_any_pieces_agree_with_one_pass(population: int | None) -> No
         running.update(row[seen : seen + size])
         seen += size
         if seen:
-            whole = betting_interval(row[:seen], population, 0.95, (0.0, 1.0))
+            whole = betting_interval(row[:seen], population, 0.95, (0.0, 1.0), running=True)
 
             assert running.n == seen
             assert running.interval() == pytest.approx(whole, abs=1.001 / GRID)

@@ -1,0 +1,123 @@
+"""Measure what the intervals promise, and write the tables of docs/statistics.md: `make simulate`.
+
+    python -m benchmarks.simulate                     # all families, some minutes; writes the tables
+    python -m benchmarks.simulate --only pairs        # one family
+    python -m benchmarks.simulate --check             # whether the tables belong to today's code; at once
+
+Each family of claims is simulated from a fixed seed through the functions that the service calls. Beside its tables the
+page keeps a digest of the code they came from, without comments and docstrings; a test compares it with today's, so that
+a changed formula with old tables fails the build. Another test repeats a twentieth of everything with a seed of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import re
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.simulations import FAMILIES
+from benchmarks.simulations.report import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "statistics.md"
+SEED = 2024
+PACKAGES = ("evalsvc.stats", "benchmarks.simulations")
+
+
+def digest_of(family: str) -> str:
+    """Return a digest of the code of a family and of all it imports from the statistics."""
+    text = "\n".join(f"{name}\n{_code(path)}" for name, path in sorted(_modules(family).items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _modules(family: str) -> dict[str, Path]:
+    """Return the modules a family reaches, by following its imports."""
+    found: dict[str, Path] = {}
+    waiting = [f"benchmarks.simulations.{family}"]
+    while waiting:
+        name = waiting.pop()
+        path = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+        if name not in found and path.exists():
+            found[name] = path
+            waiting += _imported(path)
+    return found
+
+
+def _imported(path: Path) -> Iterable[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(PACKAGES):
+            yield node.module
+            # `from evalsvc.stats import paired` names a module as well.
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _code(path: Path) -> str:
+    """Return the lines that run: what explains them may change without a simulation."""
+    text = path.read_text(encoding="utf-8")
+    said = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            said.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = (line.rstrip() for number, line in enumerate(text.splitlines(), 1) if number not in said)
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith("#"))
+
+
+def simulated(family: str, scale: float, seed: int) -> list[Table]:
+    """Run a family and say when each of its tables is done."""
+    tables, began = [], time.monotonic()
+    for table in FAMILIES[family](scale, seed):
+        tables.append(table)
+        print(f"{family}: {table.title} {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return tables
+
+
+def section_of(page: str, family: str) -> tuple[str, str] | None:
+    """Return the digest and the text that a page holds for a family."""
+    found = re.search(_markers(family, r"([0-9a-f]*)", "(.*?)"), page, re.DOTALL)
+    return (found[1], found[2].strip()) if found else None
+
+
+def with_section(page: str, family: str, digest: str, body: str) -> str:
+    """Return the page with these tables in place of the old ones."""
+    pattern = re.compile(_markers(family, r"[0-9a-f]*", ".*?"), re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"{PAGE} has no markers for {family}.")
+    return pattern.sub(lambda _: _markers(family, digest, f"\n\n{body.strip()}\n\n"), page)
+
+
+def _markers(family: str, digest: str, body: str) -> str:
+    return f"<!-- make simulate: {family} {digest} -->{body}<!-- /make simulate: {family} -->"
+
+
+def drifted(page: str) -> list[str]:
+    """Return the families whose tables were made by other code."""
+    return [family for family in FAMILIES if (section_of(page, family) or ("", ""))[0] != digest_of(family)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="some families")
+    parser.add_argument("--check", action="store_true", help="only say which tables are out of date")
+    arguments = parser.parse_args()
+    if arguments.check:
+        old = drifted(PAGE.read_text(encoding="utf-8"))
+        print("\n".join(f"The tables of {family} are not of today's code: run `make simulate`." for family in old))
+        return 1 if old else 0
+    broken: list[str] = []
+    for family in arguments.only:
+        tables = simulated(family, 1.0, SEED)
+        body = "\n".join(table.markdown() for table in tables)
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(with_section(page, family, digest_of(family), body), encoding="utf-8")
+        broken += [line for table in tables for line in table.broken()]
+    print("promises broken: " + ("; ".join(broken) or "none"))
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

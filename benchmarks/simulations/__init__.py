@@ -1,0 +1,20 @@
+"""What the intervals promise, measured: one module for each family of claims, all with the same two parameters.
+
+`tables(scale, seed)` of a family returns its tables; scale 1 is what `docs/statistics.md` holds, 1/20 what a test repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from benchmarks.simulations import histories, means, measured, pairs, watched
+from benchmarks.simulations.report import Table
+
+Family = Callable[[float, int], Iterator[Table]]
+FAMILIES: dict[str, Family] = {
+    "means": means.tables,
+    "watched": watched.tables,
+    "histories": histories.tables,
+    "pairs": pairs.tables,
+    "measured": measured.tables,
+}

@@ -1,0 +1,119 @@
+"""Intervals of a history: small and skewed, moved in the middle, in batches, several answers to one question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.simulations.populations import BOUNDED, Row, drawn
+from benchmarks.simulations.report import Figure, Missing, Table, repeats, share
+from evalsvc.stats.batches import batched_interval
+from evalsvc.stats.drift import drift_of
+from evalsvc.stats.history import history_interval
+from evalsvc.stats.results import AUTOCORRELATED, HistoryInterval
+from evalsvc.stats.strategies import interval_for
+
+LEVEL, SIZES, RESAMPLED_BELOW = 0.95, (10, 20, 30, 100, 1000), 101
+
+
+def tables(scale: float, seed: int) -> Iterator[Table]:
+    """Yield coverage by strategy, the test for drift, and histories in batches."""
+    yield Table(
+        "Histories of scores that are not 0 or 1.",
+        "`betting` promises 97.5 % or more; no history of equal scores counts for `studentized`, whose answer is then the advice.",
+        ("scores", "n", "`full-history`", "`studentized`", "`betting`"),
+        tuple(((name, str(n)), _strategies(name, n, scale, seed)) for name in BOUNDED for n in SIZES),
+    )
+    yield Table(
+        "A level that moves in the middle of 1000 scores.",
+        "Found in 90 % or more for a step from 0.90 to 0.80, called in at most 2 % where nothing moved.",
+        ("history", "`drift`", "`autocorrelated`", "rate now covered by all", "rate now covered since the change"),
+        tuple(((name,), _drift(steps, scale, seed)) for name, steps in STEPS.items()),
+    )
+    yield Table(
+        "Histories in batches of 200, their rates apart by a standard deviation of 0.1.",
+        "`batched_interval` promises 93 % or more.",
+        ("batches", "`full-history`", "`full-history-block`", "by the width factor", "`batched_interval`"),
+        tuple(((str(g),), _batches(g, 200, 0.1, scale, seed)) for g in (5, 12)),
+    )
+    yield Table(
+        "Five answers to each of 80 questions, whose rates differ.",
+        "The question is the unit: with its id as the batch 93 % or more.",
+        ("questions", "`full-history`", "`full-history-block`", "by the width factor", "`batched_interval`"),
+        ((("80",), _batches(80, 5, None, scale, seed)),),
+    )
+
+
+def _strategies(name: str, n: int, scale: float, seed: int) -> tuple[Figure, ...]:
+    rows, mean = drawn(name, repeats(400, scale), n, seed)
+    plain = share(_covers(history_interval(row, LEVEL), mean) for row in rows)
+    bets = share((_covers(_named("betting", row), mean) for row in rows[: repeats(200, scale)]), least=0.975)
+    if n >= RESAMPLED_BELOW:
+        return plain, Missing(), bets
+    studentized = (np.ptp(row) == 0.0 or _covers(_named("studentized", row, i), mean) for i, row in enumerate(rows))
+    # On little but zeros it is cut at the range; elsewhere it is a bootstrap, and promises nothing.
+    return plain, share(studentized, least=0.97 if name == "90 % zeros" and n <= 30 else None), bets
+
+
+def _named(strategy: str, row: Row, seed: int = 0) -> HistoryInterval:
+    return interval_for(strategy, row, LEVEL, value_range=(0.0, 1.0), seed=seed)
+
+
+def _covers(found: HistoryInterval, mean: float) -> bool:
+    return found.lower is not None and found.upper is not None and found.lower <= mean <= found.upper
+
+
+STEPS = {
+    "steady at 0.90": (0.9, 0.9),
+    "0.90, then 0.85": (0.9, 0.85),
+    "0.90, then 0.80": (0.9, 0.8),
+    "0.95, then 0.80": (0.95, 0.8),
+}
+
+
+def _drift(steps: tuple[float, float], scale: float, seed: int) -> tuple[Figure, ...]:
+    before, after = steps
+    rng = np.random.default_rng([seed, round(100 * after)])
+    shares = np.where(np.arange(1000) < 500, before, after)
+    rows = [(rng.random(1000) < shares).astype(np.float64) for _ in range(repeats(1000, scale))]
+    changes = [drift_of(row) for row in rows]
+    since = [row[found.changed_at :] if found else row for row, found in zip(rows, changes, strict=True)]
+    plain = [history_interval(row, LEVEL) for row in rows]
+    is_steady, is_promised = before == after, steps == (0.9, 0.8)
+    return (
+        share(
+            (found is not None for found in changes),
+            least=0.9 if is_promised else None,
+            most=0.02 if is_steady else None,
+        ),
+        share(AUTOCORRELATED in found.warnings for found in plain),
+        share(_covers(found, after) for found in plain),
+        share(_covers(history_interval(row, LEVEL), after) for row in since),
+    )
+
+
+def _batches(groups: int, size: int, spread: float | None, scale: float, seed: int) -> tuple[Figure, ...]:
+    rng = np.random.default_rng([seed, groups, size])
+    names = np.repeat(np.arange(groups), size)
+    plain, blocks, widened, batched = [], [], [], []
+    mean = 0.5 if spread is None else 0.7
+    for i in range(repeats(600, scale)):
+        # Rates of questions are spread evenly; those of batches lie around 0.7.
+        rates = rng.random(groups) if spread is None else np.clip(rng.normal(0.7, spread, groups), 0.0, 1.0)
+        row = (rng.random(names.size) < rates[names]).astype(np.float64)
+        found = history_interval(row, LEVEL)
+        plain.append(_covers(found, mean))
+        widened.append(_widened(found, mean))
+        batched.append(_covers(batched_interval(row, names.tolist(), LEVEL, value_range=(0.0, 1.0)), mean))
+        if i < repeats(100, scale):
+            blocks.append(_covers(interval_for("full-history-block", row, LEVEL, seed=i), mean))
+    return share(plain), share(blocks), share(widened), share(batched, least=0.93)
+
+
+def _widened(found: HistoryInterval, mean: float) -> bool:
+    if found.lower is None or found.median is None or found.upper is None:
+        return False
+    factor = found.autocorrelation_width_factor or 1.0
+    lower, upper = found.median - factor * (found.median - found.lower), found.upper - found.median
+    return lower <= mean <= found.median + factor * upper

@@ -1,0 +1,92 @@
+"""The simulated tables of the docs: of today's code, kept promises, and the same figures from another seed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import simulate
+from benchmarks.simulate import PAGE, digest_of, drifted, section_of, simulated, with_section
+from benchmarks.simulations import FAMILIES
+from benchmarks.simulations.report import Missing, Ratio, Share, Table
+
+OTHER_SEED = 7
+
+
+def printed(page: str, family: str) -> list[list[list[str]]]:
+    """Return the cells of each table that the page holds for a family."""
+    section = section_of(page, family)
+    assert section is not None
+    blocks = re.findall(r"(?:^\|.*\|$\n?)+", section[1], re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|\n").split("|")] for line in block.splitlines()] for block in blocks
+    ]
+
+
+def test_the_tables_are_of_todays_code() -> None:
+    assert drifted(PAGE.read_text(encoding="utf-8")) == [], "run `make simulate`"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_twentieth_from_another_seed_agrees_and_keeps_the_promises(family: str) -> None:
+    shown = printed(PAGE.read_text(encoding="utf-8"), family)
+
+    tables = simulated(family, 1 / 20, OTHER_SEED)
+
+    assert [len(table.rows) for table in tables] == [len(cells) - 2 for cells in shown]
+    for table, cells in zip(tables, shown, strict=True):
+        assert tuple(cells[0]) == table.head
+        for (names, figures), line in zip(table.rows, cells[2:], strict=True):
+            assert tuple(line[: len(names)]) == names
+            for figure, text in zip(figures, line[len(names) :], strict=True):
+                assert figure.agrees(text), f"{table.title} {names}: {figure}, and the page says {text}"
+        assert table.broken() == []
+
+
+def test_a_changed_formula_is_drift_and_a_changed_comment_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("evalsvc/stats", "benchmarks/simulations"):
+        (tmp_path / part).mkdir(parents=True)
+        for path in (simulate.ROOT / part).glob("*.py"):
+            (tmp_path / part / path.name).write_bytes(path.read_bytes())
+    before = digest_of("pairs")
+    monkeypatch.setattr(simulate, "ROOT", tmp_path)
+    paired = tmp_path / "evalsvc" / "stats" / "paired.py"
+    text = paired.read_text(encoding="utf-8")
+
+    assert digest_of("pairs") == before
+    paired.write_text(f'"""Said otherwise."""\n# And so on.\n\n{text}', encoding="utf-8")
+    assert digest_of("pairs") == before
+    paired.write_text(text.replace("2.0 * added", "3.0 * added"), encoding="utf-8")
+    assert digest_of("pairs") != before
+    assert digest_of("measured") == digest_of("measured")
+
+
+def test_a_section_is_replaced_and_the_rest_of_the_page_is_not() -> None:
+    page = "above\n<!-- make simulate: pairs 00ff -->\n\nold\n\n<!-- /make simulate: pairs -->\nbelow\n"
+
+    changed = with_section(page, "pairs", "abcd", "| new |")
+
+    assert section_of(changed, "pairs") == ("abcd", "| new |")
+    assert changed.startswith("above\n")
+    assert changed.endswith("below\n")
+    with pytest.raises(SystemExit, match="no markers for means"):
+        with_section(page, "means", "abcd", "")
+
+
+def test_figures_know_their_promises_and_their_noise() -> None:
+    assert str(Share(19, 20)) == "95.0%"
+    assert not Share(900, 1000, least=0.94).is_kept()
+    assert Share(930, 1000, least=0.94).is_kept()
+    assert not Share(80, 1000, most=0.05).is_kept()
+    assert Share(96, 100).agrees("95.0%")
+    assert not Share(60, 100).agrees("95.0%")
+    assert Ratio(1.1).agrees("1.00")
+    assert not Ratio(2.0).agrees("1.00")
+    assert Missing().agrees("-")
+    table = Table("T.", "P.", ("a", "b"), ((("x",), (Share(1, 100, least=0.9),)),))
+    assert table.broken() == ["T. x: 1.0%"]
+    assert table.markdown() == "**T.** P.\n\n| a | b |\n| --- | ---: |\n| x | 1.0% |\n"
