@@ -106,7 +106,8 @@ def _batches(groups: int, size: int, spread: float | None, scale: float, seed: i
         plain.append(_covers(found, mean))
         widened.append(_widened(found, mean))
         batched.append(_covers(batched_interval(row, names.tolist(), LEVEL, value_range=(0.0, 1.0)), mean))
-        if i < repeats(100, scale):
+        # Each of these takes half a second.
+        if i < max(4, round(60 * scale)):
             blocks.append(_covers(interval_for("full-history-block", row, LEVEL, seed=i), mean))
     return share(plain), share(blocks), share(widened), share(batched, least=0.93)
 
