@@ -366,7 +366,8 @@ BEIR_ROWS = [
     {
         "id": "q2",
         "input": "water?",
-        "expected": {"gold_contexts": [{"id": "d2", "relevance": 2, "text": "A fjord."}, {"id": "d1", "relevance": 0}]},
+        "expected": {"gold_contexts": [{"id": "d2", "relevance": 2, "text": "A fjord."}]},
+        "metadata": {"not_relevant": ["d1"]},
     },
     {
         "id": "q1",

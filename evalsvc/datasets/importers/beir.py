@@ -11,7 +11,7 @@ from typing import Protocol
 from evalsvc.datasets.importers.lines import Readable, Record, read_lines, read_objects
 from evalsvc.datasets.importers.places import Place, Refusals
 
-MAX_TEXTS = 100
+MAX_TEXT_CHARS = 1_000_000
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 # A corpus may be larger than the memory, so what is looked up again goes to a temporary file.
 TABLES = """
@@ -45,9 +45,9 @@ class Folder(Protocol):
 def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tuple[Place, Record]]:
     """Yield an example for each judged query, in the order of the judgements.
 
-    `expected` holds the judged documents as `gold_contexts`, the most relevant first: id, relevance, and of the first
-    100 relevant ones the text, so that what a system retrieves can be matched by id or by text. Judged documents that
-    the corpus does not have are listed in the metadata.
+    `expected` holds the relevant documents as `gold_contexts`, the most relevant first, with id, relevance and text, so
+    that what a system retrieves can be matched by id or by text. Judged documents that are not relevant, or that the
+    corpus does not have, are listed in the metadata.
     """
     judged, queries, corpus = find_files(folder, refusals, split)
     with closing(sqlite3.connect("", isolation_level=None)) as index:
@@ -143,15 +143,23 @@ def has_texts(place: Place, record: Record, refusals: Refusals, *fields: str) ->
 def as_record(index: sqlite3.Connection, query: str, text: str, metadata: Record) -> Record:
     """Put an example together."""
     judged = index.execute(JUDGED, (query,)).fetchall()
-    wanted = [
-        {"id": document, "relevance": relevance}
-        | ({"text": found} if found and relevance > 0 and i < MAX_TEXTS else {})
-        for i, (document, relevance, found) in enumerate(sorted(judged, key=lambda row: -row[1]))
-    ]
+    relevant = sorted((row for row in judged if row[1] > 0), key=lambda row: -row[1])
+    others = [document for document, relevance, _ in judged if relevance <= 0]
     missing = [document for document, _, found in judged if found is None]
     return {
         "id": query,
         "input": text,
-        "expected": {"gold_contexts": wanted},
-        "metadata": metadata | ({"not_in_corpus": missing} if missing else {}),
+        "expected": {"gold_contexts": list(passages(relevant))},
+        "metadata": metadata
+        | ({"not_relevant": others} if others else {})
+        | ({"not_in_corpus": missing} if missing else {}),
     }
+
+
+def passages(relevant: Sequence[tuple[str, int, str | None]]) -> Iterator[Record]:
+    """Yield documents with their texts, as far as these fit in a row; the others are known by their ids."""
+    n_chars = 0
+    for document, relevance, text in relevant:
+        n_chars += len(text or "")
+        has_text = text and n_chars <= MAX_TEXT_CHARS
+        yield {"id": document, "relevance": relevance} | ({"text": text} if has_text else {})
