@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import orjson
 from django.db import connections
+from django.db.models import Q
 
 from evalsvc.experiments.comparisons import compare_all, is_pairable
 from evalsvc.experiments.metrics import Metric
@@ -64,10 +65,13 @@ def _remember(experiment_id: int, pairs: Pairs) -> None:
     _known[experiment_id] = (sum(pair.n for pair in pairs.values()), pairs)
 
 
-def read_pairs(experiment_id: int) -> Pairs:
-    """Return the stored evidence by (winner, loser)."""
+def read_pairs(experiment_id: int, *, of: int | None = None) -> Pairs:
+    """Return the stored evidence by (winner, loser): of all pairs, or of those of one config."""
     pairs = {}
-    for row in Evidence.objects.filter(experiment_id=experiment_id).values_list("winner_id", "loser_id", *COLUMNS):
+    rows = Evidence.objects.filter(experiment_id=experiment_id)
+    if of is not None:
+        rows = rows.filter(Q(winner=of) | Q(loser=of))
+    for row in rows.values_list("winner_id", "loser_id", *COLUMNS):
         facts: dict[str, Any] = dict(zip(("winner", "loser", *COLUMNS), row, strict=True))
         for name in ("log_wealth", "log_not_worse"):
             facts[name] = tuple(facts[name]) if facts[name] is not None else None

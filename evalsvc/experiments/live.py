@@ -54,7 +54,6 @@ class Scene:
     metrics: Sequence[Metric]
     sums: Aggregates
     commons: Comparisons
-    pairs: Pairs
     watched: Mapping[tuple[int, str], Watched]
     n_ever: int
 
@@ -85,7 +84,9 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
     counts = [(config, one, scene.tally(config, one).sums.n) for config in scene.configs for one in scene.metrics]
     quantiles = quantiles_in(counts, plan.level)
     question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
-    views = [_config_view(scene, config, baseline or leader, question) for config in scene.configs]
+    against = baseline or leader
+    pairs = read_pairs(plan.pk, of=against.pk) if against and is_comparable(metric) else {}
+    views = [_config_view(scene, config, against, question, pairs) for config in scene.configs]
     for view in views:
         for name, shown in view["metrics"].items():
             shown["quantiles"] = quantiles.get((int(view["id"]), name))
@@ -112,7 +113,6 @@ def scene_of(plan: ExperimentPlan) -> Scene:
         metrics,
         {(row.config_id, row.metric, row.scope): row for row in rows},
         read_comparisons(plan.pk) if is_pairable(primary) else {},
-        read_pairs(plan.pk) if is_comparable(primary) else {},
         watched_in(plan, configs, metrics),
         len(every),
     )
@@ -175,7 +175,9 @@ def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str,
     }
 
 
-def _config_view(scene: Scene, config: Config, against: Config | None, question: Question) -> dict[str, Any]:
+def _config_view(
+    scene: Scene, config: Config, against: Config | None, question: Question, pairs: Pairs
+) -> dict[str, Any]:
     plan, sums = scene.plan, scene.sums
     return {
         "id": str(config.pk),
@@ -199,7 +201,7 @@ def _config_view(scene: Scene, config: Config, against: Config | None, question:
             metric.name: metric_view(plan, config, metric, sums, scene.watched.get((config.pk, metric.name)))
             for metric in scene.metrics
         },
-        "versus_leader": versus(scene, config, against, question),
+        "versus_leader": versus(scene, config, against, question, pairs),
     }
 
 
@@ -255,7 +257,9 @@ def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
     return {"n": row.n, "value": row.total / row.n}
 
 
-def versus(scene: Scene, config: Config, other: Config | None, question: Question) -> dict[str, Any] | None:
+def versus(
+    scene: Scene, config: Config, other: Config | None, question: Question, pairs: Pairs
+) -> dict[str, Any] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
     if other is None or other.pk == config.pk:
         return None
@@ -263,7 +267,7 @@ def versus(scene: Scene, config: Config, other: Config | None, question: Questio
     if common is None:
         return None
     view = comparison_out(question, common, fresh_from=fresh_of(config, other))
-    return {"config_id": str(other.pk), **view, "evidence": evidence_out(scene.pairs, config.pk, other.pk)}
+    return {"config_id": str(other.pk), **view, "evidence": evidence_out(pairs, config.pk, other.pk)}
 
 
 def decision_out(row: Decision) -> dict[str, Any]:

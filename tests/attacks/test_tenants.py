@@ -120,6 +120,7 @@ def belongings() -> Belongings:
     connection_id = alice.post("/v1/connections", connection).json()["connection"]["id"]
     dataset_id = upload(alice, b'{"input": "%s"}' % MARK.encode(), dataset_name=MARK + "data").json()["dataset_id"]
     run = filled_experiment(alice, MARK)
+    QUERIES["/v1/compare"] = "?a={}&b={}".format(*run.configs)
     trace_id = new_id()
     alice.post("/v1/traces", traces(span(trace_id, name=MARK)))
     alice.post("/v1/logs", logs(log(MARK + "telemetry", traceId=trace_id)))

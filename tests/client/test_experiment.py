@@ -209,10 +209,9 @@ def test_results_of_two_runs_are_compared(client: Client) -> None:
     from evalsvc.client import NotFoundError
 
     inputs, expected = [{"text": str(i)} for i in range(30)], [str(i) for i in range(30)]
-    one = client.eval(lambda text: text, inputs, expected, ["exact-match"], name="one", progress=False)
-    other = client.eval(
-        lambda text: text if int(text) > 4 else "no", inputs, expected, ["exact-match"], name="other", progress=False
-    )
+    options: Any = {"evaluators": ["exact-match"], "progress": False}
+    one = client.eval(lambda text: text, inputs, expected, name="one", **options)
+    other = client.eval(lambda text: text if int(text) > 4 else "no", inputs, expected, name="other", **options)
     found = client.compare(one, other, metric="exact-match")
     assert (found.n, found.word, found.covers, found.share) == (30, "may be chance", "new data", 1.0)
     assert found.this_set["exact"]

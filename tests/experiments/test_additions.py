@@ -47,6 +47,13 @@ def finished(caller: Caller, n: int = 25, configs: Any = TWO, **plan: Any) -> An
     return made
 
 
+def rounded(found: Any) -> Any:
+    """The same with nine digits: sums were added up in another order."""
+    if isinstance(found, dict):
+        return {name: rounded(one) for name, one in found.items()}
+    return round(found, 9) if isinstance(found, float) else found
+
+
 def estimates(caller: Caller, made: Any, config: str = "a") -> Any:
     return by_name(live(caller, made["id"]))[config]["metrics"]
 
@@ -65,7 +72,7 @@ def test_it_scores_stored_outputs_as_if_the_metric_had_been_there(alice: Caller)
     for config in ("a", "b"):
         found, wanted = estimates(alice, late, config), estimates(alice, early, config)
         for name in ("clean", "right", "accuracy"):
-            assert found[name] == wanted[name]
+            assert rounded(found[name]) == rounded(wanted[name])
     after = live(alice, late["id"])
     assert after["experiment"] == before["experiment"]
     assert after["leader"] == before["leader"]

@@ -336,3 +336,29 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
         found = {one["name"]: (one["lower"], one["value"], one["upper"]) for one in shown["ms"]["quantiles"]}
         assert found == {one.name: (one.lower, one.value, one.upper) for one in quantiles_of(sent)}
         assert shown["accuracy"]["quantiles"] is None
+
+
+def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: Caller) -> None:
+    from evalsvc.experiments.admin.board import board_of
+    from evalsvc.experiments.admin.chart import chart_of
+    from evalsvc.experiments.models import ExperimentPlan
+    from evalsvc.tenancy.scope import account_scope
+
+    for i in range(20):
+        alice.evaluate("exact-match", output="yes" if i % 4 else "no", gold_answer="yes", capture="all")
+    metrics = [EXACT, {"name": "ms", "source": "latency_ms"}]
+    made = make_experiment(alice, make_dataset(alice, n=10), TWO, metrics=metrics)
+    for i in range(2):
+        Runner(alice, made, i).run()
+    references = live(alice, made["id"])["references"]
+    assert references["ms"] is None
+    before = references["accuracy"]
+    assert (before["n"], before["value"]) == (20, 0.75)
+    assert before["lower"] < 0.75 < before["upper"]
+    with account_scope(alice.account.pk):
+        plan = ExperimentPlan.objects.select_related("experiment", "account").get(pk=made["id"])
+        board = board_of(plan)
+        chart = chart_of(plan, board)
+    assert board.metrics[0][1].startswith("before: 0.750 [0.")
+    assert board.metrics[1] == ("ms", "")
+    assert chart is not None and chart.before is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.experiments.admin.words import (
+    before_words,
     covers_words,
     headline,
     interval,
@@ -21,6 +22,7 @@ from evalsvc.experiments.admin.words import (
 from evalsvc.experiments.evidence import primary_metric
 from evalsvc.experiments.live import live_view
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.references import references_of
 
 State = Config.State
 IN_THE_RACE = (State.RUNNING, State.COMPLETED)
@@ -102,7 +104,10 @@ class Board:
     leads: str
     head: Mapping[str, Any]
     variant: str
-    metrics: Sequence[str]
+    metrics: Sequence[tuple[str, str]]
+    """Each with what it was before the experiment, in words."""
+    before: float | None
+    """The primary metric before the experiment."""
     rows: Sequence[Row]
     decisions: Sequence[str]
     scale: Scale | None
@@ -112,7 +117,7 @@ class Board:
 
 def board_of(plan: ExperimentPlan) -> Board:
     """Read the live view and lay it out."""
-    view = live_view(plan)
+    view, references = live_view(plan), references_of(plan)
     primary = plan.primary_metric
     names = [primary, *(row["name"] for row in plan.metrics if row["name"] != primary)]
     scales = {name: scale_of([headline(config["metrics"][name]) for config in view["configs"]]) for name in names}
@@ -123,7 +128,8 @@ def board_of(plan: ExperimentPlan) -> Board:
         leads=leads(view["leader_settled"]),
         head=view["experiment"],
         variant=VARIANTS.get(plan.state, "info"),
-        metrics=names,
+        metrics=[(name, before_words(references.get(name))) for name in names],
+        before=(references.get(primary) or {}).get("value"),
         rows=[
             _row(plan, config, names, scales, titles, colours[config["id"]], view["leader"] == config["id"])
             for config in ordered
@@ -192,7 +198,7 @@ def _cell(view: Mapping[str, Any], scale: Scale | None) -> Cell:
     return Cell(
         value=number(value),
         interval=interval(lower, upper) if has_ends else "",
-        covers=covers_words(shown, view["level"]) if has_ends else "",
+        covers=covers_words(view) if has_ends else "",
         this_set=set_words(view),
         note=note_words(view, shown),
         bar=Bar(scale(lower), scale(value), scale(upper)) if has_ends and scale else None,

@@ -37,6 +37,8 @@ class Chart:
     lines: Sequence[Line]
     x_ticks: Sequence[tuple[str, int]]
     y_ticks: Sequence[tuple[str, str]]
+    before: str | None
+    """Where the metric was before the experiment."""
 
 
 def chart_of(plan: ExperimentPlan, board: Board) -> Chart | None:
@@ -48,6 +50,8 @@ def chart_of(plan: ExperimentPlan, board: Board) -> Chart | None:
     shown += [look[end] for look in found.get(leader or "", ()) for end in ("lower", "upper") if look[end] is not None]
     if not shown:
         return None
+    if board.before is not None:
+        shown.append(board.before)
     x, y = across(Scale(0, plan.run_length)), up(Scale(min(shown), max(shown)))
     ends = plan.shard_ends
     lines = [
@@ -76,6 +80,7 @@ def chart_of(plan: ExperimentPlan, board: Board) -> Chart | None:
         lines=lines,
         x_ticks=[(x(end), end) for end in ends[every - 1 :: every]],
         y_ticks=[(y(value), number(value)) for value in dict.fromkeys((low, middle, high))],
+        before=y(board.before) if board.before is not None else None,
     )
 
 

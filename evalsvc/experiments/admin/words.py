@@ -16,9 +16,11 @@ def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return view["mean"] or view
 
 
-def covers_words(shown: Mapping[str, Any], level: float) -> str:
+def covers_words(view: Mapping[str, Any]) -> str:
     """Say what an interval is about and when it may be read."""
-    return f"{shown['covers']}, {shown['safe']}, {level:.4g}"
+    shown = headline(view)
+    name = "mean on " if view["mean"] else ""
+    return f"{name}{shown['covers']}, {shown['safe']}, {view['level']:.4g}"
 
 
 def set_words(view: Mapping[str, Any]) -> str:
@@ -58,6 +60,14 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
     elif view["designed_after"]:
         words.append(f"designed after {view['designed_after']} examples")
     return "; ".join(words)
+
+
+def before_words(found: Mapping[str, Any] | None) -> str:
+    """Say what the history of the same evaluator and profile was before the experiment."""
+    if found is None:
+        return ""
+    ends = f" {interval(found['lower'], found['upper'])}" if found["lower"] is not None else ""
+    return f"before: {number(found['value'])}{ends}, n {found['n']}"
 
 
 def leads(is_settled: bool | None) -> str:

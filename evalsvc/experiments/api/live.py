@@ -16,6 +16,7 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.live import decision_out, etag_of, live_view, looks_view
 from evalsvc.experiments.recount import recount
+from evalsvc.experiments.references import references_of
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.rest.pagination import page
 from evalsvc.rest.rendering import dumps
@@ -57,7 +58,7 @@ class LiveView(AccountView):
             known = _remembered.get(plan.pk)
         if known is not None and known[0] == etag and time.monotonic() - known[1] < FRESH_SECONDS:
             return known[2]
-        body = dumps(live_view(plan))
+        body = dumps({**live_view(plan), "references": references_of(plan)})
         with _lock:
             _remembered[plan.pk] = (etag, time.monotonic(), body)
             while len(_remembered) > MAX_REMEMBERED:
