@@ -8,6 +8,7 @@ import pytest
 
 from evalsvc.experiments.mapping import map_sample
 from evalsvc.experiments.planner import step
+from evaluators.registry import get_family
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
 from tests.experiments.test_push import PUSH, Runner
@@ -180,3 +181,10 @@ def test_what_cannot_be_read_is_an_error_that_says_what_came(alice: Caller) -> N
     rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
     assert {row["scores"]["accuracy"]["error_code"] for row in rows} == {"wrong_type"}
     assert "`city`" in rows[0]["scores"]["accuracy"]["error_message"]
+
+
+@pytest.mark.parametrize(("output", "value"), [("", 1.0), ("Rome", 0.0)])
+def test_where_squad_has_no_answer_saying_nothing_is_right(output: str, value: float) -> None:
+    sample = map_sample({"input": "q", "expected": [{"text": ""}]}, {"output": output}, {}).sample
+    family = get_family("metrics")
+    assert [family.score(sample, {"metric": name}).value for name in ("squad_em", "squad_f1")] == [value, value]
