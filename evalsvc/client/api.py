@@ -121,9 +121,24 @@ class Api:
         answer: dict[str, Any] = self.transport.get("/v1/compare", params)
         return answer
 
-    def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
+    def metrics(self, experiment_id: str) -> list[dict[str, Any]]:
+        """Return what an experiment measures, and how far the scoring has come."""
+        answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/metrics")
+        return list(answer["metrics"])
+
+    def add_metrics(self, experiment_id: str, metrics: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Score the stored outputs with more metrics; those that were added before in the same words are there."""
+        answer = self.transport.post(f"/v1/experiments/{experiment_id}/metrics", {"metrics": list(metrics)})
+        return list(answer["metrics"])
+
+    def post_scores(self, experiment_id: str, metric: str, scores: Sequence[Mapping[str, Any]]) -> int:
+        """Send numbers for outputs that are there; return how many had none before."""
+        body = {"metric": metric, "scores": list(scores)}
+        return int(self.transport.post(f"/v1/experiments/{experiment_id}/scores", body)["n_accepted"])
+
+    def results(self, experiment_id: str, config_id: str, *, status: str | None = None) -> Iterator[dict[str, Any]]:
         """Yield a config's outputs with their scores."""
-        params = {"config_id": config_id, "limit": 1000}
+        params = {"config_id": config_id, "limit": 1000} | ({} if status is None else {"status": status})
         return self.transport.pages(f"/v1/experiments/{experiment_id}/results", "results", params)
 
     def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> dict[str, Any]:

@@ -34,6 +34,11 @@ class Client(Service):
     def _api(self) -> Api:
         return Api(self._transport)
 
+    @property
+    def experiments_api(self) -> Api:
+        """Return the calls of experiments one by one, for what the methods here do not cover."""
+        return self._api
+
     def eval(
         self,
         runnable: object,

@@ -124,7 +124,7 @@ class ExperimentResult:
         row.output = of_components(body.get("output"))
         for name in ("error_type", "error_message", "latency_ms", "cost", "input_tokens", "output_tokens"):
             setattr(row, name, body.get(name))
-        row.scores = {name: RowScore(**_score(one)) for name, one in (body.get("scores") or {}).items()}
+        row.scores = {name: RowScore.of(one) for name, one in (body.get("scores") or {}).items()}
         if own is not None:
             # Why a scorer of the caller's own broke is known here only.
             row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
@@ -285,7 +285,3 @@ class ExperimentResult:
         if self._failure is not None:
             raise self._failure
         return self
-
-
-def _score(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: body.get(name) for name in ("value", "passed", "error_code", "error_message")}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.errors import ConfigurationError
 from evalsvc.client.metrics import CustomMetric, Metric, Scorer, custom, estimate, evaluator_as_wire, posted_score
-from evalsvc.client.results import Row, RowScore
+from evalsvc.client.results import Row, RowScore, refuse_taken
 from evalsvc.client.runnables import Loop, settled
 from evalsvc.client.values import as_text
 from evalsvc.client.whole import one_example
@@ -26,13 +26,18 @@ def rescore(
     client: Client | None,
     level: float,
     threads: int,
+    taken: Container[str] = (),
 ) -> Metric:
-    """Score every row that has an output, keep the scores in the rows, and estimate their mean."""
+    """Score every row that has an output, keep the scores in the rows, and estimate their mean.
+
+    ValueError, before a row is changed, for a name that is taken.
+    """
     if isinstance(wanted, (str, Mapping)):
         label, scores = _by_evaluator(rows, wanted, component, client, threads)
     else:
         label, scores = _by_function(rows, custom(wanted), component)
     label = name or (f"{component}.{label}" if component else label)
+    refuse_taken([label], taken)
     for row, score in zip(rows, scores, strict=True):
         if score is not None:
             row.scores[label] = score

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsvc.client.errors import ConfigurationError
+from evalsvc.client.errors import ConfigurationError, NotFoundError
 from evalsvc.client.metrics import CustomMetric, Metrics, Scorer
 from evalsvc.client.tables import flat, write_csv
 from evalsvc.client.values import from_json, to_json
@@ -16,9 +16,11 @@ from evalsvc.client.values import from_json, to_json
 if TYPE_CHECKING:
     import pandas
 
+    from evalsvc.client.api import Api
     from evalsvc.client.client import Client
     from evalsvc.client.confusion import Confusion
 
+NEW_NAME = "This result has a metric {0!r} already, and its scores stay. Give another `name`."
 FORMAT = "evalsvc-evaluation-result"
 VERSION = 1
 
@@ -31,6 +33,15 @@ class RowScore:
     passed: bool | None = None
     error_code: str | None = None
     error_message: str | None = None
+    explanation: str | None = None
+    spans: list[list[int]] | None = None
+    extra: dict[str, Any] | None = None
+    judge_cost: float | None = None
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> RowScore:
+        """Read a score of the service's results."""
+        return cls(**{one.name: body.get(one.name) for one in fields(cls)})
 
 
 @dataclass(slots=True)
@@ -191,33 +202,58 @@ class EvaluationResult:
     ) -> Metrics:
         """Score the outputs that are here, without running the runnable again; return and keep the estimates.
 
-        A function is called here as `(input, output, expected)`, or on batches of them (`CustomMetric(compute=…)`); an
-        evaluator (`"pii"`, `"pii/my-profile"`) is asked of the service, which keeps nothing of it. `component` narrows
-        outputs and expectations to one component's.
+        Where the service has the experiment, the metric is added to it: an evaluator (`"pii"`, `"pii/my-profile"`)
+        scores the stored outputs there, a function is called here as `(input, output, expected)` and its numbers are
+        sent, and the estimate is the service's. What the run has scored stays: a name that it has is refused with
+        InvalidError (`already_exists`). Otherwise, and for functions of batches (`CustomMetric(compute=…)`), it is
+        worked out here, as `level` says, under a name that the result does not have yet. `component` narrows outputs
+        and expectations to one component's.
         """
+        from evalsvc.client.later import score_later
         from evalsvc.client.rescoring import rescore
         from evalsvc.client.whole import whole_metrics
 
         if name is not None and len(wanted) != 1:
             raise ValueError("`name` names one metric; give one, or leave the name out.")
         found = Metrics()
+        api = self._api_of_run(client or self.client)
         for one in wanted:
             if isinstance(one, CustomMetric) and one.compute is not None:
                 label = str(name or getattr(one.compute, "__name__", "metric"))
-                found.update(whole_metrics(label, one, self.rows, level=level))
-                continue
-            metric = rescore(
-                self.rows,
-                one,
-                name=name,
-                component=component,
-                client=client or self.client,
-                level=level,
-                threads=threads,
-            )
-            found[metric.name] = metric
-        self.metrics.update(found)
+                self._keep(found, whole_metrics(label, one, self.rows, level=level))
+            elif api is not None:
+                metric = score_later(self, api, one, name=name, component=component)
+                self.metrics[metric.name] = found[metric.name] = metric
+            else:
+                metric = rescore(
+                    self.rows,
+                    one,
+                    name=name,
+                    component=component,
+                    client=client or self.client,
+                    level=level,
+                    threads=threads,
+                    taken=self.metrics,
+                )
+                self._keep(found, Metrics({metric.name: metric}))
         return found
+
+    def _keep(self, found: Metrics, metrics: Metrics) -> None:
+        """Keep estimates that were worked out here; they never stand where another estimate does."""
+        refuse_taken(metrics, self.metrics)
+        found.update(metrics)
+        self.metrics.update(metrics)
+
+    def _api_of_run(self, client: Client | None) -> Api | None:
+        """Return the way to the experiment that this result is of; None when the service does not have it."""
+        if client is None or self.experiment_id is None or self.config_id is None:
+            return None
+        api = client.experiments_api
+        try:
+            api.metrics(self.experiment_id)
+        except NotFoundError:
+            return None
+        return api
 
     def confusion(
         self,
@@ -235,3 +271,10 @@ class EvaluationResult:
         from evalsvc.client.confusion import confusion_of
 
         return confusion_of(self.rows, predicted, actual, level=level, seed=seed, ignore_case=ignore_case)
+
+
+def refuse_taken(names: Iterable[str], taken: Container[str]) -> None:
+    """Refuse to write over an estimate that is there. ValueError."""
+    for name in names:
+        if name in taken:
+            raise ValueError(NEW_NAME.format(name))

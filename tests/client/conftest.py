@@ -9,8 +9,16 @@ import pytest
 from evalsvc.client import Client
 from tests.conftest import Caller
 from tests.docs.conftest import web
+from tests.experiments.conftest import pumping
 
 __all__ = ["web"]
+
+
+@pytest.fixture
+def pumped() -> Iterator[None]:
+    """Somebody scores what waits for the workers."""
+    with pumping():
+        yield
 
 
 @pytest.fixture

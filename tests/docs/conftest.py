@@ -15,6 +15,7 @@ import pytest
 
 from evalsvc.ops.supervisor.demo import first_evaluation
 from tests.conftest import Caller, new_caller
+from tests.experiments.conftest import pumping
 from tests.serving import serving
 
 
@@ -47,8 +48,15 @@ def web(worker: Any) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def pumped() -> Iterator[None]:
+    """A worker for experiments, for metrics that are added to their outputs."""
+    with pumping():
+        yield
+
+
 @pytest.fixture
-def reader(web: str) -> Iterator[Reader]:
+def reader(web: str, pumped: None) -> Iterator[Reader]:
     """A reader whose account holds what the first `make up` captures."""
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:

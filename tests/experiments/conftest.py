@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -61,6 +63,22 @@ def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, leas
     from evalsvc.experiments.pump import Pump
 
     Pump(slots=slots, n_pumps=1, lease_seconds=lease_seconds).run(seconds=seconds, idle_seconds=idle_seconds)
+
+
+@contextmanager
+def pumping() -> Iterator[None]:
+    """Work in this process beside what the test does."""
+    from evalsvc.experiments import pump as module
+
+    worker = module.Pump(slots=2, n_pumps=1, lease_seconds=60.0)
+    thread = threading.Thread(target=lambda: worker.run(seconds=3600, idle_seconds=3600))
+    thread.start()
+    try:
+        yield
+    finally:
+        module.shutting_down.set()
+        thread.join()
+        module.shutting_down.clear()
 
 
 def live(caller: Caller, id: str) -> Any:

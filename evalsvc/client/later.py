@@ -1,0 +1,132 @@
+"""Metrics that are added to an experiment which the service has: scored there, once, with the run's own estimates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalsvc.client.api import Api
+from evalsvc.client.live import Standing
+from evalsvc.client.metrics import CustomMetric, Metric, Scorer, custom, evaluator_as_wire
+from evalsvc.client.rescoring import part_of, score_here
+from evalsvc.client.runnables import Loop
+
+if TYPE_CHECKING:
+    from evalsvc.client.results import EvaluationResult, Row
+
+SCORES_A_REQUEST = 500
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
+PATIENCE_SECONDS = 300.0
+
+
+def score_later(
+    result: EvaluationResult,
+    api: Api,
+    wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+    *,
+    name: str | None,
+    component: str | None,
+) -> Metric:
+    """Add a metric to the result's experiment, wait until it is scored, and take its scores and estimate over.
+
+    An evaluator runs in the service, over the outputs of all configs. A function runs here, over those of this result,
+    and its numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, TimeoutError
+    when nothing has been scored for five minutes.
+    """
+    entry = _entry(result.rows, wanted, name, component)
+    label = entry["name"]
+    if label in result.metrics and label not in {row["name"] for row in api.metrics(_id(result))}:
+        raise ValueError(f"This result has a metric {label!r} of its own. Give another `name`.")
+    api.add_metrics(_id(result), [entry])
+    if entry.get("source") == "client":
+        _send(result, api, label, custom(wanted), component)  # type: ignore[arg-type]
+    standing = _wait(result, api, label)
+    _take_scores(result, api, label)
+    return standing.metrics[label]
+
+
+def _id(result: EvaluationResult) -> str:
+    assert result.experiment_id is not None  # noqa: S101  the caller has looked
+    return result.experiment_id
+
+
+def _entry(
+    rows: Sequence[Row],
+    wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+    name: str | None,
+    component: str | None,
+) -> dict[str, Any]:
+    """Return the metric in the words of a plan."""
+    if not isinstance(wanted, str) and (not isinstance(wanted, Mapping) or "value" in wanted):
+        metric = custom(wanted)
+        return metric.as_wire(_label(name, getattr(metric.score, "__name__", "score"), component))
+    entry = evaluator_as_wire(wanted)
+    told = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
+    entry = {**entry, "name": _label(name, told, component)}
+    return entry if component is None else {**entry, "sample": _sample(rows, component)}
+
+
+def _label(name: str | None, told: str, component: str | None) -> str:
+    return name or (f"{component}.{told}" if component else told)
+
+
+def _sample(rows: Sequence[Row], component: str) -> dict[str, str]:
+    """Return where the service finds a component's part of outputs, and of expectations where they have one."""
+    step = component.replace("~", "~0").replace("/", "~1")
+    has_expected = any(part_of(row.expected, component) is not None for row in rows)
+    return {"output": f"/output/{step}"} | ({"gold": f"/expected/{step}"} if has_expected else {})
+
+
+def _send(result: EvaluationResult, api: Api, label: str, metric: CustomMetric, component: str | None) -> None:
+    """Compute the numbers of this result's outputs here and send them; one that is there already stays."""
+    ids = {row["pos"]: row["id"] for row in api.results(_id(result), str(result.config_id), status="ok")}
+    loop = Loop()
+    try:
+        rows = [row for row in result.rows if row.is_ok and row.pos in ids]
+        scores = [{"output_id": ids[row.pos], **_scored(row, metric, component, loop)} for row in rows]
+    finally:
+        loop.close()
+    for start in range(0, len(scores), SCORES_A_REQUEST):
+        api.post_scores(_id(result), label, scores[start : start + SCORES_A_REQUEST])
+
+
+def _scored(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> dict[str, Any]:
+    try:
+        output, expected = part_of(row.output, component), part_of(row.expected, component)
+        return {"value": score_here(metric, row.input, output, expected, loop)}
+    except Exception as exc:
+        # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
+        return {"error": f"{type(exc).__name__}: {exc}"[:1000]}
+
+
+def _wait(result: EvaluationResult, api: Api, label: str) -> Standing:
+    """Wait until every answer of the config that people see has its score; return how the config stands then."""
+    pause, seen, deadline = FIRST_PAUSE_SECONDS, -1, 0.0
+    while True:
+        live, _ = api.live(_id(result))
+        assert live is not None  # noqa: S101  only a request with an ETag is answered with 304
+        standing = live.config(str(result.config_id))
+        metric = standing.metrics[label]
+        n_scored = metric.n + metric.n_error + metric.n_na
+        if n_scored >= standing.raw.get("watermark", 0):
+            return standing
+        if n_scored != seen:
+            seen, deadline = n_scored, time.monotonic() + PATIENCE_SECONDS
+        elif time.monotonic() > deadline:
+            raise TimeoutError(
+                f"{label!r} is known of {n_scored} outputs, and no more came for {PATIENCE_SECONDS:.0f} s. The service"
+                " goes on with it; ask again later, or look whether its workers run."
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+
+def _take_scores(result: EvaluationResult, api: Api, label: str) -> None:
+    from evalsvc.client.results import RowScore
+
+    rows = {row.pos: row for row in result.rows}
+    for body in api.results(_id(result), str(result.config_id)):
+        score = (body.get("scores") or {}).get(label)
+        if score is not None and body["pos"] in rows:
+            rows[body["pos"]].scores[label] = RowScore.of(score)
