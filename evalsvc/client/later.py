@@ -73,9 +73,21 @@ def _label(name: str | None, told: str, component: str | None) -> str:
 
 def _sample(rows: Sequence[Row], component: str) -> dict[str, str]:
     """Return where the service finds a component's part of outputs, and of expectations where they have one."""
-    step = component.replace("~", "~0").replace("/", "~1")
-    has_expected = any(part_of(row.expected, component) is not None for row in rows)
-    return {"output": f"/output/{step}"} | ({"gold": f"/expected/{step}"} if has_expected else {})
+    outputs = [part_of(row.output, component) for row in rows if row.is_ok]
+    expected = [one for row in rows if (one := part_of(row.expected, component)) is not None]
+    gold = {"gold": f"/expected{_step(component)}{_only_key(expected)}"} if expected else {}
+    return {"output": f"/output{_step(component)}{_only_key(outputs)}"} | gold
+
+
+def _step(key: str) -> str:
+    return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def _only_key(parts: Sequence[Any]) -> str:
+    """Return the step to the one value that each of these objects holds under one and the same key."""
+    keys = {tuple(part) if isinstance(part, Mapping) else () for part in parts}
+    only = keys.pop() if len(keys) == 1 else ()
+    return _step(str(only[0])) if len(only) == 1 else ""
 
 
 def _send(result: EvaluationResult, api: Api, label: str, metric: CustomMetric, component: str | None) -> None:
