@@ -78,6 +78,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/experiments{id}"): {"name": "new"},
     ("delete", "/v1/experiments/{id}"): None,
     ("post", "/v1/experiments/{id}/start"): None,
+    ("post", "/v1/score/batch"): {
+        "rows": [{"output": "x", "expected": "x"}],
+        "metrics": [{"name": "new", "evaluator": "exact-match"}],
+    },
     ("post", "/v1/experiments/{id}/metrics"): {"metrics": [{"name": "new", "evaluator": "exact-match"}]},
     ("post", "/v1/experiments/{id}/scores"): {"metric": "mine", "scores": [{"output_id": "1", "value": 1}]},
     ("post", "/v1/experiments/{id}/configs"): {"configs": [{"kind": "push"}]},

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.validators import MaxLengthValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from evalsvc.experiments.configs import MAX_CONFIGS
 from evalsvc.experiments.metrics import EXPLAIN_STRATEGIES, KINDS
@@ -22,6 +23,7 @@ from evaluators.facts import OUTPUT_TYPES
 MAX_METRICS = 20
 MAX_OUTPUTS = 100
 MAX_POSTED_SCORES = 1000
+MAX_BATCH_ROWS = 1000
 LARGEST = 2**31 - 1
 
 
@@ -165,6 +167,33 @@ class MetricsIn(Strict):
     """Metrics to add to an experiment."""
 
     metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+
+
+class BatchRowIn(Strict):
+    """An output with what it answers."""
+
+    id = serializers.CharField(max_length=500, required=False, allow_null=True)
+    input = serializers.JSONField(required=False, allow_null=True)
+    output = serializers.JSONField(allow_null=True)
+    expected = serializers.JSONField(required=False, allow_null=True)
+    contexts = serializers.ListField(child=serializers.JSONField(), required=False, allow_null=True)
+    metadata = serializers.DictField(required=False, allow_null=True)
+
+
+class BatchIn(Strict):
+    """Outputs that are there already, and what to score them with."""
+
+    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    rows = BatchRowIn(many=True, allow_empty=False, validators=[at_most(MAX_BATCH_ROWS)])
+    metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+    sample = SampleIn(required=False)
+    level = serializers.FloatField(min_value=0.5, max_value=0.9999, default=0.95)
+
+
+def plan_of_batch(metrics: Any, sample: Any, level: float) -> dict[str, Any]:
+    """Return the checked plan of a batch: what it says, and the defaults of a plan."""
+    defaults = {name: field.default for name, field in PlanIn().fields.items() if field.default is not empty}
+    return {**defaults, "metrics": metrics, "level": level, "num_shards": 1} | ({"sample": sample} if sample else {})
 
 
 class PostedScoreIn(Strict):

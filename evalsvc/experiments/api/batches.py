@@ -1,0 +1,67 @@
+"""POST /v1/score/batch: score outputs that somebody has already, in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked
+from evalsvc.experiments import batches
+from evalsvc.experiments.additions import progress_of
+from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.experiments import enqueue_after_commit
+from evalsvc.experiments.live import live_view
+from evalsvc.experiments.models import ExperimentPlan, Output
+from evalsvc.experiments.results import rows_out
+
+ANSWER = shapes.open_object("experiment_id", "config_id", "n_pending", "metrics", "results")
+
+
+class BatchView(AccountView):
+    """Outputs that are there already."""
+
+    @extend_schema(
+        operation_id="score_batch",
+        tags=["experiments"],
+        request=bodies.BatchIn,
+        responses={
+            (200, "application/json"): OpenApiResponse(ANSWER),
+            (202, "application/json"): OpenApiResponse(ANSWER),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Score rows of inputs and outputs with metrics; answer each row's scores, and means with intervals.
+
+        202 when metrics wait for the workers: `n_pending` scores are to come, and are found at `Location`.
+        """
+        body = checked(bodies.BatchIn(data=request.data))
+        plan = batches.score_batch(
+            account=self.account,
+            epoch=self.caller.admission.epoch,
+            name=body.get("name"),
+            rows=body["rows"],
+            plan=bodies.plan_of_batch(body["metrics"], body.get("sample"), body["level"]),
+            actor=self.caller.actor,
+        )
+        answer = batch_out(plan)
+        if not answer["n_pending"]:
+            return Response(answer)
+        enqueue_after_commit()
+        return Response(answer, status=202, headers={"Location": f"/v1/experiments/{plan.pk}/live"})
+
+
+def batch_out(plan: ExperimentPlan) -> dict[str, Any]:
+    """Return the scores of a batch, in the order of its rows, and its estimates."""
+    (config,) = live_view(plan)["configs"]
+    rows = rows_out(list(Output.objects.filter(experiment_id=plan.pk).order_by("example_id")))
+    n_pending = sum(one.n_pending for one in progress_of(plan).values())
+    return {
+        "experiment_id": str(plan.pk),
+        "config_id": config["id"],
+        "n_pending": n_pending,
+        "metrics": config["metrics"],
+        "results": rows,
+    }
