@@ -136,9 +136,9 @@ class Api:
         body = {"metric": metric, "scores": list(scores)}
         return int(self.transport.post(f"/v1/experiments/{experiment_id}/scores", body)["n_accepted"])
 
-    def results(self, experiment_id: str, config_id: str, *, status: str | None = None) -> Iterator[dict[str, Any]]:
+    def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
         """Yield a config's outputs with their scores."""
-        params = {"config_id": config_id, "limit": 1000} | ({} if status is None else {"status": status})
+        params = {"config_id": config_id, "limit": 1000}
         return self.transport.pages(f"/v1/experiments/{experiment_id}/results", "results", params)
 
     def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> dict[str, Any]:

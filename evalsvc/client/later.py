@@ -92,7 +92,8 @@ def _only_key(parts: Sequence[Any]) -> str:
 
 def _send(result: EvaluationResult, api: Api, label: str, metric: CustomMetric, component: str | None) -> None:
     """Compute the numbers of this result's outputs here and send them; one that is there already stays."""
-    ids = {row["pos"]: row["id"] for row in api.results(_id(result), str(result.config_id), status="ok")}
+    outputs = api.results(_id(result), str(result.config_id))
+    ids = {row["pos"]: row["id"] for row in outputs if row["status"] == "ok"}
     loop = Loop()
     try:
         rows = [row for row in result.rows if row.is_ok and row.pos in ids]
