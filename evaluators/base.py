@@ -9,6 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 if TYPE_CHECKING:
     from evaluators.outside import Outside
 
@@ -37,8 +39,7 @@ class Field(StrEnum):
     TOP_K_CONTEXT = "evaluated_model_top_k_context"
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(msgspec.Struct, frozen=True):
     """A text that was retrieved, or should have been.
 
     `id` is the document's, by which ranking metrics match where both sides have one; a passage known by its id alone
@@ -52,8 +53,7 @@ class Passage:
     metadata: Mapping[str, JSONValue] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerText:
+class AnswerText(msgspec.Struct, frozen=True):
     """An answer, given or wanted: its text, and what it was beyond text.
 
     `value` is the number or the boolean that it came as. `document_id`, `start` and `end` say where an extractive
