@@ -30,7 +30,16 @@ TEXTS = (
 )
 OTHERS = (
     *("evaluated_model_attachments", "evaluated_model_id"),
-    *("evaluated_model_params", "explain", "capture", "experiment_id", "dataset_id", "dataset_sample_id", "tags"),
+    *(
+        "evaluated_model_params",
+        "explain",
+        "capture",
+        "config",
+        "experiment_id",
+        "dataset_id",
+        "dataset_sample_id",
+        "tags",
+    ),
 )
 REFERENCE = ("evaluator", "evaluator_id", "criteria", "profile_name", "explain_strategy", "profile_inline")
 WRONG: dict[str, Any] = {"number": 1.5, "bool": True, "list": [[1]], "object": {"a": {"b": 1}}}

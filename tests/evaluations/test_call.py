@@ -119,7 +119,7 @@ def test_places_and_ids_are_read() -> None:
     assert (found.experiment_id, found.project_id, found.app) == (12, project, None)
     assert (found.dataset_id, found.dataset_sample_id, found.log_id) == ("5", "x", "l")
     assert read(project_id="").project_id is None
-    assert read().strategy == "none"
+    assert read().interval.strategy == "none"
 
 
 @pytest.mark.parametrize(
