@@ -39,7 +39,7 @@ def test_fewer_than_two_scores_give_a_reason_instead_of_numbers(alice: Caller, s
     fill(alice, "exact-match", *["Paris"] * n)
     found = interval(alice, "exact-match", strategy)
 
-    assert set(found) == KEYS
+    assert set(found) >= KEYS
     assert (found["strategy"], found["alpha"], found["n"]) == (strategy, 0.95, n)
     assert found["lower"] is found["median"] is found["upper"] is None
     assert found["reason"]
