@@ -145,11 +145,16 @@ def is_best_high(plan: ExperimentPlan) -> bool:
     return primary_metric(plan).higher_is_better
 
 
+def is_in_race(config: Mapping[str, Any]) -> bool:
+    """Say whether a config stands for itself against the others; one that has won, or waits, does too."""
+    return config["state"] in IN_THE_RACE or config["stop_reason"] in ("decided", "pause")
+
+
 def rank_of(config: Mapping[str, Any], metric: str, high: bool, leader: str | None) -> tuple[Any, ...]:
     """Order configs: the leader, then the others in the race by their value, then those that are out of it."""
     value = headline(config["metrics"][metric])["value"]
     behind = (-value if high else value) if value is not None else float("inf")
-    return (config["id"] != leader, config["state"] not in IN_THE_RACE, behind, int(config["id"]))
+    return (config["id"] != leader, not is_in_race(config), behind, int(config["id"]))
 
 
 def scale_of(views: Sequence[Mapping[str, Any]]) -> Scale | None:
