@@ -180,7 +180,7 @@ class EvaluationResult:
         return cls(**facts, rows=[Row.read(row) for row in rows], client=client)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return one row an example, with a column for each metric."""
+        """Return one row an example, with a column for each metric; columns that nothing is in are left out."""
         try:
             import pandas
         except ImportError as exc:
@@ -189,7 +189,8 @@ class EvaluationResult:
                 code="no_pandas",
                 remedy='`pip install pandas`, or use `save("result.csv")`.',
             ) from exc
-        return pandas.DataFrame([flat(row, list(self.metrics)) for row in self.rows])
+        frame = pandas.DataFrame([flat(row, list(self.metrics)) for row in self.rows])
+        return frame.dropna(axis="columns", how="all")
 
     def calculate_metrics(
         self,

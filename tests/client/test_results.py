@@ -105,6 +105,7 @@ def test_it_becomes_a_data_frame() -> None:
     assert list(frame["status"]) == ["ok", "ok", "error"]
     assert frame["em"].iloc[0] == 1.0
     assert frame["input"].iloc[0] == {"query": "a"}
+    assert "cost" not in frame
 
 
 def test_it_says_how_to_get_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
