@@ -141,7 +141,9 @@ def _caller() -> tuple[Ask, Callable[[], None]]:
 
     def ask(method: str, path: str, body: Any) -> Any:
         data = json.dumps(body) if body is not None else ""
-        answer = Client().generic(method, path, data, content_type="application/json", HTTP_X_API_KEY=str(key))
+        answer = Client(SERVER_NAME="localhost").generic(
+            method, path, data, content_type="application/json", HTTP_X_API_KEY=str(key)
+        )
         if answer.status_code >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.content!r}")
         return answer.json()
