@@ -18,7 +18,7 @@ export EVALSVC_PYTHON
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test check audit bench simulate bench-evaluators lock clean
+.PHONY: help up demo-experiment test check audit bench simulate simulate-runs bench-evaluators lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -44,6 +44,9 @@ bench: ## measure; prints figures, asserts nothing (ARGS="...")
 
 simulate: ## measure what the intervals promise and write the tables of docs/statistics.md; some minutes (ARGS="--only pairs")
 	$(BOOTSTRAP) --dev -- -m benchmarks.simulate $(ARGS)
+
+simulate-runs: ## play 200 push runs and 2000 clones: is a finished run complete, does the best one lead; takes a quarter of an hour
+	$(BOOTSTRAP) --dev -- -m benchmarks.simulate --runs
 
 bench-evaluators: ## measure the embedded evaluators (EVALSVC_DATA_DIR=... for accuracy; ARGS="...")
 	$(BOOTSTRAP) --dev -- -m benchmarks.evaluators $(ARGS)

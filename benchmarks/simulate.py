@@ -2,6 +2,7 @@
 
     python -m benchmarks.simulate                     # all families, some minutes; writes the tables
     python -m benchmarks.simulate --only pairs        # one family
+    python -m benchmarks.simulate --runs              # clones and finished runs, the latter through a real service
     python -m benchmarks.simulate --check             # whether the tables belong to today's code; at once
 
 Each family of claims is simulated from a fixed seed through the functions that the service calls. Beside its tables the
@@ -20,12 +21,15 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmarks import finished
+from benchmarks.clones import census_leads
 from benchmarks.simulations import FAMILIES
 from benchmarks.simulations.report import Table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
 SEED = 2024
+N_CLONED, N_FINISHED = 2000, 200
 PACKAGES = ("evalsvc.stats", "benchmarks.simulations")
 
 
@@ -99,11 +103,21 @@ def drifted(page: str) -> list[str]:
     return [family for family in FAMILIES if (section_of(page, family) or ("", ""))[0] != digest_of(family)]
 
 
+def whole_runs() -> int:
+    """Simulate clones, and play push runs against a service of their own; 1 when one of them ends wrong."""
+    leads = census_leads(N_CLONED)
+    print(f"the leader is the winner of the census in {leads} of {N_CLONED} runs with a clone", flush=True)
+    return 1 if leads < N_CLONED or finished.simulate(N_FINISHED) else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="some families")
     parser.add_argument("--check", action="store_true", help="only say which tables are out of date")
+    parser.add_argument("--runs", action="store_true", help="whole runs instead of tables: who leads, what is complete")
     arguments = parser.parse_args()
+    if arguments.runs:
+        return whole_runs()
     if arguments.check:
         old = drifted(PAGE.read_text(encoding="utf-8"))
         print("\n".join(f"The tables of {family} are not of today's code: run `make simulate`." for family in old))

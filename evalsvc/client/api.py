@@ -63,6 +63,11 @@ class Api:
         """Create an experiment with a plan and its configs."""
         return self._experiment(self.transport.post("/v1/experiments", body))
 
+    def score_batch(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Score outputs that are there already; the answer names the experiment that they are kept in."""
+        answer: dict[str, Any] = self.transport.post("/v1/score/batch", body)
+        return answer
+
     def experiment(self, experiment_id: str) -> dict[str, Any]:
         """Return an experiment, its plan and its configs."""
         return self._experiment(self.transport.get(f"/v1/experiments/{experiment_id}"))

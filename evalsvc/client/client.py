@@ -11,13 +11,15 @@ from evalsvc.client.comparing import Comparison, id_of
 from evalsvc.client.crew import Crew, Known
 from evalsvc.client.defaults import default_evaluators
 from evalsvc.client.experiment import ExperimentResult
+from evalsvc.client.later import wait_until_scored
 from evalsvc.client.launch import Examples, Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
 from evalsvc.client.live import Live
-from evalsvc.client.metrics import CustomMetric, Scorers
+from evalsvc.client.metrics import CustomMetric, Scorers, plan_metrics
 from evalsvc.client.options import Options, RunOptions, run_options
 from evalsvc.client.results import EvaluationResult
 from evalsvc.client.runnables import name_of
 from evalsvc.client.service import Evaluators, Service
+from evalsvc.client.values import for_wire
 
 EVAL = "eval"
 HOW_TO_RESUME_EVAL = "`client.resume({id!r}, runnable)`."
@@ -176,6 +178,29 @@ class Client(Service):
         params: dict[str, Any] = {"a": id_of(a), "b": id_of(b)} | ({"metric": metric} if metric else {})
         api = self._api
         return Comparison.read(api.compare(params), lambda cursor: api.compare({**params, "cursor": cursor}))
+
+    def score_batch(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        evaluators: Evaluators,
+        *,
+        name: str | None = None,
+        sample: Mapping[str, str] | None = None,
+        level: float = 0.95,
+    ) -> EvaluationResult:
+        """Score up to 1000 outputs that you have already, and wait for the scores; nothing of yours is run.
+
+        Each row has an `output`, and as far as there are some `input`, `expected`, `contexts`, `metadata` and an `id`.
+        Estimates, comparisons and further metrics are those of a result of `eval`. TimeoutError when nothing has been
+        scored for five minutes.
+        """
+        metrics = plan_metrics(evaluators, None)
+        body = {"rows": [for_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
+        body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
+        answer = self._api.score_batch(body)
+        experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
+        wait_until_scored(self._api, experiment_id, config_id, [one["name"] for one in metrics])
+        return self.resume_experiment(experiment_id).result(config_id)
 
     def resume_experiment(
         self,

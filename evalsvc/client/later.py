@@ -41,7 +41,7 @@ def score_later(
     api.add_metrics(_id(result), [entry])
     if entry.get("source") == "client":
         _send(result, api, label, custom(wanted), component)  # type: ignore[arg-type]
-    standing = _wait(result, api, label)
+    standing = wait_until_scored(api, _id(result), str(result.config_id), [label])
     _take_scores(result, api, label)
     return standing.metrics[label]
 
@@ -113,26 +113,30 @@ def _scored(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -
         return {"error": f"{type(exc).__name__}: {exc}"[:1000]}
 
 
-def _wait(result: EvaluationResult, api: Api, label: str) -> Standing:
-    """Wait until every answer of the config that people see has its score; return how the config stands then."""
+def wait_until_scored(api: Api, experiment_id: str, config_id: str, labels: Sequence[str]) -> Standing:
+    """Wait until every answer of the config that people see has these scores; return how the config stands then."""
     pause, seen, deadline = FIRST_PAUSE_SECONDS, -1, 0.0
     while True:
-        live, _ = api.live(_id(result))
+        live, _ = api.live(experiment_id)
         assert live is not None  # noqa: S101  only a request with an ETag is answered with 304
-        standing = live.config(str(result.config_id))
-        metric = standing.metrics[label]
-        n_scored = metric.n + metric.n_error + metric.n_na
-        if n_scored >= standing.raw.get("watermark", 0):
+        standing = live.config(config_id)
+        counts = [_n_tried(standing.metrics[label]) for label in labels]
+        if min(counts) >= standing.raw.get("watermark", 0):
             return standing
-        if n_scored != seen:
-            seen, deadline = n_scored, time.monotonic() + PATIENCE_SECONDS
+        if sum(counts) != seen:
+            seen, deadline = sum(counts), time.monotonic() + PATIENCE_SECONDS
         elif time.monotonic() > deadline:
             raise TimeoutError(
-                f"{label!r} is known of {n_scored} outputs, and no more came for {PATIENCE_SECONDS:.0f} s. The service"
-                " goes on with it; ask again later, or look whether its workers run."
+                f"{labels[counts.index(min(counts))]!r} is known of {min(counts)} outputs, and no more came for"
+                f" {PATIENCE_SECONDS:.0f} s. The service goes on with it; ask again later, or look whether its workers"
+                " run."
             )
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+
+def _n_tried(metric: Metric) -> int:
+    return metric.n + metric.n_error + metric.n_na
 
 
 def _take_scores(result: EvaluationResult, api: Api, label: str) -> None:

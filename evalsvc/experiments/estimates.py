@@ -36,6 +36,8 @@ class Tally:
     n_error: int
     n_na: int
     n_examples: int
+    n_asked: int | None = None
+    """How many of the examples the plan asks for; None for all."""
 
     @property
     def n_applicable(self) -> int:
@@ -54,15 +56,22 @@ class Tally:
 
     @property
     def is_over(self) -> bool:
-        """Whether every example has been tried."""
+        """Whether every example of the set has been tried."""
         return self.n_pending <= 0
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether every example that the plan asks for has been tried: nobody watches any more."""
+        asked = self.n_examples if self.n_asked is None else self.n_asked
+        return self.sums.n + self.n_error + self.n_na >= asked
 
-def tally_of(n_examples: int, *rows: Aggregate | None) -> Tally:
+
+def tally_of(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
     """Add up the aggregates of a config: what was seen before its design, and what came after."""
     found = [row for row in rows if row is not None]
     sums = add_sums([sums_of_row(row) for row in found])
-    return Tally(sums, sum(row.n_error for row in found), sum(row.n_na for row in found), n_examples)
+    n_error, n_na = sum(row.n_error for row in found), sum(row.n_na for row in found)
+    return Tally(sums, n_error, n_na, plan.n_examples, plan.run_length)
 
 
 def sums_of_row(row: Aggregate) -> Sums:
@@ -114,7 +123,7 @@ def new_data_of(
         return None
     once = _new_data(metric, tally.sums, level)
     view = _interval(once)
-    if not is_watched or tally.is_over or metric.kind == "ratio" or metric.value_range is None:
+    if not is_watched or tally.is_at_end or metric.kind == "ratio" or metric.value_range is None:
         return view
     if metric.binary:
         safe = _interval(_new_data(metric, tally.sums, level, watched=True))

@@ -129,7 +129,7 @@ def watched_in(
 def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
     """Add up what was seen before a config's design and what came after: estimates are about all of it."""
     found = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
-    return tally_of(plan.n_examples, *found)
+    return tally_of(plan, *found)
 
 
 def _is_settled(scene: Scene, leader: Config | None, question: Question) -> bool | None:

@@ -42,6 +42,7 @@ ANSWERS = {
     "503": "A part of the service is down; retry.",
 }
 BODY_ONLY = {"413", "415"}
+WITH_IDS_IN_QUERY = {"/v1/compare"}
 WITH_BODY = {"post", "put", "patch"}
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -81,7 +82,7 @@ def applies(status: str, path: str, method: str) -> bool:
         return method == "post"
     if status in BODY_ONLY:
         return method in WITH_BODY
-    return status != "404" or "{" in path
+    return status != "404" or "{" in path or path in WITH_IDS_IN_QUERY
 
 
 def problem_answer(description: str) -> dict[str, Any]:

@@ -92,11 +92,15 @@ BODIES: dict[tuple[str, str], Any] = {
     ("delete", "/v1/experiments/{id}/configs/{config_id}"): None,
     **{
         ("post", f"/v1/experiments/{{id}}/configs/{{config_id}}/{verb}"): {}
-        for verb in ("stop", "resume", "clone", "lease")
+        for verb in ("stop", "resume", "clone", "lease", "promote")
     },
     ("post", "/v1/experiments/{id}/units/{unit_id}/outputs"): {"token": NOWHERE, "outputs": []},
 }
-QUERIES = {"/v1/history": "?evaluator=exact-match", "/v1/datasets/{id}/diff": "?from=1&to=1"}
+QUERIES = {
+    "/v1/history": "?evaluator=exact-match",
+    "/v1/datasets/{id}/diff": "?from=1&to=1",
+    "/v1/experiments/{id}/pareto": "?metrics=accuracy,passes",
+}
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ def belongings() -> Belongings:
     dataset_id = upload(alice, b'{"input": "%s"}' % MARK.encode(), dataset_name=MARK + "data").json()["dataset_id"]
     run = filled_experiment(alice, MARK)
     QUERIES["/v1/compare"] = "?a={}&b={}".format(*run.configs)
+    QUERIES["/v1/experiments/{id}/confusion"] = f"?config={run.configs[0]}"
     trace_id = new_id()
     alice.post("/v1/traces", traces(span(trace_id, name=MARK)))
     alice.post("/v1/logs", logs(log(MARK + "telemetry", traceId=trace_id)))

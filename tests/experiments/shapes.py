@@ -10,6 +10,7 @@ from tests.conftest import Caller
 from tests.datasets.shapes import new_version
 
 ACCURACY = [{"name": "accuracy", "evaluator": "exact-match"}]
+PASSES = {"name": "passes", "evaluator": "exact-match", "source": "pass"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def post_outputs(caller: Caller, id: str, unit: Any, text: str | None = None) ->
 
 def filled_experiment(caller: Caller, name: str | None = None) -> Filled:
     """Run a race until the worse config is dropped, and stop the other one by hand."""
-    made = new_push_experiment(caller, name=name, policy="race_default")
+    made = new_push_experiment(caller, name=name, policy="race_default", metrics=[*ACCURACY, PASSES])
     good, bad = (config["id"] for config in made["configs"])
     unit: Any = None
     for _ in range(2):

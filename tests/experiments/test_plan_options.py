@@ -253,6 +253,9 @@ def test_a_part_of_the_set_speaks_of_all_of_it(alice: Caller) -> None:
     assert (metric["n"], metric["N"], metric["n_pending"]) == (30, 100, 70)
     # Of 30 out of 100 without replacement: not exact.
     assert metric["lower"] < metric["value"] < metric["upper"]
+    assert metric["this_set"]["exact"] is False
+    # All that was asked for is there, so nobody watches any more.
+    assert metric["safe"] == "one look"
     assert recounted(alice, made["id"]) == []
 
 

@@ -15,7 +15,7 @@ from evalsvc.rest.models import IdempotencyRecord
 from tests.annotations.shapes import ANNOTATE, CRITERIA, annotate_body, criteria_body, new_criteria
 from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
-from tests.experiments.shapes import ACCURACY, lease, new_push_experiment
+from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
@@ -69,6 +69,13 @@ def outputs_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return f"/v1/experiments/{made['id']}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": rows}
 
 
+def scores_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = filled_experiment(caller)
+    outputs = caller.get(f"/v1/experiments/{made.id}/results?config_id={made.configs[0]}").json()["results"]
+    body = {"metric": "mine", "scores": [{"output_id": outputs[0]["id"], "value": 1}]}
+    return f"/v1/experiments/{made.id}/scores", body
+
+
 def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     plan = {"dataset_id": posts_of_datasets(caller), "metrics": ACCURACY}
     return "/v1/experiments/preview", {"name": "x", "plan": plan, "configs": [{"kind": "push"}]}
@@ -110,6 +117,14 @@ ROUTES: dict[str, Route] = {
     "/v1/experiments/{id}": of_experiment("", {"name": "renamed"}),
     "/v1/experiments{id}": of_experiment_without_slash,
     "/v1/experiments/{id}/start": of_experiment("/start", {}, start=False),
+    "/v1/experiments/{id}/metrics": of_experiment(
+        "/metrics", {"metrics": [{"name": "new", "evaluator": "exact-match"}]}
+    ),
+    "/v1/experiments/{id}/scores": scores_route,
+    "/v1/score/batch": lambda caller: (
+        "/v1/score/batch",
+        {"rows": [{"output": "x", "expected": "x"}], "metrics": ACCURACY},
+    ),
     "/v1/experiments/{id}/configs": of_experiment("/configs", {"configs": [{"kind": "push"}]}),
     **{
         f"/v1/experiments/{{id}}/configs/{verb}": of_experiment(f"/configs/{verb}", {"config_ids": "all"})
@@ -117,13 +132,14 @@ ROUTES: dict[str, Route] = {
     },
     **{
         f"/v1/experiments/{{id}}/configs/{{config_id}}/{verb}": of_config(verb, {})
-        for verb in ("stop", "resume", "clone", "lease")
+        for verb in ("stop", "resume", "clone", "lease", "promote")
     },
     "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
 }
 CREATED = {"/v1/connections"}
 NO_CONTENT = {"/v1/evaluation-results/{id}/favorite", "/v1/evaluation-results/{id}/evaluation-feedback"}
-WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite"}
+PROMOTE = "/v1/experiments/{id}/configs/{config_id}/promote"
+WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite", PROMOTE}
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text.
 NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate"}
 
