@@ -39,6 +39,7 @@ def test_a_verdict_says_what_its_interval_is_of() -> None:
     text = str(Verdict(False, 0.25, WIDE))
 
     assert text == "fail, score 0.25; 95% interval of the mean of the 8 scores before it: 0.500 to 0.900"
+    assert "95% interval of the pass rate of the 8 scores" in str(Verdict(True, 1.0, WIDE | {"of": "pass"}))
 
 
 def test_a_degenerate_interval_is_never_shown_as_certainty() -> None:

@@ -45,8 +45,8 @@ class Verdict:
         # Equal scores have an interval of zero width, which is not certainty; the advice beside it is not.
         ends = self.interval.get("advice") or self.interval
         lower, upper, level = ends["lower"], ends["upper"], self.interval["alpha"]
-        n = self.interval["n"]
-        return f"{verdict}; {level:.0%} interval of the mean of the {n} scores before it: {lower:.3f} to {upper:.3f}"
+        what, n = "pass rate" if self.interval.get("of") == "pass" else "mean", self.interval["n"]
+        return f"{verdict}; {level:.0%} interval of the {what} of the {n} scores before it: {lower:.3f} to {upper:.3f}"
 
 
 def first_evaluation(url: str, key: str) -> Verdict:
