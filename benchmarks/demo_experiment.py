@@ -71,7 +71,7 @@ def service(say: Any) -> Iterator[Service]:
         say("starting web and worker ...")
         listener = stack.enter_context(roster.listen_on_free_port("127.0.0.1", 0))
         web = supervisor.add(roster.web(CHECKOUT, env, "127.0.0.1", listener))
-        (home / "run").mkdir()
+        (home / "run").mkdir(exist_ok=True)
         worker = roster.worker(CHECKOUT, env, home, "experiments", *roster.WORKERS["experiments"])
         for child in (web, supervisor.add(worker)):
             supervisor.wait_ready(child, timeout=120)

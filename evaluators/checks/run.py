@@ -113,6 +113,11 @@ def looks_for_absence(settings: Settings) -> bool:
     return any(leaf.get("operation") in _ABSENT or leaf.get("mode") == "not" for leaf in about_gold)
 
 
+def reads_all_golds(settings: Settings) -> bool:
+    """Say whether a check takes the gold answers as parts of one: marks that are wanted together."""
+    return any(leaf.get("type") == "highlight" for leaf in _leaves(settings))
+
+
 _ABSENT = ("ne", "not_contains", "none_of")
 
 

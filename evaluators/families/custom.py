@@ -31,6 +31,7 @@ from evaluators.checks.run import (
     fields_read,
     looks_for_absence,
     needs_model,
+    reads_all_golds,
     run_check,
 )
 from evaluators.judging.asking import owing
@@ -208,13 +209,14 @@ def _with_json(sample: Sample, settings: Settings) -> Sample:
 def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     """Run a check; with several accepted answers once for each, of which the best counts.
 
-    One question to a model shows all of them. A check that looks for absence must pass for each: the worst counts.
+    One question to a model shows all of them, and marks to be found are wanted together. A check that looks for absence
+    must pass for each: the worst counts.
     """
     golds = sample.golds or ()
     reads_gold = Field.GOLD in (fields_named(settings) if is_grader(settings) else fields_read(settings))
     if len(golds) < 2 or not reads_gold:
         return _run(settings, sample, ask)
-    if settings["type"] in ASKING:
+    if settings["type"] in ASKING or reads_all_golds(settings):
         found = _run(settings, sample, ask)
         return replace(found, detail={**found.detail, "references": len(golds)})
     outcomes = [_run(settings, replace(sample, golds=(gold,)), ask) for gold in golds]

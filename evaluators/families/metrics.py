@@ -37,7 +37,7 @@ RANKING_NAMES = {
     "precision_at_k": ("precision", "Precision: the share of the ranks that hold a relevant passage"),
     "mrr": ("mrr", "Reciprocal rank of the first relevant passage"),
     "map": ("map", "Average precision"),
-    "ndcg": ("ndcg", "nDCG, with grades where there are any"),
+    "ndcg": ("ndcg", "NDCG, with grades where there are any"),
 }
 
 

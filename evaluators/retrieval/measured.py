@@ -15,7 +15,7 @@ _NAMES = {
     "precision_at_k": "Precision",
     "mrr": "The reciprocal rank",
     "map": "Average precision",
-    "ndcg": "nDCG",
+    "ndcg": "NDCG",
 }
 
 

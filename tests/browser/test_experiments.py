@@ -77,7 +77,7 @@ def test_the_board_moves_by_itself(browser: Browser, ann: Any, alice: Caller) ->
     answer_some(alice, experiment, first, "7")
 
     browser.page.wait_for_function("document.querySelector('#live').innerText.includes('10 / 20')")
-    assert "one look" in row(browser, first).inner_text()
+    assert "new data, safe while watched" in row(browser, first).inner_text()
 
 
 def test_buttons_act_while_the_board_moves(browser: Browser, ann: Any, alice: Caller) -> None:

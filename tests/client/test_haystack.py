@@ -80,15 +80,13 @@ def test_wrong_answers_score_zero(client: Client) -> None:
     assert isinstance(result.rows[0].output["reader"]["answers"][0], GeneratedAnswer) or result.rows[0].output
 
 
-def test_retrieved_documents_are_matched_by_id(client: Client, alice: Any) -> None:
-    body = {"evaluator_family": "metrics", "name": "mrr", "config": {"metric": "mrr"}}
-    assert alice.post("/v1/evaluator-criteria", body).status_code in (200, 201)
+def test_retrieved_documents_are_matched_by_id(client: Client) -> None:
     store = InMemoryDocumentStore()
     store.write_documents(DOCUMENTS)
     expected = [{"documents": [one]} for one in DOCUMENTS]
     retriever = InMemoryBM25Retriever(store, top_k=3)
-    result = client.eval(retriever, INPUTS, expected, evaluators=["metrics/mrr"], progress=False)
-    assert (result.metrics["metrics/mrr"].value, result.metrics["metrics/mrr"].n) == (1.0, 10)
+    result = client.eval(retriever, INPUTS, expected, evaluators=["metrics/patronus:mrr"], progress=False)
+    assert (result.metrics["metrics/patronus:mrr"].value, result.metrics["metrics/patronus:mrr"].n) == (1.0, 10)
 
 
 def test_a_component_that_the_pipeline_lacks_is_refused_before_it_runs(client: Client) -> None:

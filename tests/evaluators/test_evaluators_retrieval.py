@@ -244,6 +244,8 @@ def test_they_equal_haystacks_evaluators(contexts: list[str], grades: dict[str, 
         ("recall_single_hit", haystack.DocumentRecallEvaluator(mode="single_hit")),
     )
     for metric, evaluator in pairs:
+        if metric == "map" and not wanted.keys() <= set(contexts):
+            continue  # Haystack 2.31 divides by the relevant passages found; trec_eval and Haystack 3 by all of them.
         expected = evaluator.run(ground_truth_documents=truth, retrieved_documents=retrieved)["score"]
         assert FAMILY.score(sample, {"metric": metric}).value == pytest.approx(expected, abs=1e-12), metric
 

@@ -28,7 +28,7 @@ def judged(caller: Caller, base_url: str, model: str, *, n: int = 8, **connectio
     config = {"pass_criteria": "The MODEL OUTPUT is polite.", "model": model, "connection": name}
     body = {"evaluator_family": "judge", "name": criteria, "config": config}
     assert caller.post("/v1/evaluator-criteria", body).status_code in (200, 201)
-    metric = {"name": "polite", "evaluator": "judge", "criteria": criteria}
+    metric = {"name": "polite", "evaluator": "judge", "criteria": criteria, "source": "score"}
     asked = make_connection(caller, base_url)
     experiment = make_experiment(
         caller, make_dataset(caller, n=n), [chat(asked, "stub-accuracy-0.60-a", "only")], metrics=[metric]
@@ -71,7 +71,7 @@ def test_a_judge_scores_what_a_client_sent(alice: Caller, stub: RunningStub) -> 
     config = {"pass_criteria": "The MODEL OUTPUT is polite.", "model": "stub-judge-0.5@200", "connection": name}
     body = {"evaluator_family": "judge", "name": "polite", "config": config}
     assert alice.post("/v1/evaluator-criteria", body).status_code in (200, 201)
-    metric = {"name": "polite", "evaluator": "judge", "criteria": "polite"}
+    metric = {"name": "polite", "evaluator": "judge", "criteria": "polite", "source": "score"}
     experiment = make_experiment(alice, make_dataset(alice, n=6), [PUSH], metrics=[metric])
     Runner(alice, experiment).run()
     pump()

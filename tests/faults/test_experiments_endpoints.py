@@ -101,7 +101,7 @@ def test_a_failure_has_a_type_and_no_score(outcome: Outcome, model: str) -> None
     fewest = 1 if error_type == "timeout" else N * n_calls
     assert fewest <= outcome.calls[model] <= N * n_calls
     config = outcome.configs[model]
-    assert (config["state"], config["n_ok"], config["n_error"]) == ("completed", 0, N)
+    assert (config["state"], config["n_ok"], config["n_error"]) == ("failed", 0, N)
     estimate = config["metrics"]["accuracy"]
     assert (estimate["n"], estimate["n_error"], estimate["value"]) == (0, N, None)
     assert estimate["bounds_if_failures"] == {"lower": 0.0, "upper": 1.0}
