@@ -199,7 +199,8 @@ class Client(Service):
         body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
         answer = self._api.score_batch(body)
         experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
-        wait_until_scored(self._api, experiment_id, config_id, [one["name"] for one in metrics])
+        names = [one["name"] for one in metrics]
+        wait_until_scored(self._api, experiment_id, config_id, names, n_wanted=len(rows))
         return self.resume_experiment(experiment_id).result(config_id)
 
     def resume_experiment(

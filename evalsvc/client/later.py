@@ -113,15 +113,20 @@ def _scored(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -
         return {"error": f"{type(exc).__name__}: {exc}"[:1000]}
 
 
-def wait_until_scored(api: Api, experiment_id: str, config_id: str, labels: Sequence[str]) -> Standing:
-    """Wait until every answer of the config that people see has these scores; return how the config stands then."""
+def wait_until_scored(
+    api: Api, experiment_id: str, config_id: str, labels: Sequence[str], *, n_wanted: int | None = None
+) -> Standing:
+    """Wait until so many answers of the config have these scores, or are known to have none; return how it stands then.
+
+    Without a number, all answers that people see.
+    """
     pause, seen, deadline = FIRST_PAUSE_SECONDS, -1, 0.0
     while True:
         live, _ = api.live(experiment_id)
         assert live is not None  # noqa: S101  only a request with an ETag is answered with 304
         standing = live.config(config_id)
         counts = [_n_tried(standing.metrics[label]) for label in labels]
-        if min(counts) >= standing.raw.get("watermark", 0):
+        if min(counts) >= (standing.raw.get("watermark", 0) if n_wanted is None else n_wanted):
             return standing
         if sum(counts) != seen:
             seen, deadline = sum(counts), time.monotonic() + PATIENCE_SECONDS

@@ -164,8 +164,9 @@ CASES = {
         lambda i: {"output": "", "contexts": [f"{CITIES[i]}\nThe {what} of {CITIES[i]}." for what in ("guide", "map")]},
         RANKED,
     ),
-    "jsonl": Case(jsonl(), "x.jsonl", by_id, LONG | RANKED | JUDGED),
-    "csv": Case(table(), "x.csv", by_text, LONG | RANKED),
+    "jsonl": Case(jsonl(), "x.jsonl", by_id, LONG | RANKED),
+    # A judge reads the passages' texts, so it is not asked where they are ids alone.
+    "csv": Case(table(), "x.csv", by_text, LONG | RANKED | JUDGED),
     "parquet": Case(parquet(), "x.parquet", by_id, LONG | RANKED),
 }
 NOTHING = {"output": "", "contexts": []}
@@ -237,7 +238,7 @@ def evaluated(bench: Bench, row: Any, answer: Any) -> dict[str, float]:
     results = ok(bench.caller.get(f"/v1/evaluate/{accepted['id']}"))
     scored = {}
     for name, result in zip(names, results["results"], strict=True):
-        assert result["status"] == "success", result
+        assert result["status"] == "success", (name, result["error_code"], result["error_message"])
         scored[name] = float(result["evaluation_result"]["score_raw"])
         if name == "exact-match":
             scored["exact-match pass"] = float(result["evaluation_result"]["pass"])
