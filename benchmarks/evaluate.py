@@ -155,7 +155,7 @@ def where_the_time_goes(caller: Any, repeats: int = 300) -> dict[str, float]:
         "resolve evaluators and profiles": lambda: services.plan(account_id=account_id, epoch=epoch, call=call),
         "score": lambda: score_sample(run.family, run.spec, run.settings, call.sample, "always"),
         "capture and read 1000 scores (1 database round trip, with its commit)": lambda: services._store(
-            accepted, entries, 1, epoch
+            accepted, entries, 1, epoch, None
         ),
         "of which reading the scores": lambda: services.store.read_histories(
             account_id, [(run.evaluator_id, run.profile.name)], epoch=epoch
