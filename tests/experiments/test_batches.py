@@ -64,3 +64,10 @@ def test_it_says_what_is_wrong_and_stores_nothing(alice: Caller, body: Any, poin
 def test_a_batch_is_the_accounts_own(alice: Caller, charlie: Caller) -> None:
     answer = score(alice)
     ok(charlie.get(f"/v1/experiments/{answer['experiment_id']}/live"), 404)
+
+
+def test_what_is_refused_leaves_nothing(alice: Caller) -> None:
+    body = {"rows": [{"output": "x"}], "metrics": [{"name": "a", "evaluator": "no-such-evaluator"}]}
+    assert alice.post(PATH, body).status_code == 422
+    assert alice.get("/v1/datasets").json()["datasets"] == []
+    assert alice.get("/v1/experiments").json()["experiments"] == []
