@@ -187,16 +187,18 @@ class Client(Service):
         name: str | None = None,
         sample: Mapping[str, str] | None = None,
         level: float = 0.95,
+        promote: bool | None = None,
     ) -> EvaluationResult:
         """Score up to 1000 outputs that you have already, and wait for the scores; nothing of yours is run.
 
         Each row has an `output`, and as far as there are some `input`, `expected`, `contexts`, `metadata` and an `id`.
-        Estimates, comparisons and further metrics are those of a result of `eval`. TimeoutError when nothing has been
-        scored for five minutes.
+        Estimates, comparisons and further metrics are those of a result of `eval`, and so is `promote`: whether the
+        scores enter the history of production. TimeoutError when nothing has been scored for five minutes.
         """
         metrics = plan_metrics(evaluators, None)
         body = {"rows": [for_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
         body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
+        body |= {} if promote is None else {"promote": promote}
         answer = self._api.score_batch(body)
         experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
         names = [one["name"] for one in metrics]

@@ -40,6 +40,7 @@ class PlanOptions(TypedDict, total=False):
     errors: str
     abort_on_error: bool | str
     pause_at_shards: bool | Sequence[int]
+    promote: bool
     micro_batch: int
     num_shards: int
     online_strategy_kwargs: Mapping[str, Any]

@@ -78,6 +78,9 @@ class ExperimentPlan(models.Model):
     errors = models.CharField(max_length=10, choices=Errors.choices, default=Errors.FAVOUR)
     abort_on_error = models.CharField(max_length=10, choices=Abort.choices, null=True)
     pause_at_shards = ArrayField(models.PositiveSmallIntegerField(), null=True, help_text="Numbers of shards.")
+    promote = models.BooleanField(
+        null=True, help_text="Its leader enters histories when it is done; null: as `promotion` decides."
+    )
     budget_queries = models.BigIntegerField(null=True)
     budget_cost = models.FloatField(null=True)
     budget_seconds = models.FloatField(null=True)

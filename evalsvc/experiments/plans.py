@@ -22,7 +22,7 @@ from evalsvc.rest.problems import FieldError, Invalid, NotFound
 N_SAMPLED = 100
 PASSED_ON = (
     *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
-    *("stop_when_decided", "errors", "abort_on_error"),
+    *("stop_when_decided", "errors", "abort_on_error", "promote"),
 )
 
 

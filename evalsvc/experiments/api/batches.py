@@ -43,7 +43,7 @@ class BatchView(AccountView):
             epoch=self.caller.admission.epoch,
             name=body.get("name"),
             rows=body["rows"],
-            plan=bodies.plan_of_batch(body["metrics"], body.get("sample"), body["level"]),
+            plan=bodies.plan_of_batch(body),
             actor=self.caller.actor,
         )
         answer = batch_out(plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import MaxLengthValidator
@@ -155,6 +156,7 @@ class PlanIn(Strict):
     stop_when_decided = serializers.BooleanField(default=False)
     abort_on_error = AbortField(required=False, allow_null=True, default=None)
     pause_at_shards = ShardsField(required=False, allow_null=True, default=None)
+    promote = serializers.BooleanField(required=False, allow_null=True, default=None)
     budget = BudgetIn(required=False)
     sample = SampleIn(required=False)
     output_types = serializers.ListField(
@@ -188,12 +190,14 @@ class BatchIn(Strict):
     metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
     sample = SampleIn(required=False)
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, default=0.95)
+    promote = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 
-def plan_of_batch(metrics: Any, sample: Any, level: float) -> dict[str, Any]:
+def plan_of_batch(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the checked plan of a batch: what it says, and the defaults of a plan."""
     defaults = {name: field.default for name, field in PlanIn().fields.items() if field.default is not empty}
-    return {**defaults, "metrics": metrics, "level": level, "num_shards": 1} | ({"sample": sample} if sample else {})
+    said = {name: body[name] for name in ("metrics", "level", "promote")}
+    return {**defaults, **said, "num_shards": 1} | ({"sample": body["sample"]} if body.get("sample") else {})
 
 
 class PostedScoreIn(Strict):

@@ -115,6 +115,7 @@ def plan_out(plan: ExperimentPlan) -> dict[str, Any]:
         "errors": plan.errors,
         "abort_on_error": plan.abort_on_error,
         "pause_at_shards": plan.pause_at_shards,
+        "promote": plan.promote,
         "budget": {"queries": plan.budget_queries, "cost": plan.budget_cost, "seconds": plan.budget_seconds},
         "sample": plan.sample,
         "started_at": plan.started_at,
