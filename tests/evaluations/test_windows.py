@@ -280,31 +280,42 @@ def test_a_history_without_scores_names_the_profiles_that_have_some(alice: Calle
     assert "other_profiles" not in ok(alice.get(PATH))
 
 
-def test_a_race_leaves_the_histories_of_production_alone(alice: Caller) -> None:
+def test_a_race_leaves_the_histories_of_production_alone(alice: Caller, charlie: Caller) -> None:
     for i in range(10):
         alice.evaluate("exact-match", output="x", label="xy"[i % 5 == 0], app="shop")
     app = {"scope": {"app": "shop"}}
     before = asked(alice, FULL), asked(alice, app)
+    n_configs, n_examples = 16, 8
     made = make_experiment(
-        alice, make_dataset(alice, n=8), [{"name": f"c{i}", "kind": "push"} for i in range(4)],
+        alice, make_dataset(alice, n=n_examples), [{"name": f"c{i}", "kind": "push"} for i in range(n_configs)],
         metrics=[EXACT, {**EXACT, "name": "Correct", "type": "distributive"}],
     )  # fmt: skip
-    for i in range(4):
+    for i in range(n_configs):
         assert (asked(alice, FULL), asked(alice, app)) == before
-        Runner(alice, made, i).run()
+        # The later a config is, the more of its answers are right, up to all but one.
+        Runner(alice, made, i).run(lambda e, right=i // 2: e["expected"] if e["pos"] < right else "wrong")
 
     live = ok(alice.get(f"/v1/experiments/{made['id']}/live"))
     assert live["experiment"]["state"] == "done"
-    assert asked(alice, app) == before[1]
-    assert asked(alice, {"include_experiments": "none"}) | {"include_experiments": "promoted"} == before[0]
-    promoted, everything = asked(alice, FULL), asked(alice, {"include_experiments": "all"})
-    assert promoted["sources"]["experiment"]["n"] == 8
-    assert everything["sources"]["experiment"]["n"] == 32
-    assert (promoted["n"], everything["n"]) == (18, 42)
     leader = next(config for config in live["configs"] if config["id"] == live["leader"])
-    assert promoted["sources"]["experiment"]["rate"] == pytest.approx(leader["metrics"]["accuracy"]["value"])
-    assert asked(alice, {"scope": {"experiment": made["id"]}})["n"] == 32
+    assert leader["metrics"]["accuracy"]["value"] == 7 / 8
+    assert asked(alice, app) == before[1]
+    nothing = {"n": 0, "rate": None}
+    captured = {"n": 10, "rate": 0.8}
+    for include, n, rate in (("none", 0, None), ("promoted", 8, 7 / 8), ("all", 128, 3.5 / 8)):
+        found = asked(alice, {"include_experiments": include})
+        assert found["sources"] == {"evaluation": captured, "experiment": {"n": n, "rate": rate}, "import": nothing}
+        assert (found["n"], found["include_experiments"]) == (10 + n, include)
+        assert n_of(found) == found["n"]
+        # Captures of an app name it, and no experiment does.
+        assert asked(alice, {**app, "include_experiments": include})["n"] == 10
+    assert asked(alice, {"include_experiments": "none"}) | {"include_experiments": "promoted"} == before[0]
+    assert asked(alice, FULL) == asked(alice, {"include_experiments": "promoted"})
+    assert asked(alice, {"scope": {"experiment": made["id"]}})["n"] == n_configs * n_examples
+    assert asked(charlie, {"include_experiments": "all"})["n"] == 0
     assert ok(alice.get(f"/v1/experiments/{made['id']}/recount")) == {"equal": True, "differences": []}
+    # As the app itself calls: captured, and of its history before the call.
+    assert asked(alice, app, app="shop", capture="all") == before[1]
 
 
 def test_another_config_is_promoted_by_hand(alice: Caller, charlie: Caller) -> None:
