@@ -241,6 +241,15 @@ RESULT = {
         },
     },
 }
+WARNING = {
+    "type": "object",
+    "required": ["pointer", "detail", "did_you_mean"],
+    "properties": {
+        "pointer": {"type": "string"},
+        "detail": {"type": "string"},
+        "did_you_mean": {"type": "array", "items": {"type": "string"}},
+    },
+}
 ANSWER = {
     "type": "object",
     "required": ["id", "results"],
@@ -250,15 +259,7 @@ ANSWER = {
         "warnings": {
             "type": "array",
             "description": "Only where there is something to say: keys that nothing reads, inputs of the wrong type.",
-            "items": {
-                "type": "object",
-                "required": ["pointer", "detail", "did_you_mean"],
-                "properties": {
-                    "pointer": {"type": "string"},
-                    "detail": {"type": "string"},
-                    "did_you_mean": {"type": "array", "items": {"type": "string"}},
-                },
-            },
+            "items": WARNING,
         },
     },
 }

@@ -278,6 +278,32 @@ def test_a_history_without_scores_names_the_profiles_that_have_some(alice: Calle
     assert ok(charlie.get(PATH))["other_profiles"] == []
     insert(alice, [1.0])
     assert "other_profiles" not in ok(alice.get(PATH))
+    assert ok(alice.get(f"{PATH}&scope.app=elsewhere"))["other_profiles"] == names
+
+
+def test_the_scope_of_an_app_that_is_none_is_told(alice: Caller, charlie: Caller) -> None:
+    alice.evaluate("exact-match", output="x", label="x", app="shop")
+
+    found = ok(alice.get(f"{PATH}&scope.app=shpo"))
+    assert (found["n"], found["warnings"]) == (
+        0, [{"pointer": "/scope.app", "detail": "No app is named 'shpo'.", "did_you_mean": ["shop"]}],
+    )  # fmt: skip
+    assert ok(charlie.get(f"{PATH}&scope.app=shop"))["warnings"][0]["did_you_mean"] == []
+    assert "warnings" not in ok(alice.get(f"{PATH}&scope.app=shop"))
+    assert ok(alice.get(f"{PATH}&scope=account"))["n"] == 1
+
+
+def test_an_evaluator_without_a_default_names_the_profiles_that_have_scores(alice: Caller) -> None:
+    path = "/v1/history?evaluator=metrics"
+    said = [alice.get(path).json()["errors"]]
+    insert(alice, [1.0], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
+    said.append(alice.get(path).json()["errors"])
+
+    wanted = "Evaluator 'metrics' needs a `profile`; "
+    assert said == [
+        [{"pointer": "/profile", "detail": f"{wanted}none has scores yet."}],
+        [{"pointer": "/profile", "detail": f"{wanted}with scores: patronus:compute-bleu."}],
+    ]
 
 
 def test_a_race_leaves_the_histories_of_production_alone(alice: Caller, charlie: Caller) -> None:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.catalog.resolve import Unresolved, resolve
+from evalsvc.catalog.resolve import Unresolved, resolve, resolve_evaluator
 from evalsvc.evaluations import openapi, store
 from evalsvc.evaluations.answers import digits
 from evalsvc.evaluations.asks import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
@@ -23,6 +23,8 @@ from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.selectors import history_summary, list_history, profiles_with_scores, thresholds_of
 from evalsvc.evaluations.windows import Window, window_of
+from evalsvc.projects.selectors import list_apps
+from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies import STRATEGIES
@@ -39,7 +41,7 @@ class HistoryIn(serializers.Serializer[Any]):
 
 
 ORIGIN = ("evaluation_id", "experiment_id", "config_id", "output_id", "example_id")
-ASKED = ("strategy", "level", "of", "since", "include_experiments")
+ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
 
 
 def is_asked(name: str) -> bool:
@@ -54,6 +56,7 @@ def asked_parameters() -> list[OpenApiParameter]:
         OpenApiParameter("strategy", str, enum=STRATEGIES, default="full-history"),
         OpenApiParameter("level", level),
         OpenApiParameter("of", str, enum=OF, description="Default: `pass` for families whose verdict is the answer."),
+        OpenApiParameter("scope", str, enum=["account"], description="The whole account, as without any."),
         OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`promoted`, or `none` in a scope."),
         *(OpenApiParameter(f"scope.{name}", str, description="At most one scope.") for name in SCOPES[:3]),
         OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="From this time on."),
@@ -92,7 +95,12 @@ ANSWER = {
         "other_profiles": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "Without any score: the profiles under which this evaluator has some.",
+            "description": "Without any score: the other profiles under which this evaluator has some.",
+        },
+        "warnings": {
+            "type": "array",
+            "description": "Without any score, and with the scope of an app that the account does not have.",
+            "items": openapi.WARNING,
         },
     },
 }
@@ -138,9 +146,21 @@ class HistoryView(AccountView):
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
         answer["confidence_interval"] = interval_of(ask, family, history)
         if not answer["n_total"]:
-            answer["other_profiles"] = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
+            answer |= self._elsewhere(evaluator_id, profile_name, ask)
         lines = thresholds_of(account=self.account, profile_name=profile_name, family=family, rows=points)
         return Response({**answer, "points": points_out(self.account.pk, points, lines), "next_cursor": cursor})
+
+    def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
+        """Say where there are scores when there are none here: under which profiles, and of an app of which name."""
+        found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
+        answer: dict[str, Any] = {"other_profiles": [name for name in found if name != profile_name]}
+        if ask.scope is None or ask.scope[0] != "app":
+            return answer
+        name, names = ask.scope[1], list_apps(account=self.account).values_list("name", flat=True)
+        if name not in names:
+            warning = {"pointer": "/scope.app", "detail": f"No app is named {name!r}."}
+            answer["warnings"] = [{**warning, "did_you_mean": nearest(name, names)}]
+        return answer
 
     def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> History:
         if ask.is_plain:
@@ -159,8 +179,16 @@ class HistoryView(AccountView):
             run = resolve(account_id=self.account.pk, epoch=epoch, evaluator=evaluator, profile=profile)
         except Unresolved as exc:
             field = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/profile"
-            raise Invalid(FieldError(field, exc.message)) from None
+            message = self._profile_wanted(evaluator) if exc.code == "profile_required" else exc.message
+            raise Invalid(FieldError(field, message)) from None
         return run.evaluator_id, run.profile.name, run.family
+
+    def _profile_wanted(self, evaluator: str) -> str:
+        """Name the profiles that have scores, for an evaluator that has no default."""
+        evaluator_id = resolve_evaluator(self.account.pk, self.caller.admission.epoch, evaluator)[0]
+        found = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
+        those = f"with scores: {', '.join(found)}" if found else "none has scores yet"
+        return f"Evaluator {evaluator!r} needs a `profile`; {those}."
 
 
 def points_out(
