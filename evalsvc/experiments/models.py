@@ -300,6 +300,8 @@ class Output(models.Model):
     scored = models.BooleanField(default=True, help_text="False while its scores are being worked out.")
     client_scores = models.JSONField(null=True, help_text="Numbers that the caller sent, until they are scores.")
     reused_from = models.BigIntegerField(null=True, help_text="The output of an identical stage that was taken over.")
+    trace_id = models.CharField(max_length=32, null=True, help_text="Of OpenTelemetry, as the caller has sent it.")
+    span_id = models.CharField(max_length=16, null=True, help_text="Of the span in which it was made.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -310,7 +312,12 @@ class Output(models.Model):
                 name="ck_output_or_error",
             ),
         )
-        indexes = (models.Index(fields=["experiment", "id"], name="ix_output_experiment"),)
+        indexes = (
+            models.Index(fields=["experiment", "id"], name="ix_output_experiment"),
+            models.Index(
+                fields=["experiment", "trace_id"], name="ix_output_trace", condition=Q(trace_id__isnull=False)
+            ),
+        )
 
 
 class Score(models.Model):

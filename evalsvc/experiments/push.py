@@ -126,6 +126,7 @@ def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
 def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"pos": item["pos"], "attempt": 1}
     row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
+    row |= {name: item.get(name) for name in ("trace_id", "span_id")}
     if error := item.get("error"):
         status = "timeout" if error["type"] == "timeout" else "error"
         message = storable(error.get("message") or "")[:1000]

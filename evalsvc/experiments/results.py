@@ -36,6 +36,7 @@ class Wanted:
     status: str | None = None
     metric: str | None = None
     order_by: str | None = None
+    trace_id: str | None = None
     include: tuple[str, ...] = ()
 
     @property
@@ -46,7 +47,8 @@ class Wanted:
     @property
     def name(self) -> str:
         """Return what a cursor of this list is bound to."""
-        values = (self.config_id, self.output_id, self.example_id, self.status, self.metric, self.order_by)
+        places = (self.config_id, self.output_id, self.example_id, self.trace_id)
+        values = (*places, self.status, self.metric, self.order_by)
         return ":".join("" if value is None else str(value) for value in values)
 
 
@@ -68,6 +70,8 @@ def find_outputs(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Quer
     rows = list_outputs(account=account, experiment_id=plan.pk, config_id=wanted.config_id)
     if wanted.output_id is not None:
         rows = rows.filter(pk=wanted.output_id)
+    if wanted.trace_id is not None:
+        rows = rows.filter(trace_id=wanted.trace_id)
     if wanted.example_id is not None:
         examples = Example.objects.filter(version_id=plan.dataset_version_id, key=wanted.example_id)
         rows = rows.filter(example_id__in=examples.values("pk"))
@@ -202,6 +206,8 @@ def rows_out(outputs: Sequence[Output], *, include: Sequence[str] = ()) -> list[
             "output_tokens": row.output_tokens,
             "cost": row.cost,
             "attempt": row.attempt,
+            "trace_id": row.trace_id,
+            "span_id": row.span_id,
             "reused_from": str(row.reused_from) if row.reused_from else None,
             "scores": scores.get((row.config_id, row.pos), {}),
             "created_at": row.created_at,

@@ -26,6 +26,21 @@ class StrictText(serializers.CharField):
         return super().to_internal_value(data)
 
 
+class HexId(serializers.RegexField):
+    """An id of OpenTelemetry as its hexadecimal digits: 32 of a trace, 16 of a span. Zeros alone are no id."""
+
+    def __init__(self, n_digits: int, **kwargs: Any) -> None:
+        message = f"{n_digits} hexadecimal digits, as OpenTelemetry writes them, and not all of them zero."
+        pattern = rf"\A(?!0+\Z)[0-9a-fA-F]{{{n_digits}}}\Z"
+        super().__init__(pattern, trim_whitespace=False, error_messages={"invalid": message}, **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the digits in the case in which spans are stored."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data).lower()
+
+
 class PairsParameter(serializers.CharField):
     """A parameter of a query that asks for members of a JSON object: one `key:value`, or a JSON object of several.
 

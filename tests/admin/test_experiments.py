@@ -24,6 +24,7 @@ from tests.experiments.conftest import (
     pump,
     stub,
 )
+from tests.telemetry.otlp import new_id, span, traces
 
 __all__ = ["stub"]
 LIST = "experiments/experimentplan/"
@@ -206,6 +207,22 @@ def test_outputs_are_paged_newest_first(reader: Person, finished: Any, alice: Ca
     assert first.count("<article") == 25 and second.count("<article") == 5
     assert shown == [str(row["pos"]) for row in rows]
     assert "accuracy</bdi>" in first
+
+
+def test_an_output_shows_what_it_took_and_leads_to_its_trace(reader: Person, alice: Caller) -> None:
+    experiment, trace_id = running(alice), new_id(16)
+    ok(alice.post("/v1/traces", traces(span(trace_id, name="answered in here"))))
+    at = f"/v1/experiments/{experiment['id']}"
+    unit = ok(alice.post(f"{at}/configs/{ids(experiment)[0]}/lease", {"n": 1}))["unit"]
+    took = {"input_tokens": 30, "output_tokens": 7, "cost": 0.0025, "trace_id": trace_id}
+    row = {"pos": unit["examples"][0]["pos"], "output": "x", **took}
+    ok(alice.post(f"{at}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": [row]}))
+
+    shown = text_of(reader.get(page(experiment, "outputs/")))
+    assert "30 tokens in, 7 tokens out, cost 0.0025, trace" in shown
+    link = re.search(rf'href="([^"]+)">{trace_id}<', shown)
+    assert link is not None
+    assert "answered in here" in text_of(reader.get(link[1].removeprefix("/admin/")))
 
 
 def test_hostile_text_is_escaped_on_every_page(reader: Person, editor: Person, alice: Caller) -> None:

@@ -225,7 +225,13 @@ class ExperimentPlanAdmin(ScopedAdmin):
             of=f"admin-outputs:{plan.pk}:{config.pk if config else ''}",
         )
         outputs = [
-            {**row, "shown": json_block(row["output"]), "scores": list(row["scores"].items())} for row in rows_out(rows)
+            {
+                **row,
+                "shown": json_block(row["output"]),
+                "scores": list(row["scores"].items()),
+                "paid": f"{row['cost'] or 0:.4g}",
+            }
+            for row in rows_out(rows)
         ]
         context = {
             "title": f"Outputs of {plan.experiment.name}",

@@ -16,7 +16,7 @@ from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
 from evalsvc.experiments.results import ON_REQUEST, STATUSES
-from evalsvc.rest.fields import PairsParameter, StrictText, TagsParameter, naming_choices
+from evalsvc.rest.fields import HexId, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
@@ -319,6 +319,14 @@ class OutputIn(Strict):
     input_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
     output_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
     cost = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
+    trace_id = HexId(32, required=False, allow_null=True)
+    span_id = HexId(16, required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a span without its trace: nobody could find it."""
+        if attrs.get("span_id") and not attrs.get("trace_id"):
+            raise serializers.ValidationError({"span_id": ["A span is found by its trace; send its `trace_id` too."]})
+        return attrs
 
 
 class OutputsIn(Strict):
@@ -339,6 +347,7 @@ class ResultsIn(serializers.Serializer[Any]):
     format = serializers.ChoiceField(choices=["json", "csv", "parquet"], default="json")
     output_id = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
     example_id = serializers.CharField(max_length=500, required=False)
+    trace_id = HexId(32, required=False, help_text="Of the trace in which outputs were made.")
     status = serializers.ChoiceField(choices=STATUSES, required=False)
     metric = serializers.CharField(max_length=100, required=False, help_text="Whose scores `status` is about.")
     order_by = serializers.CharField(

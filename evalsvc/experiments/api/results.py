@@ -15,7 +15,9 @@ from evalsvc.experiments.results import Wanted, check_wanted, page_of
 from evalsvc.experiments.selectors import get_config, get_plan
 
 FILES = {"csv": ("text/csv; charset=utf-8", csv_file), "parquet": ("application/vnd.apache.parquet", parquet_file)}
-RESULT = shapes.open_object("id", "config_id", "pos", "example_id", "input", "expected", "status", "output", "scores")
+RESULT = shapes.open_object(
+    *("id", "config_id", "pos", "example_id", "input", "expected", "status", "output", "scores", "trace_id", "span_id")
+)
 
 
 class ResultsView(AccountView):
@@ -36,7 +38,7 @@ class ResultsView(AccountView):
         query = checked(bodies.ResultsIn(data=sent(request)))
         if "config_id" in query:
             get_config(account=self.account, experiment_id=id, id=query["config_id"])
-        names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "include")
+        names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "trace_id", "include")
         wanted = Wanted(**{name: query[name] for name in names if name in query})
         check_wanted(plan, wanted)
         if query["format"] != "json":
