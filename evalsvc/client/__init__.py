@@ -19,6 +19,7 @@ from evalsvc.client.experiment import ExperimentResult
 from evalsvc.client.live import Live, Standing
 from evalsvc.client.metrics import CustomMetric, Metric, Metrics
 from evalsvc.client.results import EvaluationResult, Row, RowScore
+from evalsvc.client.tracing import Output
 from evalsvc.client.verdicts import EvaluateResult, History, HistoryPoint, Interval, Verdict
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Metric",
     "Metrics",
     "NotFoundError",
+    "Output",
     "RateLimitError",
     "Row",
     "RowScore",

@@ -16,6 +16,7 @@ from evalsvc.client.metrics import CustomMetric, is_whole
 from evalsvc.client.rescoring import score_here
 from evalsvc.client.results import Row, RowScore
 from evalsvc.client.runnables import Loop, Runner
+from evalsvc.client.tracing import EXPERIMENT, Output, Place, Tracing
 from evalsvc.client.values import for_wire, from_json
 
 log = logging.getLogger("evalsvc.client")
@@ -24,6 +25,8 @@ UNIT_SECONDS = 2.0
 LARGEST_UNIT = 10
 LONGEST_LEASE_SECONDS = 3600
 MAX_MESSAGE = 2000
+PLACE = ("trace_id", "span_id")
+TOOK = ("input_tokens", "output_tokens", "cost", *PLACE)
 REFUSED_BODIES = frozenset({"validation_failed", "body_too_large", "malformed_json"})
 
 
@@ -67,6 +70,7 @@ class Crew:
 
     def __post_init__(self) -> None:
         self.loop = Loop()
+        self.tracing = Tracing()
         self.jobs: dict[str, Job] = {}
         self.rows: dict[tuple[str, int], Row] = {}
         self.failure: BaseException | None = None
@@ -178,21 +182,21 @@ class Crew:
 
     def _run_one(self, job: Job, example: Mapping[str, Any]) -> tuple[Row | None, dict[str, Any]]:
         row = row_of(example, self.known)
-        began = time.perf_counter()
+        about = {EXPERIMENT: self.experiment_id, "evalsvc.config": job.name, "evalsvc.example_id": row.example_id}
         try:
-            row.output = job.runner(row.input)
+            with self.tracing.example(**about) as place:
+                _note_place(row, place)
+                _answer(job, row)
         except (Exception, SystemExit) as exc:
             # The caller's code: one example that breaks it is a result about that example, not the end.
             if self._stopping.is_set():
                 return None, {}
             row.status, row.error_type, row.error_message = "error", "bug", _message(exc)
-        seconds = time.perf_counter() - began
-        row.latency_ms = round(seconds * 1000, 3)
-        job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
         return row, self._output(row)
 
     def _output(self, row: Row) -> dict[str, Any]:
-        body: dict[str, Any] = {"pos": row.pos, "latency_ms": row.latency_ms}
+        took = {name: getattr(row, name) for name in TOOK if getattr(row, name) is not None}
+        body: dict[str, Any] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = {}
@@ -218,7 +222,8 @@ class Crew:
                     answer = self._record(unit, [one], done=done and i == len(outputs) - 1)
                 return answer
             refused = {"type": "bad_output", "message": _message(exc)}
-            body = {"pos": outputs[0]["pos"], "latency_ms": outputs[0]["latency_ms"], "error": refused}
+            kept = {name: outputs[0][name] for name in ("pos", "latency_ms", *PLACE) if name in outputs[0]}
+            body = {**kept, "error": refused}
             return self.api.record(self.experiment_id, unit, [body], done=done)
 
     def _note(self, job: Job, state: str) -> None:
@@ -227,6 +232,32 @@ class Crew:
                 job.state = state
                 self.news.set()
                 self._changed.notify_all()
+
+
+def _note_place(row: Row, place: Place) -> None:
+    row.trace_id, row.span_id = place.trace_id, place.span_id
+
+
+def _answer(job: Job, row: Row) -> None:
+    """Run the caller's code on one example, and note how long that took, whatever comes of it."""
+    began = time.perf_counter()
+    try:
+        _take(row, job.runner(row.input))
+    finally:
+        seconds = time.perf_counter() - began
+        row.latency_ms = round(seconds * 1000, 3)
+        job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
+
+
+def _take(row: Row, made: Any) -> None:
+    """Take over what a runnable returned; what it says itself about the trace outranks what was seen."""
+    if not isinstance(made, Output):
+        row.output = made
+        return
+    row.output = made.value
+    row.input_tokens, row.output_tokens, row.cost = made.input_tokens, made.output_tokens, made.cost
+    if made.trace_id is not None:
+        _note_place(row, made.place())
 
 
 def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:

@@ -11,7 +11,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.api import Api
-from evalsvc.client.crew import Crew, of_components, row_of
+from evalsvc.client.crew import TOOK, Crew, of_components, row_of
 from evalsvc.client.errors import ClientError
 from evalsvc.client.live import Live, Standing
 from evalsvc.client.metrics import is_whole
@@ -122,7 +122,7 @@ class ExperimentResult:
             row.index = self._example(row.example_id)["index"]
         row.status = body["status"]
         row.output = of_components(body.get("output"))
-        for name in ("error_type", "error_message", "latency_ms", "cost", "input_tokens", "output_tokens"):
+        for name in ("error_type", "error_message", "latency_ms", *TOOK):
             setattr(row, name, body.get(name))
         row.scores = {name: RowScore.of(one) for name, one in (body.get("scores") or {}).items()}
         if own is not None:

@@ -63,6 +63,8 @@ class Row:
     contexts: list[str] | None = None
     metadata: dict[str, Any] | None = None
     index: int | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
     scores: dict[str, RowScore] = field(default_factory=dict)
 
     @property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FACTS = (
     "index", "example_id", "input", "expected", "output", "status", "error_type", "error_message", "latency_ms", "cost",
-    "input_tokens", "output_tokens",
+    "input_tokens", "output_tokens", "trace_id", "span_id",
 )  # fmt: skip
 # What a spreadsheet would run as a formula when a model's output begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

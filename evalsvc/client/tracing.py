@@ -1,0 +1,89 @@
+"""Outputs with the trace they were made in, and with what the caller knows of how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+TRACE_DIGITS, SPAN_DIGITS = 32, 16
+SPAN_NAME = "evalsvc.example"
+# By this attribute the service finds the spans of an experiment.
+EXPERIMENT = "pat.experiment.id"
+HEX = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an output was made: the ids of a trace and of a span in it; None where nobody records one."""
+
+    trace_id: str | None = None
+    span_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a runnable returns that knows more than its output: what it took, and the trace it was made in.
+
+    `cost` is money, in the unit in which you count it. `trace_id` and `span_id` are OpenTelemetry's, as hexadecimal
+    digits or as the numbers of a span context; a span needs its trace. ValueError for what is no id.
+    """
+
+    value: Any
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    trace_id: str | int | None = None
+    span_id: str | int | None = None
+
+    def __post_init__(self) -> None:
+        if self.span_id is not None and self.trace_id is None:
+            raise ValueError("A span is found by its trace: give `trace_id` beside `span_id`.")
+        # Refused here, where the caller's code is at fault and can be told.
+        self.place()
+
+    def place(self) -> Place:
+        """Return the ids as the service takes them."""
+        return Place(_digits("trace_id", self.trace_id, TRACE_DIGITS), _digits("span_id", self.span_id, SPAN_DIGITS))
+
+
+def _digits(name: str, value: str | int | None, n: int) -> str | None:
+    if value is None:
+        return None
+    text = f"{value:0{n}x}" if isinstance(value, int) else value.lower()
+    if len(text) != n or not set(text) <= HEX or not text.strip("0"):
+        raise ValueError(f"`{name}` is {n} hexadecimal digits that are not all zero, not {value!r}.")
+    return text
+
+
+class Tracing:
+    """The caller's OpenTelemetry, where there is one: each example becomes a span that what it calls is part of.
+
+    The spans are children of the one that was current when this object was made, and roots where there was none.
+    Without the package, without a tracer provider, or where sampling leaves an example out, nothing is recorded.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from opentelemetry import context, trace
+        except ImportError:
+            self._tracer = None
+            return
+        self._context = context
+        self._caller = context.get_current()
+        self._tracer = trace.get_tracer("evalsvc.client")
+
+    @contextmanager
+    def example(self, **attributes: str) -> Iterator[Place]:
+        """Run one example in a span; what it raises is noted there."""
+        if self._tracer is None:
+            yield Place()
+            return
+        token = self._context.attach(self._caller)
+        try:
+            with self._tracer.start_as_current_span(SPAN_NAME, attributes=attributes) as span:
+                ids = span.get_span_context()
+                yield Place(f"{ids.trace_id:032x}", f"{ids.span_id:016x}") if span.is_recording() else Place()
+        finally:
+            self._context.detach(token)
