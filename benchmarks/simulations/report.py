@@ -32,7 +32,13 @@ class Share:
         return self.hits / self.repeats
 
     def __str__(self) -> str:
-        return f"{100 * self.value:.1f}%"
+        return f"{100 * self.value:.1f}% ± {100 * self.error:.1f}"
+
+    @property
+    def error(self) -> float:
+        """One standard error of the simulation; one hit and one miss are added, so that none is not certain."""
+        found = (self.hits + self.together) / (self.repeats + 2 * self.together)
+        return self._error(found)
 
     def is_kept(self) -> bool:
         """Say whether the promise holds, as far as so many repeats can tell."""
@@ -44,9 +50,28 @@ class Share:
 
     def agrees(self, printed: str) -> bool:
         """Say whether fewer repeats may have given this, where the documentation prints that."""
-        shown = float(printed.rstrip("%")) / 100.0
+        shown = float(printed.split("%")[0]) / 100.0
         # Four standard errors of these repeats, one count for shares near 0 and 1, and the last digit printed.
         return abs(self.value - shown) <= 4.0 * self._error(shown) + self.together / self.repeats + 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """A probability that was summed up, not simulated."""
+
+    value: float
+    least: float | None = None
+    most: float | None = None
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f}%"
+
+    def is_kept(self) -> bool:
+        return (self.least is None or self.value >= self.least) and (self.most is None or self.value <= self.most)
+
+    def agrees(self, printed: str) -> bool:
+        # Equal as far as it is printed, whatever the last bit of another machine.
+        return abs(100.0 * self.value - float(printed.rstrip("%"))) <= 0.051
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +105,7 @@ class Missing:
         return printed == "-"
 
 
-Figure = Share | Ratio | Missing
+Figure = Share | Exact | Ratio | Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +122,26 @@ class Table:
         rule = [*("---" for _ in range(labels)), *("---:" for _ in self.head[labels:])]
         lines = [self.head, rule, *((*names, *map(str, figures)) for names, figures in self.rows)]
         body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        return f"**{self.title}** {self.promise}\n\n{body}\n"
+        return "\n".join([f"**{self.title}** {self.promise}\n\n{body}\n", *self._verdict()])
+
+    def _verdict(self) -> list[str]:
+        """Return a line with each promised column: what is nominal, and what was measured where it is nearest to it."""
+        found = [line for column in range(len(self.rows[0][1])) for line in self._nearest(column)]
+        return [f"Nominal and, at worst, measured: {'; '.join(found)}.\n"] if found else []
+
+    def _nearest(self, column: int) -> list[str]:
+        """Name the figure of a column that is nearest to breaking its promise, for each promise made there."""
+        nearest: dict[str, tuple[float, str]] = {}
+        for names, figures in self.rows:
+            figure = figures[column]
+            if not isinstance(figure, Share | Exact):
+                continue
+            for sign, nominal, words in ((1.0, figure.least, "at least"), (-1.0, figure.most, "at most")):
+                if nominal is not None:
+                    promise = f"{words} {100 * nominal:g} %"
+                    found = sign * (figure.value - nominal), f"{promise}, {figure} ({', '.join(names)})"
+                    nearest[promise] = min(nearest.get(promise, found), found)
+        return [f"{self.head[len(self.rows[0][0]) + column]} {text}" for _, text in nearest.values()]
 
     def broken(self) -> list[str]:
         """Name every figure that breaks its promise."""

@@ -15,7 +15,8 @@ from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.betting import betting_interval
 from evalsvc.stats.checks import FloatArray
-from evalsvc.stats.paired import differences_of, paired_interval
+from evalsvc.stats.comparing import new_data_difference
+from evalsvc.stats.paired import differences_of
 from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level
 from evalsvc.tenancy.scope import current_role
 
@@ -204,7 +205,7 @@ def _interval(field: Field, metric: Metric, gains: FloatArray) -> tuple[float | 
             return None, None, "none"
         return *betting_interval(gains, None, field.level, (-reach, reach)), "betting"
     sums = differences_of(gains, np.zeros(gains.size))
-    found = paired_interval(sums, population=None, level=field.level, use_fpc=False, binary=metric.binary, reach=reach)
+    found = new_data_difference(sums, level=field.level, binary=metric.binary, reach=reach)
     return found.lower, found.upper, found.method
 
 

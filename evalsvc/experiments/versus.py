@@ -9,10 +9,11 @@ from typing import Any
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.common import Common
+from evalsvc.stats.comparing import new_data_difference
 from evalsvc.stats.finite import Ends
 from evalsvc.stats.leading import ROUNDING
 from evalsvc.stats.newpairs import MAY_BE_CHANCE, NewEvidence
-from evalsvc.stats.paired import Differences, PairedInterval, examples_to_settle, paired_interval
+from evalsvc.stats.paired import Differences, examples_to_settle, paired_interval
 from evalsvc.stats.racing import Pair, e_value
 from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level, word_threshold
@@ -125,47 +126,23 @@ def _scaled(value: float | None, scale: float) -> float | None:
 
 
 def _interval(question: Question, pairs: Differences, level: float) -> tuple[float | None, float | None, str]:
-    """Return the interval for new data; it holds zero wherever the exact sign test cannot refuse it."""
-    found = _paired(question, pairs, level, None)
-    if found.lower is None or found.upper is None:
-        return None, None, found.method
-    if sign_test(pairs, binary=question.metric.binary) > 1.0 - level:
-        return min(found.lower, 0.0), max(found.upper, 0.0), found.method
+    """Return the interval for new data, on the scale on which configs are compared."""
+    found = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
     return found.lower, found.upper, found.method
-
-
-def _paired(question: Question, pairs: Differences, level: float, population: int | None) -> PairedInterval:
-    return paired_interval(
-        pairs,
-        population=population,
-        level=level,
-        use_fpc=population is not None,
-        binary=question.metric.binary,
-        reach=question.reach,
-    )
-
-
-def sign_test(pairs: Differences, *, binary: bool) -> float:
-    """Return the two-sided p-value of "neither is better" from the pairs that differ; McNemar's exact test.
-
-    For scores that are not 0 or 1 the smallest p-value that any signs could give: a few differing pairs prove nothing,
-    however large the differences are.
-    """
-    n = pairs.n_plus + pairs.n_minus
-    if not n:
-        return 1.0
-    if not binary:
-        return min(1.0, 2.0 * 0.5**n)
-    from scipy.special import bdtr  # type: ignore[import-untyped, unused-ignore]
-
-    return min(1.0, 2.0 * float(bdtr(min(pairs.n_plus, pairs.n_minus), n, 0.5)))
 
 
 def _this_set(question: Question, common: Common, scale: _Scale) -> dict[str, Any]:
     """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
     applicable = question.n_examples - _n_na(common)
     scorable = applicable - common.n_missing
-    found = _paired(question, common.differences, question.joint_level, scorable)
+    found = paired_interval(
+        common.differences,
+        population=scorable,
+        level=question.joint_level,
+        use_fpc=True,
+        binary=question.metric.binary,
+        reach=question.reach,
+    )
     ends: Ends | None = None if found.lower is None or found.upper is None else (found.lower, found.upper)
     method, is_exact = found.method, common.n >= applicable
     if ends is not None and common.n_missing:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.versus import Question, comparison_out, sign_test
+from evalsvc.experiments.versus import Question, comparison_out
 from evalsvc.stats.common import Common, advanced, between
+from evalsvc.stats.comparing import sign_test
 from evalsvc.stats.leading import first_of
 from evalsvc.stats.paired import Differences
 from evalsvc.stats.simultaneous import n_comparisons

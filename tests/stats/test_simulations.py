@@ -10,7 +10,7 @@ import pytest
 from benchmarks import simulate
 from benchmarks.simulate import PAGE, digest_of, drifted, section_of, simulated, with_section
 from benchmarks.simulations import FAMILIES
-from benchmarks.simulations.report import Missing, Ratio, Share, Table
+from benchmarks.simulations.report import Exact, Missing, Ratio, Share, Table
 
 OTHER_SEED = 7
 
@@ -79,15 +79,28 @@ def test_a_section_is_replaced_and_the_rest_of_the_page_is_not() -> None:
 
 
 def test_figures_know_their_promises_and_their_noise() -> None:
-    assert str(Share(19, 20)) == "95.0%"
+    assert str(Share(190, 200)) == "95.0% ± 1.6"
+    assert str(Share(0, 200)) == "0.0% ± 0.5"
     assert not Share(900, 1000, least=0.94).is_kept()
     assert Share(930, 1000, least=0.94).is_kept()
     assert not Share(80, 1000, most=0.05).is_kept()
-    assert Share(96, 100).agrees("95.0%")
-    assert not Share(60, 100).agrees("95.0%")
+    assert Share(96, 100).agrees("95.0% ± 0.5")
+    assert not Share(60, 100).agrees("95.0% ± 0.5")
+    assert str(Exact(0.94123)) == "94.1%"
+    assert Exact(0.94123).agrees("94.1%")
+    assert not Exact(0.943).agrees("94.1%")
+    assert Exact(0.95, least=0.94).is_kept()
+    assert not Exact(0.939, least=0.94).is_kept()
     assert Ratio(1.1).agrees("1.00")
     assert not Ratio(2.0).agrees("1.00")
     assert Missing().agrees("-")
-    table = Table("T.", "P.", ("a", "b"), ((("x",), (Share(1, 100, least=0.9),)),))
-    assert table.broken() == ["T. x: 1.0%"]
-    assert table.markdown() == "**T.** P.\n\n| a | b |\n| --- | ---: |\n| x | 1.0% |\n"
+    figures = (Share(190, 200, least=0.9), Exact(0.97, least=0.9), Ratio(1.0))
+    table = Table(
+        "T.", "P.", ("a", "b", "c", "d"), ((("x",), figures), (("y",), (Share(100, 200, least=0.9), *figures[1:])))
+    )
+    assert table.broken() == ["T. y: 50.0% ± 3.5"]
+    assert table.markdown() == (
+        "**T.** P.\n\n| a | b | c | d |\n| --- | ---: | ---: | ---: |\n"
+        "| x | 95.0% ± 1.6 | 97.0% | 1.00 |\n| y | 50.0% ± 3.5 | 97.0% | 1.00 |\n\n"
+        "Nominal and, at worst, measured: b at least 90 %, 50.0% ± 3.5 (y); c at least 90 %, 97.0% (x).\n"
+    )
