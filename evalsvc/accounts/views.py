@@ -30,7 +30,7 @@ from evalsvc.rest.idempotency import (
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.parsing import join_chunks, read_body
 from evalsvc.rest.problems import FieldError, Invalid, escape
-from evalsvc.rest.unknown import key_warnings
+from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.tenancy.scope import account_scope
 
 
@@ -97,9 +97,12 @@ class AccountView(APIView):
             is_retry=is_retry,
         )
 
-    def warn_of(self, keys: Iterable[str], known: Collection[str]) -> None:
-        """Let the answer name the keys of a body that nothing reads; clients of the wire expect no failure."""
-        self.warnings = [*self.warnings, *key_warnings(keys, known)]
+    def warn_of(self, keys: Iterable[str], known: Collection[str], rows: Iterable[dict[str, Any]] = ()) -> None:
+        """Let the answer name the keys of a body that nothing reads; clients of the wire expect no failure.
+
+        `rows` are the warnings of its rows.
+        """
+        self.warnings = [*self.warnings, *key_warnings(keys, known), *rows][:MAX_WARNINGS]
 
     def lenient(self, serializer: Serializer[Any]) -> Mapping[str, Any]:
         """Return the validated fields of a body of the wire, and warn of those that are unknown."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
 from rest_framework import serializers
@@ -13,11 +14,14 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
 from evalsvc.annotations import services
-from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, read, schema_of
+from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, schema_of
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
 from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
+from evalsvc.rest.parsing import decode, keys_of, read_body
+
+Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class CriteriaQuery(serializers.Serializer[Any]):
@@ -59,7 +63,18 @@ def criteria_out(row: AnnotationCriteria) -> dict[str, Any]:
 ENVELOPE = inline_serializer("AnnotationCriteriaEnvelope", {"annotation_criteria": AnnotationCriteriaOut()})
 
 
-class AllAnnotationCriteriaView(AccountView):
+class AnnotationsView(AccountView):
+    """Reads bodies of the wire."""
+
+    def read(self, request: Request, kind: type[Body]) -> Body:
+        """Return the body, and warn of keys that nothing reads; 422 with pointers for what does not fit."""
+        body = read_body(request)
+        found = decode(body, msgspec.json.Decoder(kind))
+        self.warn_of(keys_of(body), kind.__struct_fields__)
+        return found
+
+
+class AllAnnotationCriteriaView(AnnotationsView):
     """The account's questions."""
 
     @extend_schema(
@@ -87,14 +102,14 @@ class AllAnnotationCriteriaView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Make annotation criteria. The name is unique within the project."""
-        body = read(request, NewCriteriaBody)
+        body = self.read(request, NewCriteriaBody)
         row = services.create_criteria(
             account=self.account, project_id=body.project_id, fields=body.fields(), actor=self.caller.actor
         )
         return Response({"annotation_criteria": criteria_out(row)})
 
 
-class AnnotationCriteriaView(AccountView):
+class AnnotationCriteriaView(AnnotationsView):
     """One question."""
 
     @extend_schema(operation_id="get_annotation_criteria", tags=["annotations"], responses=ENVELOPE)
@@ -111,7 +126,7 @@ class AnnotationCriteriaView(AccountView):
     def put(self, request: Request, id: uuid.UUID) -> Response:
         """Replace all but the project. The type stays once labels have been given, and labels keep their scores."""
         criteria = get_criteria(account=self.account, id=id)
-        fields = read(request, CriteriaBody).fields()
+        fields = self.read(request, CriteriaBody).fields()
         row = services.revise_criteria(account=self.account, criteria=criteria, fields=fields, actor=self.caller.actor)
         return Response({"annotation_criteria": criteria_out(row)})
 
@@ -127,7 +142,7 @@ class AnnotationCriteriaView(AccountView):
         return Response(status=204)
 
 
-class AnnotateView(AccountView):
+class AnnotateView(AnnotationsView):
     """Labels."""
 
     remembers_tries = ()
@@ -140,7 +155,7 @@ class AnnotateView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Keep what a person says about a log. The same criteria and log again replace it: nothing counts twice."""
-        body = read(request, AnnotateBody)
+        body = self.read(request, AnnotateBody)
         row = services.annotate(
             account=self.account,
             criteria_id=body.annotation_criteria_id,

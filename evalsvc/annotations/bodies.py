@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from rest_framework.request import Request
 
 from evalsvc.annotations.services import MAX_NAME, CriteriaFields
 from evalsvc.annotations.values import Categories, Category
 from evalsvc.evaluations.call import MAX_ID
-from evalsvc.rest.parsing import decode, read_body
-
-Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class CriteriaBody(msgspec.Struct):
@@ -45,11 +41,6 @@ class AnnotateBody(msgspec.Struct):
     value_score: float | None = None
     value_text: str | None = None
     explanation: str | None = None
-
-
-def read(request: Request, kind: type[Body]) -> Body:
-    """Return the body; 422 with pointers for what does not fit."""
-    return decode(read_body(request), msgspec.json.Decoder(kind))
 
 
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import json
 import math
 import statistics
@@ -11,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from evalsvc.client.tables import drawn
 
 Scorer = Callable[..., Any]
 """`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
@@ -158,6 +159,12 @@ class Metric:
         return f"{words} [{shown['lower']:.3g}, {shown['upper']:.3g}]{level}{covers}"
 
     @property
+    def counts(self) -> str:
+        """How many of the examples are scored, and what became of the others."""
+        others = ((self.n_error, "failed"), (self.n_na, "not applicable"), (self.n_pending, "pending"))
+        return ", ".join([f"{self.n} of {self.N}", *(f"{n} {what}" for n, what in others if n)])
+
+    @property
     def on_this_set(self) -> str:
         """What the metric is on these examples, or in which bounds it will be; empty where nothing is known of it."""
         if self.value is None or not self.this_set:
@@ -187,12 +194,15 @@ class Metrics(dict[str, Metric]):
 
     def _repr_html_(self) -> str:
         """Draw a table in a notebook: new data first, then this set."""
-        rows = "".join(
-            f"<tr><td>{html.escape(metric.headline(with_level=True))}</td><td>{html.escape(metric.on_this_set.strip())}</td>"
-            f"<td>{html.escape(', '.join(metric.warnings))}</td></tr>"
+        return self.drawn()
+
+    def drawn(self, caption: str = "") -> str:
+        """Draw the same under a caption."""
+        rows = [
+            (metric.headline(with_level=True), metric.on_this_set.strip(), metric.counts, ", ".join(metric.warnings))
             for metric in self.values()
-        )
-        return f"<table><tr><th>estimate</th><th>this set</th><th>warnings</th></tr>{rows}</table>"
+        ]
+        return drawn(("estimate", "this set", "scored", "warnings"), rows, caption=caption)
 
     def save(self, path: str | Path) -> Path:
         """Write them to a `.csv` (one row a metric) or a `.json` file."""

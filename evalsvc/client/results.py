@@ -114,7 +114,16 @@ class EvaluationResult:
 
     def __str__(self) -> str:
         estimates = "".join(f", {metric}" for metric in self.metrics.values())
-        return f"{self.name}: {len(self)} of {self.n_examples}, {self.n_error} failed{estimates} ({self.state})"
+        return f"{self._standing}{estimates} ({self.state})"
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: how it stands, and each estimate with its interval and what that covers."""
+        partial = "" if self.is_final else ", so far"
+        return self.metrics.drawn(f"{self._standing} ({self.state}{partial})")
+
+    @property
+    def _standing(self) -> str:
+        return f"{self.name}: {len(self)} of {self.n_examples}, {self.n_error} failed"
 
     @property
     def n_error(self) -> int:

@@ -1,8 +1,9 @@
-"""Results as flat rows: for CSV files and data frames."""
+"""Results as flat rows, for CSV files and data frames, and as tables of notebooks."""
 
 from __future__ import annotations
 
 import csv
+import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,14 @@ def flat(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
         score = row.scores.get(name)
         cells[name] = score.value if score is not None else None
     return cells
+
+
+def drawn(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> str:
+    """Draw a table of texts as HTML for a notebook."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    lines = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in rows)
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

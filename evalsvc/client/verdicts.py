@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
+
+from evalsvc.client.metrics import Metrics
+from evalsvc.client.tables import drawn
+
+SOURCES = {"evaluation": "evaluations", "experiment": "of experiments", "import": "imported"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +71,27 @@ class Interval:
             drift=body.get("drift"),
         )
 
+    @property
+    def covers(self) -> str:
+        """Say of what it is: whose scores, since when, and where they come from when that is not one place."""
+        return f"history of {self._whose or 'the account'}{self._parts}"
+
+    @property
+    def _whose(self) -> str:
+        scope = _named(self.scope) if isinstance(self.scope, Mapping) else "the account" if self.since else ""
+        return f"{scope} since {_named(self.since)}" if self.since else scope
+
+    @property
+    def _parts(self) -> str:
+        parts = [f"{part['n']} {SOURCES.get(name, name)}" for name, part in self.sources.items() if part["n"]]
+        return f": {', '.join(parts)}" if len(parts) > 1 else ""
+
     def __str__(self) -> str:
         what = "pass rate" if self.of == "pass" else "mean score"
         if self.lower is None or self.median is None or self.upper is None:
             return f"{what}: no interval ({self.reason})"
         text = f"{what} {self.median:.3f} [{self.lower:.3f}, {self.upper:.3f}] at {self.level:g}, n = {self.n}"
+        text += (f" of {self._whose}" if self._whose else "") + self._parts
         if self.advice:
             text += f"; {self.advice['kind']} [{self.advice['lower']:.3f}, {self.advice['upper']:.3f}]"
         return text + (f" ({', '.join(self.warnings)})" if self.warnings else "")
@@ -104,6 +126,30 @@ class Verdict:
         """Say whether a worker still has it."""
         return self.status == "pending"
 
+    @property
+    def told(self) -> str:
+        """The score and what it means, or why there is none."""
+        if self.score is None:
+            return self.error_code or self.status
+        return f"{self.score}{'' if self.passed is None else ' pass' if self.passed else ' fail'}"
+
+    @property
+    def beside(self) -> list[str]:
+        """What the experiment that the call named says beside the history: each config with its estimates so far."""
+        found = self.experiment_interval or {}
+        return [
+            f"{config['name']}: {metric} ({metric.counts})"
+            for config in found.get("configs", ())
+            for metric in Metrics.read(config["metrics"]).values()
+        ]
+
+    def __str__(self) -> str:
+        told = [f"history: {self.interval}"] if self.interval else []
+        if self.experiment_interval:
+            name, state = (self.experiment_interval[key] for key in ("experiment", "state"))
+            told.append(f"experiment {name!r}, {state}: {', '.join(self.beside)}")
+        return f"{self.evaluator}: {self.told}" + (f" ({'; '.join(told)})" if told else "")
+
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Verdict:
         """Read one entry of the wire's `results`."""
@@ -130,16 +176,26 @@ class Verdict:
 
 
 class EvaluateResult(Sequence[Verdict]):
-    """One verdict for each evaluator that was asked, in the order of asking."""
+    """One verdict for each evaluator that was asked, in the order of asking.
 
-    def __init__(self, verdicts: Sequence[Verdict], request_id: str | None = None) -> None:
+    `warnings` name what the service ignored of the call: `pointer`, `detail`, and names that may have been meant
+    (`did_you_mean`).
+    """
+
+    def __init__(
+        self,
+        verdicts: Sequence[Verdict],
+        request_id: str | None = None,
+        warnings: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self.verdicts = tuple(verdicts)
         self.request_id = request_id
+        self.warnings = tuple(warnings)
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> EvaluateResult:
         """Read the answer of /v1/evaluate."""
-        return cls([Verdict.read(one) for one in body["results"]], body.get("id"))
+        return cls([Verdict.read(one) for one in body["results"]], body.get("id"), body.get("warnings") or ())
 
     @property
     def passed(self) -> bool:
@@ -165,16 +221,38 @@ class EvaluateResult(Sequence[Verdict]):
         return iter(self.verdicts)
 
     def __repr__(self) -> str:
-        return f"<EvaluateResult {', '.join(map(_told, self))}>"
+        ignored = "".join(f"; {_ignored(one)}" for one in self.warnings)
+        return f"<EvaluateResult {', '.join(map(str, self))}{ignored}>"
+
+    def _repr_html_(self) -> str:
+        """Draw it in a notebook: each verdict, with both intervals and what they are of."""
+        rows = [
+            (
+                verdict.evaluator,
+                verdict.told,
+                str(verdict.interval or ""),
+                verdict.interval.covers if verdict.interval else "",
+                "; ".join(verdict.beside),
+            )
+            for verdict in self
+        ]
+        columns = ("evaluator", "verdict", "interval", "of", "experiment")
+        shown = [i for i, name in enumerate(columns) if name != "experiment" or any(row[i] for row in rows)]
+        table = drawn([columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
+        return table + "".join(f"<p>{html.escape(_ignored(one))}</p>" for one in self.warnings)
 
 
-def _told(verdict: Verdict) -> str:
-    """Return a verdict in a line, with how sure its evaluator's history is."""
-    if verdict.score is None:
-        return f"{verdict.evaluator}: {verdict.error_code or verdict.status}"
-    passed = "" if verdict.passed is None else " pass" if verdict.passed else " fail"
-    interval = f" (history: {verdict.interval})" if verdict.interval else ""
-    return f"{verdict.evaluator}: {verdict.score}{passed}{interval}"
+def _ignored(warning: Mapping[str, Any]) -> str:
+    """Return a warning of the service in a line."""
+    guesses = " or ".join(warning.get("did_you_mean") or ())
+    return f"{warning['pointer']}: {warning['detail']}" + (f" Did you mean {guesses}?" if guesses else "")
+
+
+def _named(value: Any) -> str:
+    """Return a scope or a beginning in words."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{name} {_named(one)}" for name, one in value.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,9 +12,9 @@ import msgspec
 
 from evalsvc.evaluations.asks import IntervalAsk, read_ask
 from evalsvc.evaluations.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors, type_errors
-from evalsvc.rest.parsing import decode_naming_unknown
+from evalsvc.rest.parsing import decode_noting_unknown, keys_of
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.unknown import key_warnings
+from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings
 from evaluators.base import Sample
 from evaluators.samples import build_sample
 
@@ -41,7 +42,7 @@ class EvaluatorRef(msgspec.Struct):
 class Body(Inputs, kw_only=True):
     """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
 
-    evaluators: list[EvaluatorRef]
+    evaluators: Sequence[EvaluatorRef]
     explain: bool | Explain | None = None
     capture: Capture | None = None
     confidence_interval_strategy: str | dict[str, Any] | None = None
@@ -58,11 +59,24 @@ class Body(Inputs, kw_only=True):
     tags: dict[str, str] | None = None
 
 
+class KnownRef(EvaluatorRef, forbid_unknown_fields=True):
+    """The same, for entries that have no other keys."""
+
+
 class KnownBody(Body, kw_only=True, forbid_unknown_fields=True):
     """The same, for the bodies that have no others."""
 
+    evaluators: Sequence[KnownRef]
+
+
+class Entries(msgspec.Struct):
+    """A body whose evaluators are not read, but for their keys."""
+
+    evaluators: list[dict[str, msgspec.Raw]]
+
 
 _decoder = msgspec.json.Decoder(Body)
+_entries = msgspec.json.Decoder(Entries)
 _strict_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(KnownBody)
 
 
@@ -110,7 +124,7 @@ class EvaluateCall:
 
 def read_call(body: bytes) -> EvaluateCall:
     """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
-    raw, unknown = decode_naming_unknown(body, _strict_decoder, _decoder, Body.__struct_fields__)
+    raw, may_warn = decode_noting_unknown(body, _strict_decoder, _decoder)
     fields = fields_in(raw)
     sample = build_sample(fields)
     interval, interval_errors = read_ask(raw.confidence_interval_strategy, "/confidence_interval_strategy")
@@ -140,16 +154,19 @@ def read_call(body: bytes) -> EvaluateCall:
         log_id=raw.log_id,
         trace_id=raw.trace_id,
         span_id=raw.span_id,
-        warnings=warnings_of(raw, sample, unknown) if unknown or sample.unread else (),
+        warnings=warnings_of(body, raw, sample) if may_warn or sample.unread else (),
     )
 
 
-def warnings_of(raw: Body, sample: Sample, unknown: list[str]) -> tuple[dict[str, Any], ...]:
+def warnings_of(body: bytes, raw: Body, sample: Sample) -> tuple[dict[str, Any], ...]:
     """Warn of keys that no dialect has, and of inputs of the wrong type, whether an evaluator reads them or not."""
     unread = [
         {"pointer": error.pointer, "detail": error.detail, "did_you_mean": []} for error in type_errors(raw, sample)
     ]
-    return (*key_warnings(unknown, Body.__struct_fields__), *unread)
+    unknown = key_warnings(keys_of(body), Body.__struct_fields__)
+    for i, entry in enumerate(_entries.decode(body).evaluators[:MAX_EVALUATORS]):
+        unknown += key_warnings(entry, EvaluatorRef.__struct_fields__, f"/evaluators/{i}")
+    return (*unknown[:MAX_WARNINGS], *unread)
 
 
 def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, Any] | None:

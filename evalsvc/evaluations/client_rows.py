@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -14,8 +15,9 @@ import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.call import MAX_ID, fingerprint, is_bigint, is_uuid, text_of
-from evalsvc.rest.parsing import decode
+from evalsvc.rest.parsing import decode, keys_of
 from evalsvc.rest.problems import FieldError, Problem
+from evalsvc.rest.unknown import RowKeys
 
 PREFIX = "external:"
 MAX_ROWS = 1000
@@ -107,19 +109,42 @@ class RowError:
     detail: str
 
 
-def read_batch(account_id: int, body: bytes) -> tuple[list[ClientScore], list[RowError]]:
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What came of the rows of a batch: those that can be kept, what is wrong with the others, and unread keys."""
+
+    scores: list[ClientScore]
+    errors: list[RowError]
+    warnings: list[dict[str, Any]]
+
+
+def read_batch(account_id: int, body: bytes) -> Rows:
     """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000."""
     raws = decode(body, _batch_decoder, storable=False).evaluations
-    return read_rows("evaluations", raws, lambda index, raw: _read(account_id, index, raw))
+    return read_rows("evaluations", raws, lambda index, raw: _read(account_id, index, raw), known=keys_read(Row))
+
+
+def keys_read(*kinds: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the keys of JSON that structs read."""
+    return frozenset(field.encode_name for kind in kinds for field in msgspec.structs.fields(kind))
 
 
 def read_rows(
-    name: str, raws: Sequence[msgspec.Raw], read: Callable[[int, bytes], ClientScore | Sequence[FieldError]]
-) -> tuple[list[ClientScore], list[RowError]]:
-    """Read each row of a batch's list, which has this name; collect what is wrong with the others by pointer."""
+    name: str,
+    raws: Sequence[msgspec.Raw],
+    read: Callable[[int, bytes], ClientScore | Sequence[FieldError]],
+    *,
+    known: Collection[str],
+) -> Rows:
+    """Read each row of a batch's list, which has this name; collect what is wrong with the others by pointer.
+
+    Keys that are not `known` are ignored and warned of, in rows that are left out as well: a misspelt key may be why.
+    """
+    unread = RowKeys(known)
     good: list[ClientScore] = []
     errors: list[RowError] = []
     for index, raw in enumerate(raws):
+        at = f"/{name}/{index}"
         try:
             found = read(index, bytes(raw))
         except Problem as problem:
@@ -127,8 +152,10 @@ def read_rows(
         if isinstance(found, ClientScore):
             good.append(found)
         else:
-            errors += [RowError(index, f"/{name}/{index}{error.pointer}", error.detail) for error in found]
-    return good, errors
+            errors += [RowError(index, at + error.pointer, error.detail) for error in found]
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            unread.note(keys_of(bytes(raw)), at)
+    return Rows(good, errors, unread.warnings)
 
 
 def external_id(name: str) -> str:

@@ -13,9 +13,10 @@ from evalsvc.evaluations.call import MAX_ID, fingerprint
 from evalsvc.evaluations.client_rows import (
     MAX_ROWS,
     ClientScore,
-    RowError,
+    Rows,
     Scored,
     evaluation_columns,
+    keys_read,
     read_rows,
     request_columns,
     row_errors,
@@ -48,7 +49,7 @@ _row_decoder = msgspec.json.Decoder(ResultRow)
 _inputs_decoder = msgspec.json.Decoder(Inputs)
 
 
-def read_results(account_id: int, body: bytes, *, since: int) -> tuple[list[ClientScore], list[RowError]]:
+def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
     """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000.
 
     A row that names its log is known by its fields, whenever it comes again. The others may be equal and meant twice,
@@ -87,7 +88,7 @@ def read_results(account_id: int, body: bytes, *, since: int) -> tuple[list[Clie
             ),
         )
 
-    return read_rows("evaluation_results", raws, read)
+    return read_rows("evaluation_results", raws, read, known=keys_read(ResultRow, Inputs))
 
 
 def is_named(log_id: str | None) -> bool:

@@ -18,7 +18,9 @@ from evalsvc.evaluations.call import is_bigint
 from evalsvc.evaluations.searching import met_by_request
 from evalsvc.evaluations.tags import tagged
 from evalsvc.evaluations.wire import score_condition
+from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.unknown import RowKeys
 
 # A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
 MAX_FILTERS = 100
@@ -32,6 +34,7 @@ ANNOTATION = "annotation:"
 TAG = "tags."
 REQUEST = "request__"
 NESTED = {"and_": "and_", "and": "and_", "or_": "or_", "or": "or_"}
+MEMBERS = ("field", "operation", "value", *NESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,20 @@ def condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -
     return _Builder().all_of(filters, pointer, 0)
 
 
+def unread_members(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> list[dict[str, Any]]:
+    """Return a warning for each member that nothing reads of filters that `condition` has accepted."""
+    unread = RowKeys(MEMBERS, "filter")
+    _note_members(filters, pointer, unread)
+    return unread.warnings
+
+
+def _note_members(filters: Sequence[Mapping[str, Any]], pointer: str, unread: RowKeys) -> None:
+    for i, part in enumerate(filters):
+        unread.note(part, f"{pointer}/{i}")
+        for name in NESTED:
+            _note_members(part.get(name) or (), f"{pointer}/{i}/{name}", unread)
+
+
 class _Builder:
     def __init__(self) -> None:
         self._n = self._n_tags = 0
@@ -129,7 +146,8 @@ class _Builder:
             raise Invalid(FieldError(pointer, "A filter is an object."))
         if part.get("field") is None and not any(part.get(name) for name in NESTED):
             # As "no condition" it would let every row through, and in an `or_` none of the others would matter.
-            raise Invalid(FieldError(pointer, "Name a `field`, or nest filters in `and_` or `or_`."))
+            meant = next((suggestion(name, MEMBERS) for name in part if name not in MEMBERS), "")
+            raise Invalid(FieldError(pointer, f"Name a `field`, or nest filters in `and_` or `or_`.{meant}"))
         combined = Q()
         if part.get("field") is not None:
             self._count_tags(part, pointer)
@@ -155,14 +173,12 @@ def leaf(part: Mapping[str, Any], pointer: str) -> Q:
     """Return the condition of one field."""
     field = field_of(str(part["field"]))
     if field is None:
-        raise Invalid(
-            FieldError(
-                f"{pointer}/field", f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
-            )
-        )
+        known = f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
+        raise Invalid(FieldError(f"{pointer}/field", known + suggestion(str(part["field"]), FIELDS)))
     operation = part.get("operation") or "eq"
     if operation not in OPERATIONS:
-        raise Invalid(FieldError(f"{pointer}/operation", f"Unknown; known are: {', '.join(OPERATIONS)}."))
+        meant = suggestion(str(operation), OPERATIONS)
+        raise Invalid(FieldError(f"{pointer}/operation", f"Unknown; known are: {', '.join(OPERATIONS)}.{meant}"))
     value = part.get("value")
     if operation == "in":
         return one_of(field, value, f"{pointer}/value")

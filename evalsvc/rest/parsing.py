@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -89,20 +89,19 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool =
     return value
 
 
-def decode_naming_unknown(
-    body: bytes, strict: msgspec.json.Decoder[Body], lenient: msgspec.json.Decoder[Body], known: Collection[str]
-) -> tuple[Body, list[str]]:
-    """Decode a body, and name the top-level keys that are not `known`, the fields of the decoders' type.
+def decode_noting_unknown(
+    body: bytes, strict: msgspec.json.Decoder[Body], lenient: msgspec.json.Decoder[Body]
+) -> tuple[Body, bool]:
+    """Decode a body; say whether there may be keys in it that nothing reads.
 
     `strict` forbids them, so that a body without any costs one decoding; `lenient` reads the same type with them.
     """
     try:
         value = strict.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        value = decode(body, lenient)
-        return value, [name for name in keys_of(body) if name not in known]
+        return decode(body, lenient), True
     refuse_unstorable(body)
-    return value, []
+    return value, False
 
 
 def keys_of(body: bytes) -> list[str]:

@@ -11,16 +11,35 @@ from evalsvc.rest.problems import escape
 MAX_WARNINGS = 20
 
 
-def key_warnings(keys: Iterable[str], known: Collection[str]) -> list[dict[str, Any]]:
-    """Return a warning for each key of a body that nothing reads, with what may have been meant.
+def key_warnings(keys: Iterable[str], known: Collection[str], at: str = "") -> list[dict[str, Any]]:
+    """Return a warning for each key that nothing reads of the object at a pointer, with what may have been meant.
 
     For routes whose callers are clients that we did not write: an unknown key never fails there.
     """
-    return [
-        {
-            "pointer": f"/{escape(key)}",
-            "detail": f"`{key[:MAX_WORD]}` is not a field of this request, and was ignored.",
-            "did_you_mean": nearest(key, known),
-        }
-        for key in [key for key in keys if key not in known][:MAX_WARNINGS]
-    ]
+    unread = [key for key in keys if key not in known][:MAX_WARNINGS]
+    return [_warning(key, known, at, "request" if not at else "entry") for key in unread]
+
+
+class RowKeys:
+    """Collects the keys of many rows that nothing reads: each once, where it is met first."""
+
+    def __init__(self, known: Collection[str], what: str = "row") -> None:
+        self.known = known
+        self.what = what
+        self.warnings: list[dict[str, Any]] = []
+        self._met: set[str] = set()
+
+    def note(self, keys: Iterable[str], at: str) -> None:
+        """Take in the keys of the row at a pointer."""
+        for key in keys:
+            if key not in self.known and key not in self._met and len(self._met) < MAX_WARNINGS:
+                self._met.add(key)
+                self.warnings.append(_warning(key, self.known, at, self.what))
+
+
+def _warning(key: str, known: Collection[str], at: str, what: str) -> dict[str, Any]:
+    return {
+        "pointer": f"{at}/{escape(key)}",
+        "detail": f"`{key[:MAX_WORD]}` is not a field of this {what}, and was ignored.",
+        "did_you_mean": nearest(key, known),
+    }

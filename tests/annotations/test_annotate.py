@@ -9,9 +9,11 @@ import pytest
 
 from tests.annotations.shapes import (
     ANNOTATE,
+    CRITERIA,
     TYPES,
     VALUES,
     annotate_body,
+    criteria_body,
     history,
     label,
     n_kept,
@@ -19,6 +21,7 @@ from tests.annotations.shapes import (
     search,
 )
 from tests.conftest import Caller, new_caller, scores_of
+from tests.experiments.conftest import ok
 from tests.rest.shapes import assert_problem
 
 SAMPLE = {"evaluators": [{"evaluator": "exact-match"}, {"evaluator": "pii"}], "output": "Paris", "label": "Paris"}
@@ -150,7 +153,8 @@ def test_texts_are_kept_as_they_are(alice: Caller) -> None:
 
 
 def test_fields_that_are_not_known_are_ignored(alice: Caller) -> None:
-    assert label(alice, new_criteria(alice), value_pass=True, annotation_metadata={"a": 1})["pass"] is True
+    body = annotate_body(new_criteria(alice), value_pass=True, annotation_metadata={"a": 1})
+    assert ok(alice.post(ANNOTATE, body))["evaluation"]["pass"] is True
 
 
 def test_readers_cannot_annotate_and_can_look(alice: Caller, bob: Caller) -> None:
@@ -196,3 +200,15 @@ def test_a_retried_call_is_one_label() -> None:
 
     assert len(answers) == 1
     assert n_kept(caller) == (1, 1)
+
+
+def test_keys_that_nothing_reads_are_named(alice: Caller) -> None:
+    criteria = new_criteria(alice)
+    answer = alice.post(ANNOTATE, annotate_body(criteria) | {"explanaton": "x"})
+    (warning,) = ok(answer)["warnings"]
+    assert (warning["pointer"], warning["did_you_mean"][0]) == ("/explanaton", "explanation")
+    made = ok(alice.post(CRITERIA, criteria_body(alice) | {"desciption": "x"}))
+    assert made["warnings"][0]["did_you_mean"] == ["description"]
+    revised = {"name": "clear", "annotation_type": "binary", "catgories": []}
+    put = ok(alice.call("PUT", f"{CRITERIA}/{criteria['id']}", revised))
+    assert [each["pointer"] for each in put["warnings"]] == ["/catgories"]

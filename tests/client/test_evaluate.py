@@ -160,6 +160,54 @@ def test_printing_shows_the_interval_and_the_advice(client: Client) -> None:
     assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match"))
 
 
+def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> None:
+    for i in range(4):
+        client.evaluate(["exact-match"], output="a", gold="ab"[i % 2], capture="all", app="shop")
+    client.score_batch([{"input": "q", "output": "<b>", "expected": "<b>"}], ["exact-match"])
+
+    within = client.evaluate(["exact-match"], output="a", gold="a", interval={"scope": {"app": "shop"}})
+    assert "pass rate 0.500 [0.000, 1.000] at 0.95, n = 4 of app shop" in str(within)
+    assert "<td>history of app shop</td>" in within._repr_html_()
+    whole = client.evaluate(["exact-match", "nonsense"], output="a", gold="a", strategy="full-history")
+    assert "n = 5: 4 evaluations, 1 of experiments" in str(whole)
+    drawn = whole._repr_html_()
+    assert "<td>history of the account: 4 evaluations, 1 of experiments</td>" in drawn
+    assert "<td>unknown_evaluator</td>" in drawn
+    assert "<th>experiment</th>" not in drawn
+
+
+def test_printing_shows_both_intervals_of_a_running_experiment(client: Client) -> None:
+    for gold in "aab":
+        client.evaluate(["exact-match"], output="a", gold=gold, capture="all")
+    run = client.experiment(
+        "two <prompts>", {"first": lambda text: text, "second": lambda text: "b"}, ["a", "b"], ["a", "b"],
+        evaluators=["exact-match"], policy="manual", progress=False,
+    )  # fmt: skip
+    result = client.evaluate(
+        ["exact-match"], output="a", gold="a", strategy="full-history", experiment_id=run.id, config="second"
+    )
+
+    (verdict,) = result
+    assert verdict.interval is not None and verdict.interval.n == 3
+    (line,) = verdict.beside
+    assert line.startswith("second: exact-match 0.5 [") and "new data (this set 0.5 exactly) (2 of 2)" in line
+    for shown in (str(verdict), str(result)):
+        assert "history: pass rate 0.667" in shown
+        assert f"experiment 'two <prompts>', done: {line}" in shown
+    drawn = result._repr_html_()
+    assert "<th>experiment</th>" in drawn and line in drawn and "<prompts>" not in drawn
+
+
+def test_what_the_service_ignored_is_kept_and_shown(client: Client) -> None:
+    result = client.evaluate(["exact-match"], output="a", gold="a", evaluated_model_outptu="b")
+
+    (warning,) = result.warnings
+    assert (warning["pointer"], warning["did_you_mean"][0]) == ("/evaluated_model_outptu", "evaluated_model_output")
+    for shown in (repr(result), result._repr_html_()):
+        assert "was ignored. Did you mean evaluated_model_output" in shown
+    assert client.evaluate(["exact-match"], output="a", gold="a").warnings == ()
+
+
 def test_a_verdict_keeps_the_score_that_ranks(client: Client) -> None:
     context = ["The Eiffel Tower stands in Paris and was completed in 1889."]
     (verdict,) = client.evaluate(["hallucination"], input="When?", output="It was completed in 1889.", contexts=context)

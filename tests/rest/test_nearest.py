@@ -135,3 +135,58 @@ def test_other_routes_of_the_wire_warn_as_well(
     (warning,) = response.json()["warnings"]
     assert near is None or near in warning["did_you_mean"]
     assert "warnings" not in alice.post("/v1/projects", {"name": "p"}).json()
+
+
+def warned_of(answer: Any) -> dict[str, list[str]]:
+    assert answer.status_code == 200, answer.content
+    return {each["pointer"]: each["did_you_mean"] for each in answer.json()["warnings"]}
+
+
+def test_a_misspelt_key_of_an_evaluator_is_named(alice: Caller) -> None:
+    entries = [{"evaluator": "pii"}, {"evaluator": "metrics", "critera": "compute-rouge"}]
+    answer = alice.post("/v1/evaluate", {"evaluators": entries, "output": "a", "label": "a"})
+
+    assert warned_of(answer)["/evaluators/1/critera"][0] == "criteria"
+
+
+def test_rows_of_batches_name_each_unread_key_once(alice: Caller) -> None:
+    rows = [{"evaluator_id": "e", "log_id": f"l{i}", "score": 1, "critera": "x"} for i in range(50)]
+    rows[3] |= {"metdata": {}}
+    answer = alice.post("/v1/evaluations/batch", {"evaluations": rows})
+    assert len(answer.json()["evaluations"]) == 50
+    assert {pointer: near[0] for pointer, near in warned_of(answer).items()} == {
+        "/evaluations/0/critera": "criteria",
+        "/evaluations/3/metdata": "metadata",
+    }
+    results = [{"evaluator_id": "e", "task_output": "x", "scor_raw": 1}]
+    answer = alice.post("/v1/evaluation-results/batch", {"evaluation_results": results})
+    # The row cannot be kept, and the warning says why.
+    assert answer.json()["errors"][0]["pointer"] == "/evaluation_results/0/score_raw"
+    assert warned_of(answer)["/evaluation_results/0/scor_raw"][0] == "score_raw"
+
+
+def test_rows_whose_keys_are_all_read_are_not_warned_of(alice: Caller) -> None:
+    row = {"evaluator_id": "e", "log_id": "l", "score": 1, "pass": True, "tags": {"any": "thing"}}
+    assert "warnings" not in alice.post("/v1/evaluations/batch", {"evaluations": [row]}).json()
+
+
+def test_there_are_so_many_warnings_and_no_more(alice: Caller) -> None:
+    row = {"evaluator_id": "e", "log_id": "l", "score": 1, **{f"k{i}": 1 for i in range(60)}}
+    assert len(warned_of(alice.post("/v1/evaluations/batch", {"evaluations": [row], "zzz": 1}))) == 20
+    entries = [{"evaluator": "pii", **{f"k{i}": 1 for i in range(60)}}]
+    assert len(warned_of(alice.post("/v1/evaluate", {"evaluators": entries, "output": "a"}))) == 20
+
+
+def test_filters_name_members_that_nothing_reads(alice: Caller) -> None:
+    filters = [{"or_": [{"field": "app", "vlaue": "shop"}, {"field": "app", "value": "desk"}]}]
+    answer = alice.post("/v1/evaluations/search", {"filters": filters})
+    assert warned_of(answer)["/filters/0/or_/0/vlaue"] == ["value"]
+    for part, pointer, near in (
+        ({"feild": "app"}, "/filters/0", "`field`"),
+        ({"field": "scroe"}, "/filters/0/field", "`score`"),
+        ({"field": "app", "operation": "ilke"}, "/filters/0/operation", "`ilike`"),
+    ):
+        problem = assert_problem(
+            alice.post("/v1/evaluations/search", {"filters": [part]}), "validation_failed", pointer
+        )
+        assert near in problem["errors"][0]["detail"]

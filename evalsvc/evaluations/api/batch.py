@@ -51,10 +51,10 @@ class BatchView(AccountView):
         Each row is kept once: the same batch again answers with the evaluations that it made.
         """
         body = read_body(request)
-        scores, errors = read_batch(self.account.pk, body)
-        self.warn_of(keys_of(body), Batch.__struct_fields__)
-        kept, unplaced = keep_scores(account=self.account, scores=scores)
-        errors = sorted([*errors, *unplaced], key=lambda error: error.index)
+        rows = read_batch(self.account.pk, body)
+        self.warn_of(keys_of(body), Batch.__struct_fields__, rows.warnings)
+        kept, unplaced = keep_scores(account=self.account, scores=rows.scores)
+        errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
         answer = {"evaluations": [evaluation_out(row) for row in kept]}
         told = [{"index": error.index, "pointer": error.pointer, "detail": error.detail} for error in errors]
         return Response(answer | {"errors": told})

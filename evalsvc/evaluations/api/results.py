@@ -89,10 +89,10 @@ class ResultBatchView(AccountView):
         says that it is none: by a new `Idempotency-Key`, or by `X-Stainless-Retry-Count: 0`.
         """
         body = read_body(request)
-        scores, errors = read_results(self.account.pk, body, since=self._since(request))
-        self.warn_of(keys_of(body), ResultBatch.__struct_fields__)
-        kept, unplaced = keep_scores(account=self.account, scores=scores, name="evaluation_results")
-        errors = sorted([*errors, *unplaced], key=lambda error: error.index)
+        rows = read_results(self.account.pk, body, since=self._since(request))
+        self.warn_of(keys_of(body), ResultBatch.__struct_fields__, rows.warnings)
+        kept, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
+        errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
         told = [{"index": error.index, "pointer": error.pointer, "detail": error.detail} for error in errors]
         return Response({"evaluation_results": [result_out(row) for row in kept], "errors": told})
 

@@ -16,7 +16,7 @@ from evalsvc.evaluations.answers import digits, iso_duration
 from evalsvc.evaluations.inputs import as_sent
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search import MAX_LOG_IDS, condition
+from evalsvc.evaluations.search import MAX_LOG_IDS, condition, unread_members
 from evalsvc.evaluations.searching import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire import extra_of, score_of
@@ -188,9 +188,12 @@ class SearchView(AccountView):
         """
         serializer = SearchIn(data=request.data)
         wanted = self.lenient(serializer)
+        filters = serializer.initial_data.get("filters") or []
+        wanted_rows = condition(filters) & _older_filters(wanted)
+        self.warn_of((), (), unread_members(filters))
         found = search_evaluations(
             account=self.account,
-            condition=condition(serializer.initial_data.get("filters") or []) & _older_filters(wanted),
+            condition=wanted_rows,
             limit=wanted["limit"],
             cursor=wanted.get("cursor"),
             offset=wanted.get("offset") or 0,
