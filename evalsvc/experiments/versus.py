@@ -13,7 +13,7 @@ from evalsvc.stats.comparing import new_data_difference
 from evalsvc.stats.finite import Ends
 from evalsvc.stats.leading import ROUNDING
 from evalsvc.stats.newpairs import MAY_BE_CHANCE, NewEvidence
-from evalsvc.stats.paired import Differences, examples_to_settle, paired_interval
+from evalsvc.stats.paired import Differences, paired_interval
 from evalsvc.stats.racing import Pair, e_value
 from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level, word_threshold
@@ -82,7 +82,6 @@ def comparison_out(question: Question, common: Common, *, fresh_from: int) -> di
         "label": AFTER_THE_FACT if fresh_from else ONE_LOOK,
         "this_set": _this_set(question, common, scale),
         **_words(question, common, fresh_from),
-        **_outlook(question, common),
     }
     ends = {"lower_alone": _scaled(alone[0], scale.mean), "upper_alone": _scaled(alone[1], scale.mean)}
     if question.metric.kind == "distributive":
@@ -163,24 +162,21 @@ def _with_missing(question: Question, common: Common, ends: Ends, scorable: int,
 
 
 def _words(question: Question, common: Common, fresh_from: int) -> dict[str, Any]:
-    """Say better, worse or may be chance, as evidence on new data has it that may be watched."""
+    """Say better, worse or may be chance, by evidence on new data that may be watched, and what it would take."""
     if not common.log_better:
-        return {"word": MAY_BE_CHANCE, "rests_on": None}
+        return {"word": MAY_BE_CHANCE, "rests_on": None, "about_n_more": None, "can_be_settled": False}
     n_fresh = max(0, common.upto - fresh_from)
     evidence = NewEvidence(n_fresh, common.log_better, common.log_worse)
     wanted = word_threshold(question.level, question.n_comparisons)
     rests_on: dict[str, Any] = {"e_value_better": evidence.better, "e_value_worse": evidence.worse, "threshold": wanted}
     rests_on |= {"n_fresh": n_fresh, "covers": NEW_DATA, "safe": WATCHED}
-    return {"word": evidence.word(wanted), "rests_on": rests_on}
-
-
-def _outlook(question: Question, common: Common) -> dict[str, Any]:
-    """Say about how many more examples the interval for new data would need to leave zero out."""
-    about = examples_to_settle(common.differences, population=None, level=question.joint_level, use_fpc=False)
-    left = question.n_examples - common.upto
+    about = evidence.more_for_a_word(wanted)
+    is_enough = about is not None and about <= question.n_examples - common.upto
     return {
-        "about_n_more": min(about, left) if about is not None else None,
-        "can_be_settled": about is not None and about <= left,
+        "word": evidence.word(wanted),
+        "rests_on": rests_on,
+        "about_n_more": about,
+        "can_be_settled": is_enough,
     }
 
 

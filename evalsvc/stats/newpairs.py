@@ -30,6 +30,8 @@ from evalsvc.stats.checks import FloatArray, Scores, as_row
 STAKES = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8)
 # The largest exponent whose exponential is a number.
 LARGEST = 700.0
+# Halvings that leave less than one pair in any number of pairs that there are.
+ROUNDS = 60
 BETTER, WORSE, MAY_BE_CHANCE = "better", "worse", "may be chance"
 _STAKES = np.array(STAKES)
 _NOTHING = (0.0,) * len(STAKES)
@@ -74,6 +76,36 @@ class NewEvidence:
         if max(self.better, self.worse) < threshold:
             return MAY_BE_CHANCE
         return BETTER if self.better > self.worse else WORSE
+
+    def more_for_a_word(self, threshold: float) -> int | None:
+        """Return about how many more pairs it takes until better or worse can be said.
+
+        If the differences go on as they are, each gambler's log fortune grows in proportion to the pairs.
+
+        Returns
+        -------
+        int or None
+            0 when it can be said. None when nobody has gained so far: no pairs, none that differ, or as many each way.
+
+        Examples
+        --------
+        >>> evidence_of_counts(60, 1, 0).more_for_a_word(40.0), evidence_of_counts(60, 10, 0).more_for_a_word(40.0)
+        (486, 0)
+        """
+        if max(self.better, self.worse) >= threshold:
+            return 0
+        logs = max(self.log_better, self.log_worse, key=max)
+        if self.n < 1 or max(logs) <= 0.0:
+            return None
+        # Once the best of them alone has enough for all, the mean has.
+        low, high = 1.0, math.log(threshold * len(logs)) / max(logs)
+        for _ in range(ROUNDS):
+            middle = (low + high) / 2.0
+            if _mean_fortune([middle * log for log in logs]) < threshold:
+                low = middle
+            else:
+                high = middle
+        return max(1, math.ceil(self.n * (high - 1.0)))
 
 
 def advance_new(evidence: NewEvidence, differences: Scores) -> NewEvidence:
@@ -141,5 +173,5 @@ def evidence_of_counts(n: int, n_plus: int, n_minus: int) -> NewEvidence:
     return NewEvidence(n, tuple(better.tolist()), tuple(worse.tolist()))
 
 
-def _mean_fortune(logs: tuple[float, ...]) -> float:
+def _mean_fortune(logs: Sequence[float]) -> float:
     return math.fsum(math.exp(min(log, LARGEST)) for log in logs) / len(logs)

@@ -15,7 +15,6 @@ import numpy as np
 from evalsvc.stats.checks import FloatArray, Scores, as_row, checked_level
 from evalsvc.stats.extremes import added_scores
 from evalsvc.stats.finite import Ends, squared_correction, t_margin, t_quantile
-from evalsvc.stats.intervals import z_of
 from evalsvc.stats.results import DEGENERATE, FEW_SCORES
 
 NEW_DATA, THIS_SET = "new data", "this set"
@@ -239,29 +238,3 @@ def _cluster_sums(row: FloatArray, clusters: Sequence[Hashable]) -> FloatArray:
     if not which:
         return np.zeros(0)
     return np.bincount(which, weights=row - row.mean()).astype(np.float64)
-
-
-def examples_to_settle(pairs: Differences, *, population: int | None, level: float, use_fpc: bool) -> int | None:
-    r"""Return about how many more examples would settle which config is better, if the difference stays what it is.
-
-    The half width :math:`z\sqrt{s^2/n'\,(1-n'/N)}` falls below the difference at :math:`n' = z^2s^2/(d^2+z^2s^2/N)`.
-
-    Returns
-    -------
-    int or None
-        0 when the interval leaves zero out already. None when nothing can be said: fewer than two differences, none
-        that differs, or a mean of zero.
-
-    Examples
-    --------
-    >>> pairs = Differences(50, 3.0, 14.0, 8, 5)
-    >>> examples_to_settle(pairs, population=400, level=0.95, use_fpc=True)
-    122
-    """
-    variance = pairs.variance
-    if pairs.n < 2 or variance == 0.0 or pairs.total == 0.0:
-        return None
-    spread = z_of(checked_level(level)) ** 2 * variance
-    finite = spread / population if use_fpc and population is not None else 0.0
-    needed = math.ceil(spread / (pairs.mean**2 + finite))
-    return max(0, needed - pairs.n)

@@ -24,6 +24,16 @@ def answering(wrong: set[int]) -> Any:
     return lambda e: "wrong" if e["pos"] in wrong else e["expected"]
 
 
+def rows_of(caller: Caller, id: str) -> dict[str, Any]:
+    """Return what the board says about each config."""
+    from evalsvc.experiments.admin.board import board_of
+    from evalsvc.experiments.models import ExperimentPlan
+    from evalsvc.tenancy.scope import account_scope
+
+    with account_scope(caller.account.pk):
+        return {row.name: row for row in board_of(ExperimentPlan.objects.get(pk=id)).rows}
+
+
 def post_next(runner: Runner, answer: Any) -> None:
     unit = runner.lease()["unit"]
     runner.post(unit, [{"pos": e["pos"], "output": answer(e)} for e in unit["examples"]])
@@ -79,6 +89,10 @@ def test_a_config_that_comes_after_the_end_runs_and_is_compared(alice: Caller) -
         assert (versus["word"], versus["label"]) == ("may be chance", "after the fact: one look")
         assert versus["n_comparisons"] == 3
     assert view["leader_settled"] is False
+    for name in "ab":
+        versus = found[name]["versus_leader"]
+        assert (versus["rests_on"]["n_fresh"], versus["about_n_more"], versus["can_be_settled"]) == (0, None, False)
+        assert rows_of(alice, made["id"])[name].asides[-1].startswith("its designer may have seen all these answers")
     looks = ok(alice.get(f"/v1/experiments/{made['id']}/looks"))["looks"]
     assert [look["n"] for look in looks[late.config]][-1] == 20
     assert recounted(alice, made["id"]) == []
@@ -235,6 +249,19 @@ def test_with_failures_left_this_set_is_the_bounds_under_failures(alice: Caller)
     assert (shown["bounds_if_failures"]["lower"], shown["bounds_if_failures"]["upper"]) == (0.6, 0.8)
 
 
+def test_the_page_says_what_a_metric_without_an_interval_is_of(alice: Caller) -> None:
+    metrics = [EXACT, {"name": "ms", "source": "latency_ms"}, {"name": "lost", "source": "/nowhere"}]
+    made = make_experiment(alice, make_dataset(alice, n=10), TWO[:1], metrics=metrics)
+    runner = Runner(alice, made)
+    unit = runner.lease()["unit"]
+    rows = [{"pos": e["pos"], "output": e["expected"], "latency_ms": 5} for e in unit["examples"][:6]]
+    runner.post(unit, rows + [{"pos": e["pos"], "error": {"type": "bug"}} for e in unit["examples"][6:]])
+
+    _, ms, lost = rows_of(alice, made["id"])["a"].cells
+    assert (ms.value, ms.interval, ms.this_set) == ("5.000", "", "this set: 5.000 on the 6 scored")
+    assert (lost.value, lost.this_set) == ("-", "0 of 10 scored; 10 failed")
+
+
 def test_a_strategy_asked_for_by_name_gives_the_seeds_numbers(alice: Caller) -> None:
     dataset = make_dataset(alice, n=40)
     shown = {}
@@ -262,10 +289,6 @@ def test_a_strategy_asked_for_by_name_gives_the_seeds_numbers(alice: Caller) -> 
 
 @pytest.mark.parametrize("apart", [1, 2, 5])
 def test_api_client_and_page_say_that_it_may_be_chance(alice: Caller, apart: int) -> None:
-    from evalsvc.experiments.admin.board import board_of
-    from evalsvc.experiments.models import ExperimentPlan
-    from evalsvc.tenancy.scope import account_scope
-
     made = make_experiment(alice, make_dataset(alice, n=60), TWO)
     runners = [Runner(alice, made, i) for i in range(2)]
     for _ in range(6):
@@ -279,14 +302,16 @@ def test_api_client_and_page_say_that_it_may_be_chance(alice: Caller, apart: int
         assert standing.word == "may be chance"
         assert "may be chance" in str(standing)
         assert "new data" in str(standing)
-        with account_scope(alice.account.pk):
-            plan = ExperimentPlan.objects.select_related("experiment").get(pk=made["id"])
-            row = next(row for row in board_of(plan).rows if row.name == "b")
+        row = rows_of(alice, made["id"])["b"]
         assert row.versus.startswith("may be chance")
     assert versus["this_set"]["exact"]
     assert versus["delta"] == pytest.approx(-apart / 60)
     assert f"{-apart / 60:+.3g} exactly on this set" in str(standing)
     assert row.asides[0].startswith("on this set: \N{MINUS SIGN}0.0") and row.asides[0].endswith("exactly")
+    assert versus["about_n_more"] > 0
+    assert not versus["can_be_settled"]
+    wanted = f"about {versus['about_n_more']} more like these would settle it, which is more than are left"
+    assert row.asides[-1] == wanted
     assert view["leader_settled"] is False
 
 
@@ -315,7 +340,9 @@ def test_a_leader_is_settled_by_evidence_that_may_be_watched(alice: Caller) -> N
             post_next(runner, answering(set(range(0, 60, 2)) if i else set()))
         view = live(alice, made["id"])
         settled.append(view["leader_settled"])
-        assert (by_name(view)["b"]["versus_leader"]["word"] == "worse") == view["leader_settled"]
+        versus = by_name(view)["b"]["versus_leader"]
+        assert (versus["word"] == "worse") == view["leader_settled"] == (versus["about_n_more"] == 0)
+        assert versus["can_be_settled"]
     assert settled[0] is False
     assert settled[-1] is True
 
@@ -359,6 +386,6 @@ def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: C
         plan = ExperimentPlan.objects.select_related("experiment", "account").get(pk=made["id"])
         board = board_of(plan)
         chart = chart_of(plan, board)
-    assert board.metrics[0][1].startswith("before: 0.750 [0.")
+    assert board.metrics[0][1].startswith("mean score before: 0.750 [0.")
     assert board.metrics[1] == ("ms", "")
     assert chart is not None and chart.before is not None

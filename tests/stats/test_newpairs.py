@@ -71,6 +71,31 @@ def test_many_apart_are_better_or_worse() -> None:
     assert evidence_of_counts(400, 20, 60).word(threshold) == "worse"
 
 
+@pytest.mark.parametrize(("n", "plus", "minus"), [(60, 1, 0), (60, 1, 2), (400, 5, 0), (7, 0, 1), (3, 2, 0)])
+def test_as_many_more_as_it_says_let_a_word_be_said(n: int, plus: int, minus: int) -> None:
+    found, threshold = evidence_of_counts(n, plus, minus), word_threshold(0.95, n_comparisons(4))
+    more = found.more_for_a_word(threshold)
+
+    assert more is not None
+
+    def after(n_more: int) -> NewEvidence:
+        """The differences go on in proportion."""
+        factor = (n + n_more) / n
+        grown = [tuple(factor * log for log in logs) for logs in (found.log_better, found.log_worse)]
+        return NewEvidence(n + n_more, *grown)
+
+    assert after(more).word(threshold) == ("better" if plus > minus else "worse")
+    assert after(more - 1).word(threshold) == "may be chance"
+    assert found.swapped.more_for_a_word(threshold) == more
+
+
+def test_what_is_said_needs_no_more_and_what_is_even_says_nothing() -> None:
+    assert evidence_of_counts(60, 20, 0).more_for_a_word(40.0) == 0
+    assert evidence_of_counts(60, 5, 5).more_for_a_word(40.0) is None
+    assert evidence_of_counts(60, 0, 0).more_for_a_word(40.0) is None
+    assert NewEvidence().more_for_a_word(40.0) is None
+
+
 @pytest.mark.parametrize("share", [0.02, 0.2, 1.0])
 def test_watched_after_every_example_it_is_wrong_less_often_than_it_says(share: float) -> None:
     rng = np.random.default_rng(5)

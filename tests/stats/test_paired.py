@@ -7,14 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import multinomial, norm, t, ttest_1samp
+from scipy.stats import multinomial, t, ttest_1samp
 
 from evalsvc.stats.paired import (
     Differences,
     PairedInterval,
     clustered_interval,
     differences_of,
-    examples_to_settle,
     paired_interval,
 )
 
@@ -188,33 +187,3 @@ def test_one_cluster_has_no_interval() -> None:
     assert clustered_interval([], [], 0.95).value is None
     with pytest.raises(ValueError, match="clusters"):
         clustered_interval([0.1, 0.2], ["a"], 0.95)
-
-
-def test_the_examples_asked_for_settle_it() -> None:
-    mean, variance = 0.06, 0.27
-    pairs = Differences(50, 50 * mean, 49 * variance + 50 * mean**2, 8, 5)
-
-    more = examples_to_settle(pairs, population=400, level=0.95, use_fpc=True)
-
-    assert more is not None
-    margins = [norm.ppf(0.975) * math.sqrt(variance / n * (1 - n / 400)) for n in (50 + more - 1, 50 + more)]
-    assert margins[1] <= mean < margins[0]
-
-
-def test_what_is_settled_needs_no_more_and_what_is_even_says_nothing() -> None:
-    settled = Differences(200, 100.0, 110.0, 105, 5)
-
-    assert examples_to_settle(settled, population=400, level=0.95, use_fpc=True) == 0
-    assert examples_to_settle(Differences(50, 0.0, 10.0, 5, 5), population=400, level=0.95, use_fpc=True) is None
-    assert examples_to_settle(Differences(1, 1.0, 1.0, 1, 0), population=400, level=0.95, use_fpc=True) is None
-
-
-def test_new_data_need_more_examples_than_this_set() -> None:
-    pairs = Differences(50, 3.0, 14.0, 8, 5)
-
-    this_set = examples_to_settle(pairs, population=400, level=0.95, use_fpc=True)
-    new_data = examples_to_settle(pairs, population=400, level=0.95, use_fpc=False)
-
-    assert this_set is not None
-    assert new_data is not None
-    assert this_set < new_data

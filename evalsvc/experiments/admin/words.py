@@ -24,15 +24,18 @@ def covers_words(view: Mapping[str, Any]) -> str:
 
 
 def set_words(view: Mapping[str, Any]) -> str:
-    """Say what the metric is on this set, or in which bounds it will be."""
+    """Say what the metric is on this set, or in which bounds it will be; of one without any score, why."""
+    if view["value"] is None:
+        return counted(view) if view["n_error"] or view["n_na"] or view["stopped"] else ""
     found = view["this_set"]
-    if found is None or view["value"] is None:
+    if found is None:
         return ""
     name = "total of this set" if view["mean"] else "this set"
     if found["exact"]:
         return f"{name}: {number(view['value'])} exactly"
-    ends = "" if found["lower"] is None else f" {interval(found['lower'], found['upper'])}"
-    return f"{name}: {number(view['value'])}{ends}"
+    if found["lower"] is None:
+        return f"{name}: {number(view['value'])} on the {view['n']} scored"
+    return f"{name}: {number(view['value'])} {interval(found['lower'], found['upper'])}"
 
 
 def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
@@ -67,7 +70,8 @@ def before_words(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return ""
     ends = f" {interval(found['lower'], found['upper'])}" if found["lower"] is not None else ""
-    return f"before: {number(found['value'])}{ends}, n {found['n']}"
+    what = "pass rate" if found["of"] == "pass" else "mean score"
+    return f"{what} before: {number(found['value'])}{ends}, n {found['n']}"
 
 
 def leads(is_settled: bool | None) -> str:
@@ -107,11 +111,14 @@ def look_words(found: Mapping[str, Any]) -> str:
 
 def outlook_words(found: Mapping[str, Any]) -> str:
     """Say what it would take to be sure."""
-    if found["word"] != MAY_BE_CHANCE or not found["about_n_more"]:
+    if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
         return ""
-    if not found["can_be_settled"]:
-        return "more examples than there are would be needed to settle it"
-    return f"about {found['about_n_more']} more would settle it"
+    if not found["rests_on"]["n_fresh"]:
+        return "its designer may have seen all these answers, so they say nothing of new data"
+    if found["about_n_more"] is None:
+        return ""
+    beyond = "" if found["can_be_settled"] else ", which is more than are left"
+    return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
 def words_of(decision: Mapping[str, Any]) -> str:
