@@ -16,6 +16,7 @@ Page = Mapping[str, Any]
 class Comparison:
     """By how much one config beats another: `delta` on `n` common examples, with an interval for new data.
 
+    `a` and `b` are the names of the configs, or of their experiments where both configs are named alike.
     `word` is better, worse or may be chance, of the first against the second. `this_set` is what the difference is on
     the common examples alone, and `share` how much of the two sets of examples they are. Iterate it for the examples:
     those on which the two differ come first, and further pages are read as they are needed.
@@ -45,8 +46,8 @@ class Comparison:
         shown = found["mean"] or found
         names = ("word", "label", "this_set", "n")
         return cls(
-            a=body["a"]["name"],
-            b=body["b"]["name"],
+            a=_title(body["a"], body["b"]),
+            b=_title(body["b"], body["a"]),
             metric=body["metric"],
             delta=found["delta"],
             lower=found["lower"],
@@ -87,3 +88,12 @@ def id_of(wanted: str | EvaluationResult) -> str:
     if id is None:
         raise ValueError("This result was not made by the service, so it has no config there to compare.")
     return id
+
+
+def _title(config: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return what tells a config from the other one: its name, else its experiment's, else both and the id."""
+    if config["name"] != other["name"]:
+        return str(config["name"])
+    if config["experiment"] != other["experiment"]:
+        return str(config["experiment"])
+    return f"{config['name']} of {config['experiment']} ({config['experiment_id']})"

@@ -215,7 +215,11 @@ def test_results_of_two_runs_are_compared(client: Client) -> None:
     found = client.compare(one, other, metric="exact-match")
     assert (found.n, found.word, found.covers, found.share) == (30, "may be chance", "new data", 1.0)
     assert found.this_set["exact"]
-    assert "may be chance, +0.167 [" in str(found) and "+0.167 exactly on this set" in str(found)
+    assert str(found).startswith("exact-match: one against other: may be chance, +0.167 [")
+    assert "+0.167 exactly on this set" in str(found)
     assert [row["difference"] for row in found] == [1.0] * 5 + [0.0] * 25
     with pytest.raises(NotFoundError):
         client.compare(str(one.config_id), "123456789")
+    again = client.eval(lambda text: text, inputs, expected, name="one", **options)
+    found = client.compare(again, one, metric="exact-match")
+    assert (found.a, found.b) == (f"eval of one ({again.experiment_id})", f"eval of one ({one.experiment_id})")
