@@ -14,11 +14,11 @@ from evalsvc.client.experiment import ExperimentResult
 from evalsvc.client.later import wait_until_scored
 from evalsvc.client.launch import Examples, Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
 from evalsvc.client.live import Live
-from evalsvc.client.metrics import CustomMetric, Scorers, plan_metrics
+from evalsvc.client.metrics import CustomMetric, Evaluators, Scorers, plan_metrics
 from evalsvc.client.options import Options, RunOptions, run_options
 from evalsvc.client.results import EvaluationResult
 from evalsvc.client.runnables import name_of
-from evalsvc.client.service import Evaluators, Service
+from evalsvc.client.service import Service
 from evalsvc.client.values import for_wire
 
 EVAL = "eval"

@@ -13,7 +13,7 @@ from evalsvc.client.rescoring import part_of, score_here
 from evalsvc.client.runnables import Loop
 
 if TYPE_CHECKING:
-    from evalsvc.client.results import EvaluationResult, Row
+    from evalsvc.client.results import EvaluationResult, Row, RowScore
 
 SCORES_A_REQUEST = 500
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
@@ -31,18 +31,23 @@ def score_later(
     """Add a metric to the result's experiment, wait until it is scored, and take its scores and estimate over.
 
     An evaluator runs in the service, over the outputs of all configs. A function runs here, over those of this result,
-    and its numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, TimeoutError
-    when nothing has been scored for five minutes.
+    and its numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, ValueError for
+    one under which another function's numbers are, TimeoutError when nothing has been scored for five minutes.
     """
     entry = _entry(result.rows, wanted, name, component)
     label = entry["name"]
     if label in result.metrics and label not in {row["name"] for row in api.metrics(_id(result))}:
         raise ValueError(f"This result has a metric {label!r} of its own. Give another `name`.")
     api.add_metrics(_id(result), [entry])
+    sent: Mapping[int, Any] = {}
     if entry.get("source") == "client":
-        _send(result, api, label, custom(wanted), component)  # type: ignore[arg-type]
+        sent = _send(result, api, label, custom(wanted), component)  # type: ignore[arg-type]
     standing = wait_until_scored(api, _id(result), str(result.config_id), [label])
-    _take_scores(result, api, label)
+    stored = _stored_scores(result, api, label)
+    _refuse_another(label, sent, stored)
+    for row in result.rows:
+        if row.pos in stored:
+            row.scores[label] = stored[row.pos]
     return standing.metrics[label]
 
 
@@ -90,8 +95,13 @@ def _only_key(parts: Sequence[Any]) -> str:
     return _step(str(only[0])) if len(only) == 1 else ""
 
 
-def _send(result: EvaluationResult, api: Api, label: str, metric: CustomMetric, component: str | None) -> None:
-    """Compute the numbers of this result's outputs here and send them; one that is there already stays."""
+def _send(
+    result: EvaluationResult, api: Api, label: str, metric: CustomMetric, component: str | None
+) -> Mapping[int, Any]:
+    """Compute the numbers of this result's outputs here and send them; one that is there already stays.
+
+    Returned are, by position, those of a call that brought nothing new: they should be what is there.
+    """
     outputs = api.results(_id(result), str(result.config_id))
     ids = {row["pos"]: row["id"] for row in outputs if row["status"] == "ok"}
     loop = Loop()
@@ -100,8 +110,22 @@ def _send(result: EvaluationResult, api: Api, label: str, metric: CustomMetric, 
         scores = [{"output_id": ids[row.pos], **_scored(row, metric, component, loop)} for row in rows]
     finally:
         loop.close()
-    for start in range(0, len(scores), SCORES_A_REQUEST):
+    n_new = sum(
         api.post_scores(_id(result), label, scores[start : start + SCORES_A_REQUEST])
+        for start in range(0, len(scores), SCORES_A_REQUEST)
+    )
+    return {} if n_new else {row.pos: score.get("value") for row, score in zip(rows, scores, strict=True)}
+
+
+def _refuse_another(label: str, sent: Mapping[int, Any], stored: Mapping[int, RowScore]) -> None:
+    """Raise ValueError where a function gives other numbers than those that have its name: they are another's."""
+    for pos, value in sent.items():
+        there = stored[pos].value if pos in stored else None
+        if there is not None and not isinstance(value, Mapping) and value != there:
+            raise ValueError(
+                f"The experiment has a metric {label!r} with other numbers: {there:g}, where this function gives"
+                f" {'none' if value is None else format(value, 'g')}. What is scored stays; give another `name`."
+            )
 
 
 def _scored(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> dict[str, Any]:
@@ -144,11 +168,11 @@ def _n_tried(metric: Metric) -> int:
     return metric.n + metric.n_error + metric.n_na
 
 
-def _take_scores(result: EvaluationResult, api: Api, label: str) -> None:
+def _stored_scores(result: EvaluationResult, api: Api, label: str) -> dict[int, RowScore]:
+    """Return what the service has of a metric, by position."""
     from evalsvc.client.results import RowScore
 
-    rows = {row.pos: row for row in result.rows}
-    for body in api.results(_id(result), str(result.config_id)):
-        score = (body.get("scores") or {}).get(label)
-        if score is not None and body["pos"] in rows:
-            rows[body["pos"]].scores[label] = RowScore.of(score)
+    found = (
+        (body["pos"], (body.get("scores") or {}).get(label)) for body in api.results(_id(result), str(result.config_id))
+    )
+    return {pos: RowScore.of(score) for pos, score in found if score is not None}

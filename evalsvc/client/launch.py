@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.client.api import Api, content_name, json_lines
 from evalsvc.client.crew import Known
-from evalsvc.client.metrics import CustomMetric, Scorers, custom, is_whole, plan_metrics
+from evalsvc.client.metrics import CustomMetric, Evaluators, Scorers, custom, is_whole, plan_metrics
 from evalsvc.client.options import plan_options
 from evalsvc.client.runnables import components_of, name_of
 from evalsvc.client.values import for_wire, to_json
@@ -40,7 +40,7 @@ class Wanted:
 
     name: str
     examples: Examples
-    evaluators: Sequence[str | Mapping[str, Any]]
+    evaluators: Evaluators
     scorers: Mapping[str, CustomMetric]
     configs: Mapping[str, object]
     parameters: Mapping[str, Mapping[str, Any]]

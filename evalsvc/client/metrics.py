@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 from evalsvc.client.tables import drawn
 
+Evaluators: TypeAlias = "str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]"
+"""Names or entries of the wire; a lone one is a list of one."""
 Scorer = Callable[..., Any]
 """`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
 Compute: TypeAlias = "Callable[[dict[str, list[Any]]], Any]"
@@ -233,12 +235,20 @@ def evaluator_as_wire(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
     return {"evaluator": evaluator} if profile is None else {"evaluator": evaluator, "criteria": profile}
 
 
+def each_evaluator(evaluators: Evaluators) -> Sequence[str | Mapping[str, Any]]:
+    """Return a list of evaluators; one that stands alone, by name or as an entry, is a list of one."""
+    return [evaluators] if isinstance(evaluators, str | Mapping) else evaluators
+
+
 def plan_metrics(
-    evaluators: Sequence[str | Mapping[str, Any]],
+    evaluators: Evaluators,
     metrics: Mapping[str, Scorer | CustomMetric | Mapping[str, Any]] | None,
 ) -> list[dict[str, Any]]:
     """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
-    wanted = [{"name": one, **evaluator_as_wire(one)} if isinstance(one, str) else dict(one) for one in evaluators]
+    wanted = [
+        {"name": one, **evaluator_as_wire(one)} if isinstance(one, str) else dict(one)
+        for one in each_evaluator(evaluators)
+    ]
     for one in wanted:
         one.setdefault("name", "/".join(filter(None, (one.get("evaluator"), one.get("criteria")))))
     own = {name: custom(scorer) for name, scorer in (metrics or {}).items()}

@@ -9,11 +9,10 @@ from typing import Any, Self
 
 import httpx
 
-from evalsvc.client.metrics import evaluator_as_wire, split_evaluator
+from evalsvc.client.metrics import Evaluators, each_evaluator, evaluator_as_wire, split_evaluator
 from evalsvc.client.transport import Transport
 from evalsvc.client.verdicts import EvaluateResult, History
 
-Evaluators = Sequence[str | Mapping[str, Any]]
 Passages = str | Sequence[str | Mapping[str, Any]]
 FIRST_LOOK_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 2.0
@@ -99,7 +98,7 @@ class Service:
         body = {name: value for name, value in sample.items() if value is not None} | fields
         deadline = time.monotonic() + (self._timeout if wait is None else wait)
         headers = {} if wait is None else {"Prefer": f"wait={max(1, min(60, int(wait)))}"}
-        body["evaluators"] = [evaluator_as_wire(one) for one in evaluators]
+        body["evaluators"] = [evaluator_as_wire(one) for one in each_evaluator(evaluators)]
         result = EvaluateResult.read(self._transport.post("/v1/evaluate", body, headers=headers))
         pause = FIRST_LOOK_SECONDS
         while result.is_pending and result.request_id and time.monotonic() + pause < deadline:

@@ -38,6 +38,14 @@ def test_it_names_profiles_after_a_slash(client: Client) -> None:
     assert verdict.score == 1.0
 
 
+def test_one_evaluator_needs_no_list(client: Client) -> None:
+    for one in ("exact-match", {"evaluator": "exact-match"}):
+        (verdict,) = client.evaluate(one, output="Rome", gold="Rome")
+        assert verdict.passed
+    assert list(client.eval(str, ["a"], ["a"], evaluators="exact-match", progress=False).metrics) == ["exact-match"]
+    assert client.score_batch([{"output": "a", "expected": "a"}], "exact-match").metrics["exact-match"].value == 1.0
+
+
 def test_it_takes_entries_of_the_wire(client: Client) -> None:
     wanted = {"evaluator": "exact-match", "criteria": "patronus:exact-match", "explain_strategy": "never"}
     (verdict,) = client.evaluate([wanted], output="a", gold="a")

@@ -65,6 +65,19 @@ def test_a_function_is_called_here_and_its_numbers_are_sent(client: Client, pump
     assert result.calculate_metrics(right)["right"] == found
 
 
+def test_another_function_of_the_same_name_is_refused(client: Client, pumped: None) -> None:
+    result = run(client, knows)
+    result.calculate_metrics(lambda input, output, expected: 1.0)
+    kept = [dict(row.scores) for row in result.rows]
+
+    for other, gives in ((lambda input, output, expected: 0.0, "0"), (lambda input, output, expected: 1 / 0, "none")):
+        with pytest.raises(ValueError, match=f"other numbers: 1, where this function gives {gives}.*another `name`"):
+            result.calculate_metrics(other)
+
+    assert [dict(row.scores) for row in result.rows] == kept
+    assert result.calculate_metrics(lambda input, output, expected: 0.0, name="none")["none"].value == 0.0
+
+
 def test_a_component_is_scored_where_the_run_put_it(client: Client, pumped: None) -> None:
     def pipeline(query: str) -> Any:
         return {"reader": {"answer": knows(query)}, "retriever": {"answer": "nothing"}}
