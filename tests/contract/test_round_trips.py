@@ -55,6 +55,59 @@ def test_a_warm_evaluation_is_one_round_trip_at_most(
     assert len(warm(alice, monkeypatch, "POST", "/v1/evaluate", SAMPLE | fields)) == n
 
 
+SCOPES: list[tuple[Any, int]] = [
+    ("account", 0), ({"app": "shop"}, 0), ({"tags": {"tier": "gold"}}, 0),
+    # Found by their names or ids first, in a transaction.
+    ({"project": "north"}, 2), ({"experiment": "nightly"}, 2),
+]  # fmt: skip
+WINDOWS: list[dict[str, Any]] = [
+    {}, {"since": {"revision": 1}}, {"since": "2026-01-01T00:00:00Z"}, {"include_experiments": "all", "of": "score"},
+]  # fmt: skip
+
+
+def place(caller: Caller) -> None:
+    """Make what the scopes name, with a few scores in it."""
+    made = caller.post("/v1/experiments", {"name": "nightly", "project_name": "north"}).json()["experiment"]
+    for named in ({"app": "shop", "tags": {"tier": "gold"}}, {"experiment_id": made["id"]}):
+        assert caller.post("/v1/evaluate", SAMPLE | named).status_code == 200
+
+
+@pytest.mark.parametrize(("scope", "n_found"), SCOPES)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_scoped_read_is_one_round_trip_however_many_evaluators_ask(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, scope: Any, n_found: int, window: dict[str, Any]
+) -> None:
+    place(alice)
+    asked = {"confidence_interval_strategy": {"strategy": "wilson", "level": 0.9, "scope": scope, **window}}
+    seen = warm(alice, monkeypatch, "POST", "/v1/evaluate", SAMPLE | asked)
+    assert len(seen) == 1 + n_found
+    # What is captured is written by one more, after the history before it was read.
+    is_plain = scope == "account" and not window
+    captured = warm(alice, monkeypatch, "POST", "/v1/evaluate", SAMPLE | asked | {"app": "shop"})
+    assert len(captured) == (1 if is_plain else 2) + n_found
+
+
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [
+        ("&scope.app=shop&level=0.9", 5),
+        ("&scope.tags.tier=gold", 5),
+        ("&since=2026-01-01T00:00:00Z&include_experiments=all", 5),
+        ("&scope.project=north", 9),
+        ("&scope.experiment=nightly", 9),
+    ],
+)
+def test_a_scoped_history_costs_the_same_for_one_score_and_for_many(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, query: str, most: int
+) -> None:
+    path = f"/v1/history?evaluator=exact-match{query}"
+    place(alice)
+    one = len(warm(alice, monkeypatch, "GET", path))
+    for _ in range(3):
+        place(alice)
+    assert len(warm(alice, monkeypatch, "GET", path)) == one <= most
+
+
 @pytest.mark.parametrize("path", ["/v1/whoami", "/v1/evaluator-families"])
 def test_what_is_known_costs_none(alice: Caller, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     assert warm(alice, monkeypatch, "GET", path) == []
