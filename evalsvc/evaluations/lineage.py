@@ -17,6 +17,21 @@ EXAMPLES = """
 SELECT o.id, e.key FROM experiments_output o JOIN datasets_example e ON e.id = o.example_id
 WHERE o.account_id = %s AND o.id = ANY (%s::bigint[])
 """
+PLANNED = (
+    "SELECT experiment_id FROM experiments_experimentplan WHERE account_id = %s AND experiment_id = ANY (%s::bigint[])"
+)
+
+
+def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[dict[str, Any]]:
+    """Return a warning for each planned experiment that a search names: its scores are results, not evaluations."""
+    wanted = bigints(sorted(set(experiment_ids)))
+    if wanted == "{}":
+        return []
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(PLANNED, [account_id, wanted])
+        planned = [id for (id,) in cursor.fetchall()]
+    detail = "Experiment {0} has a plan; the scores of its outputs are at /v1/experiments/{0}/results."
+    return [{"pointer": pointer, "detail": detail.format(id), "did_you_mean": []} for id in planned]
 
 
 def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:

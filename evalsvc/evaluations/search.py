@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import or_
@@ -112,6 +112,17 @@ def unread_members(filters: Sequence[Mapping[str, Any]], pointer: str = "/filter
     unread = RowKeys(MEMBERS, "filter")
     _note_members(filters, pointer, unread)
     return unread.warnings
+
+
+def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """Yield the experiments that filters which `condition` has accepted ask for by their ids."""
+    for part in filters:
+        if part.get("field") == "experiment_id" and part.get("operation") in (None, "eq", "in"):
+            value = part.get("value")
+            ids = value if isinstance(value, list) else [value]
+            yield from (int(id) for id in ids if id is not None)
+        for name in NESTED:
+            yield from experiments_in(part.get(name) or ())
 
 
 def _note_members(filters: Sequence[Mapping[str, Any]], pointer: str, unread: RowKeys) -> None:

@@ -174,6 +174,27 @@ def test_a_score_keeps_what_the_evaluator_said_beside_it(alice: Caller) -> None:
     assert recounted(alice, made["id"]) == []
 
 
+def test_searches_lead_to_the_scores_of_an_experiment(alice: Caller, charlie: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=3), [{"name": "a", "kind": "push"}])
+    Runner(alice, made).run()
+    plain = ok(alice.post("/v1/experiments", {"name": "plain"}))["experiment"]["id"]
+    alice.evaluate("exact-match", output="x", label="x", experiment_id=plain)
+
+    def searches(caller: Caller, id: str) -> list[Any]:
+        nested = [{"or_": [{"field": "experiment_id", "operation": "in", "value": [id]}]}]
+        return [
+            ok(caller.post("/v1/evaluations/search", {"filters": nested})),
+            ok(caller.post("/v1/evaluation-results/search", {"experiment_id": id})),
+        ]
+
+    for found in searches(alice, made["id"]):
+        (warning,) = found["warnings"]
+        path = warning["detail"].split()[-1].rstrip(".")
+        assert len(ok(alice.get(path))["results"]) == 3
+    for found in [*searches(alice, plain), *searches(charlie, made["id"])]:
+        assert "warnings" not in found
+
+
 def test_a_stranger_finds_no_results(alice: Caller, charlie: Caller) -> None:
     made = filled(alice)
     (row, *_) = results(alice, made)

@@ -18,6 +18,7 @@ from evalsvc.evaluations.call import EXPLAIN
 from evalsvc.evaluations.client_rows import MAX_ROWS
 from evalsvc.evaluations.client_scores import keep_scores
 from evalsvc.evaluations.inputs import Inputs
+from evalsvc.evaluations.lineage import elsewhere
 from evalsvc.evaluations.openapi import RESULT, inlined, input_schemas
 from evalsvc.evaluations.result_rows import ResultBatch, ResultRow, read_results
 from evalsvc.evaluations.result_search import FEEDBACK, get_result, result_condition, search_results
@@ -198,6 +199,8 @@ class ResultSearchView(AccountView):
         serializer = ResultSearchIn(data=request.data)
         wanted = self.lenient(serializer)
         order = wanted.get("order") or "-created_at"
+        named = [id for id in (wanted.get("experiment_id"),) if id is not None]
+        self.warn_of((), (), elsewhere(self.account.pk, named, "/experiment_id"))
         found = search_results(
             account=self.account,
             condition=result_condition(self.account, wanted),

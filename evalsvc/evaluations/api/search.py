@@ -14,9 +14,10 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.answers import digits, iso_duration
 from evalsvc.evaluations.inputs import as_sent
+from evalsvc.evaluations.lineage import elsewhere
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search import MAX_LOG_IDS, condition, unread_members
+from evalsvc.evaluations.search import MAX_LOG_IDS, condition, experiments_in, unread_members
 from evalsvc.evaluations.searching import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire import extra_of, score_of
@@ -190,7 +191,8 @@ class SearchView(AccountView):
         wanted = self.lenient(serializer)
         filters = serializer.initial_data.get("filters") or []
         wanted_rows = condition(filters) & _older_filters(wanted)
-        self.warn_of((), (), unread_members(filters))
+        planned = elsewhere(self.account.pk, experiments_in(filters), "/filters")
+        self.warn_of((), (), [*unread_members(filters), *planned])
         found = search_evaluations(
             account=self.account,
             condition=wanted_rows,
