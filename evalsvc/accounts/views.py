@@ -41,6 +41,10 @@ class Answered(Exception):
         self.response = response
 
 
+class NothingIn(Serializer[Any]):
+    """Nothing."""
+
+
 class AccountView(APIView):
     """Run the handler in the caller's account scope, honour Idempotency-Key, and say what the rate limit has left."""
 
@@ -54,6 +58,8 @@ class AccountView(APIView):
     Not those that know a retry by themselves, and not those of which twice is as once: what was kept of an earlier call
     would be the answer to a later one that was lost, and what that one says would not be done.
     """
+    bare: Collection[str] = ()
+    """Methods that read no query and no body, on our own routes: what is sent there is refused by name."""
     claim: Claim | None = None
     warnings: Sequence[dict[str, Any]] = ()
     """What the answer says beside itself: keys of the body that nothing reads."""
@@ -75,6 +81,9 @@ class AccountView(APIView):
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
         super().initial(request, *args, **kwargs)
         self.receive(request)
+        if request.method in self.bare:
+            body: dict[str, Any] = dict(request.data) if request.body else {}
+            checked(NothingIn(data={**sent(request), **body}))
         outcome = self._claim(request)
         if isinstance(outcome, Replay):
             raise Answered(outcome.response or self.replay_accepted(outcome.resource_id))

@@ -141,6 +141,8 @@ ENVELOPE = inline_serializer("ConnectionEnvelope", {"connection": ConnectionOut(
 class ConnectionsView(AccountView):
     """Where LLMs live."""
 
+    bare = ("GET",)
+
     @extend_schema(
         operation_id="list_connections",
         tags=["connections"],

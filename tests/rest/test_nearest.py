@@ -9,6 +9,7 @@ import pytest
 from evalsvc.rest.nearest import nearest, suggestion
 from evalsvc.rest.routes import known_paths, path_hint
 from tests.conftest import Caller
+from tests.experiments.conftest import EXACT, make_dataset, ok
 from tests.rest.shapes import assert_problem
 
 
@@ -135,6 +136,21 @@ def test_other_routes_of_the_wire_warn_as_well(
     (warning,) = response.json()["warnings"]
     assert near is None or near in warning["did_you_mean"]
     assert "warnings" not in alice.post("/v1/projects", {"name": "p"}).json()
+
+
+def test_addresses_that_read_nothing_refuse_what_is_sent(alice: Caller) -> None:
+    plan = {"dataset_id": make_dataset(alice, n=2), "metrics": [EXACT]}
+    configs = [{"name": "mine", "kind": "push"}]
+    made = ok(alice.post("/v1/experiments", {"name": "e", "plan": plan, "configs": configs}))["experiment"]
+    path = f"/v1/experiments/{made['id']}"
+    config = f"{path}/configs/{made['configs'][0]['id']}"
+    for read in (f"{path}/live", f"{path}/looks", f"{path}/recount", f"{path}/configs", f"{path}/metrics", config):
+        assert alice.get(read).status_code == 200
+        assert_problem(alice.get(f"{read}?limit=1"), "validation_failed", "/limit")
+    assert_problem(alice.get("/v1/connections?limit=1"), "validation_failed", "/limit")
+    for write in (f"{path}/start", f"{config}/promote"):
+        assert_problem(alice.post(write, {"force": True}), "validation_failed", "/force")
+        assert alice.post(write, {}).status_code == alice.post(write).status_code == 200
 
 
 def warned_of(answer: Any) -> dict[str, list[str]]:

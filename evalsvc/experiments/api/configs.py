@@ -34,6 +34,8 @@ PROMOTED = {(200, "application/json"): OpenApiResponse(shapes.open_object("confi
 class ConfigsView(AccountView):
     """The candidates of an experiment."""
 
+    bare = ("GET",)
+
     @extend_schema(operation_id="list_configs", tags=["experiments"], responses=MANY)
     def get(self, request: Request, id: int) -> Response:
         """List the configs in their order of arrival."""
@@ -60,6 +62,8 @@ class ConfigsView(AccountView):
 
 class ConfigView(AccountView):
     """One candidate."""
+
+    bare = ("GET",)
 
     @extend_schema(operation_id="config", tags=["experiments"], responses=ONE)
     def get(self, request: Request, id: int, config_id: int) -> Response:
@@ -192,6 +196,8 @@ class CloneView(AccountView):
 
 class PromoteView(AccountView):
     """The config that goes to production."""
+
+    bare = ("POST",)
 
     @extend_schema(operation_id="promote_config", tags=["experiments"], request=None, responses=PROMOTED)
     def post(self, request: Request, id: int, config_id: int) -> Response:

@@ -187,6 +187,8 @@ class OldUpdateView(ExperimentView):
 class StartView(AccountView):
     """From draft to running."""
 
+    bare = ("POST",)
+
     @extend_schema(operation_id="start_experiment", tags=["experiments"], request=None, responses=ONE)
     def post(self, request: Request, id: int) -> Response:
         """Start a draft; one that has been started stays as it is."""

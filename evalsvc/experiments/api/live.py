@@ -30,6 +30,7 @@ _remembered: OrderedDict[int, tuple[str, float, bytes]] = OrderedDict()
 class LiveView(AccountView):
     """An experiment while it runs."""
 
+    bare = ("GET",)
     one_snapshot = True
 
     @extend_schema(
@@ -75,6 +76,7 @@ def _tagged(response: HttpResponse, etag: str) -> HttpResponse:
 class LooksView(AccountView):
     """The estimates at the end of each shard."""
 
+    bare = ("GET",)
     one_snapshot = True
 
     @extend_schema(
@@ -118,6 +120,7 @@ class DecisionsView(AccountView):
 class RecountView(AccountView):
     """The books, counted again."""
 
+    bare = ("GET",)
     one_snapshot = True
 
     @extend_schema(

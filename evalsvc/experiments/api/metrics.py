@@ -24,6 +24,8 @@ MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("metrics", METR
 class MetricsView(AccountView):
     """What an experiment measures."""
 
+    bare = ("GET",)
+
     @extend_schema(operation_id="list_metrics", tags=["experiments"], responses=MANY)
     def get(self, request: Request, id: int) -> Response:
         """List the metrics, and of how many outputs each is scored; `n_pending` of them wait."""
