@@ -26,6 +26,8 @@ SELECT value FROM experiments_score
 WHERE config_id = %s AND metric = %s AND pos < %s AND value IS NOT NULL ORDER BY pos LIMIT %s
 """
 NO_RANGE = "no_range"
+# Whoever adds a metric may have seen the outputs: nothing about it was planned, and it holds for one look.
+ADDED_LATER = "added_later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +236,14 @@ def decision_of(
     """Return the interval for this set that may be read at every shard end, or None and why there is none.
 
     Counts of ones share the error between the shard ends; other scores in a range are bet on, which holds at all looks.
+    A metric that was added later has one when all is scored.
     """
     if metric.kind in ("untyped", "ratio") or not tally.sums.n:
         return None, None if metric.kind != "ratio" else NO_RANGE
     if metric.value_range is None:
         return None, NO_RANGE
+    if metric.addition and not tally.is_at_end:
+        return None, ADDED_LATER
     level = plan.level if watched is not None else decision_level(plan)
     if watched is None:
         found = this_set_of(metric, tally, level)
@@ -265,8 +270,12 @@ def figures(plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched
     Of a total only this set can be asked; its headline is the `mean`.
     """
     level = plan.level
-    new_data = new_data_of(metric, tally, level, watched=watched.new_data if watched else None)
+    new_data = new_data_of(
+        metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
+    )
     warnings = new_data.pop("warnings") if new_data else []
+    if metric.addition:
+        warnings.append(ADDED_LATER)
     this_set = this_set_of(metric, tally, level)
     view: dict[str, Any] = {"value": value_of(metric, tally), "mean": None}
     if metric.kind == "distributive" and new_data is not None:

@@ -12,12 +12,14 @@ from django.db import connections
 from evalsvc.experiments.comparisons import Comparisons, is_pairable, read_comparisons
 from evalsvc.experiments.estimates import Tally, decision_of, figures, needs_series, requested_of, tally_of
 from evalsvc.experiments.evidence import Pairs, is_comparable, primary_metric, read_pairs
+from evalsvc.experiments.looks import added_looks
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
 from evalsvc.experiments.ranges import wide_in
 from evalsvc.experiments.spread import quantiles_in
 from evalsvc.experiments.standing import leader_of
 from evalsvc.experiments.versus import (
+    AFTER_THE_FACT,
     Question,
     baseline_of,
     comparison_out,
@@ -28,7 +30,7 @@ from evalsvc.experiments.versus import (
 from evalsvc.experiments.watched import Watched, watch
 from evalsvc.stats.common import between
 from evalsvc.stats.newpairs import WORSE
-from evalsvc.stats.running import NEW_DATA, THIS_SET, bounds_under_failures
+from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, bounds_under_failures
 from evalsvc.tenancy.scope import current_role
 
 Scope = Aggregate.Scope
@@ -288,13 +290,19 @@ def decision_out(row: Decision) -> dict[str, Any]:
 
 
 def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, list[dict[str, Any]]]:
-    """Return, by config, the estimates at the end of each shard: the points of a chart. Each holds for one look."""
+    """Return, by config, the estimates at the end of each shard: the points of a chart. Each holds for one look.
+
+    A metric that was added later has one point, at the last shard that it is scored up to.
+    """
     kinds = {row["name"]: row["kind"] for row in plan.metrics}
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
-    for look in Look.objects.filter(config__in=[config.pk for config in configs]).order_by("shard", "metric"):
+    added = {row["name"] for row in plan.metrics if row.get("addition")}
+    looks = [*Look.objects.filter(config__in=[config.pk for config in configs]), *added_looks(plan, configs)]
+    for look in sorted(looks, key=lambda look: (look.shard, look.metric)):
         names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
         this_set = {"lower": look.set_lower, "upper": look.set_upper}
         covers = THIS_SET if kinds.get(look.metric) == "distributive" else NEW_DATA
         point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
+        point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
         views[str(look.config_id)].append(point)
     return views

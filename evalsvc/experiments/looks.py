@@ -10,7 +10,7 @@ from django.db.models import Max
 
 from evalsvc.experiments.estimates import Tally, new_data_of, this_set_of, value_of
 from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.models import Config, ExperimentPlan, Look
+from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.stats.sums import Sums
 from evalsvc.tenancy.scope import current_role
 
@@ -37,24 +37,24 @@ def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
         .values_list("config_id")
         .annotate(last=Max("shard"))
     )
-    looks = []
+    looks, metrics = [], _planned(plan)
     for config in due:
         for shard, end in enumerate(plan.shard_ends, 1):
             if seen.get(config.pk, 0) < shard and end <= config.watermark:
-                looks += _looks(plan, config, shard, end)
+                looks += _looks(plan, config, shard, end, metrics)
     Look.objects.bulk_create(looks, ignore_conflicts=True)
     transaction.on_commit(lambda: _remember(plan, due), using=current_role())
 
 
 def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     """Return every look that is due, worked out from the single scores alone; nothing is written."""
-    ends = list(enumerate(plan.shard_ends, 1))
+    ends, metrics = list(enumerate(plan.shard_ends, 1)), _planned(plan)
     return [
         look
         for config in configs
         for shard, end in ends
         if end <= config.watermark
-        for look in _looks(plan, config, shard, end)
+        for look in _looks(plan, config, shard, end, metrics)
     ]
 
 
@@ -74,9 +74,35 @@ def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     _written.update((config.pk, _shards_done(plan, config)) for config in configs)
 
 
-def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int) -> list[Look]:
-    # Those that were added later have come as far as they have come, whatever the config's watermark says.
-    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics if not row.get("addition")}
+def added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
+    """Return the one look at each metric that was added later: at the last shard end that it is scored up to.
+
+    Its earlier looks are not made up afterwards: nobody has looked, and nothing is written.
+    """
+    later = [Metric.from_json(row) for row in plan.metrics if row.get("addition")]
+    if not later:
+        return []
+    marks = AdditionMark.objects.filter(config__in=[config.pk for config in configs])
+    upto = {(row.config_id, row.number): row.watermark for row in marks}
+    looks = []
+    for config in configs:
+        by_end: dict[int, list[Metric]] = {}
+        for metric in later:
+            by_end.setdefault(upto.get((config.pk, metric.addition), 0), []).append(metric)
+        for mark, metrics in by_end.items():
+            shard = sum(end <= mark for end in plan.shard_ends)
+            if shard:
+                looks += _looks(plan, config, shard, plan.shard_ends[shard - 1], metrics)
+    return looks
+
+
+def _planned(plan: ExperimentPlan) -> list[Metric]:
+    """Return the plan's own metrics: those that were added later have come as far as they have come."""
+    return [Metric.from_json(row) for row in plan.metrics if not row.get("addition")]
+
+
+def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: Sequence[Metric]) -> list[Look]:
+    metrics = {metric.name: metric for metric in wanted}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SUMS, [config.pk, end])
         rows: list[Any] = cursor.fetchall()

@@ -14,21 +14,23 @@ from evalsvc.experiments.models import Config
 from evalsvc.stats.quantiles import ORDER_STATISTICS, USUAL, needed, ranks
 from evalsvc.tenancy.scope import current_role
 
-# The database sorts, and sends back nine numbers of each.
+# The database sorts, and sends back nine numbers of each. The first n are those that the sums are of: of a metric that
+# was added later there may be more.
 SORTED = """
 SELECT w.config_id, w.metric,
   ARRAY(SELECT a.sorted[u.rank] FROM unnest(w.ranks) WITH ORDINALITY AS u(rank, i) ORDER BY i)
-FROM jsonb_to_recordset(%s::jsonb) AS w(config_id bigint, metric text, last int, ranks int[])
+FROM jsonb_to_recordset(%s::jsonb) AS w(config_id bigint, metric text, n int, ranks int[])
 CROSS JOIN LATERAL (
-  SELECT array_agg(s.value ORDER BY s.value) AS sorted FROM experiments_score s
-  WHERE s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.last AND s.value IS NOT NULL) a
+  SELECT array_agg(f.value ORDER BY f.value) AS sorted FROM (
+    SELECT s.value FROM experiments_score s
+    WHERE s.config_id = w.config_id AND s.metric = w.metric AND s.value IS NOT NULL ORDER BY s.pos LIMIT w.n) f) a
 """
 Quantiles = Mapping[tuple[int, str], list[dict[str, Any]]]
 
 
 def has_quantiles(metric: Metric) -> bool:
     """Say whether a metric is read by quantiles: what was measured, of which nobody knows the range."""
-    return metric.source in MEASURED_SOURCES and metric.kind == "algebraic" and not metric.addition
+    return metric.source in MEASURED_SOURCES and metric.kind in ("algebraic", "distributive")
 
 
 def quantiles_in(counts: Sequence[tuple[Config, Metric, int]], level: float) -> Quantiles:
@@ -37,7 +39,7 @@ def quantiles_in(counts: Sequence[tuple[Config, Metric, int]], level: float) -> 
     if not wanted:
         return {}
     rows = [
-        {"config_id": config.pk, "metric": metric.name, "last": config.watermark, "ranks": _ranks(n, level)}
+        {"config_id": config.pk, "metric": metric.name, "n": n, "ranks": _ranks(n, level)}
         for config, metric, n in wanted
     ]
     with connections[current_role()].cursor() as cursor:

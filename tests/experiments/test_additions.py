@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.slot import MAX_LEASES
+from evalsvc.stats.quantiles import quantiles_of
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (
     EXACT,
@@ -72,6 +73,8 @@ def test_it_scores_stored_outputs_as_if_the_metric_had_been_there(alice: Caller)
     for config in ("a", "b"):
         found, wanted = estimates(alice, late, config), estimates(alice, early, config)
         for name in ("clean", "right", "accuracy"):
+            if name != "accuracy":
+                found[name]["warnings"].remove("added_later")
             assert rounded(found[name]) == rounded(wanted[name])
     after = live(alice, late["id"])
     assert after["experiment"] == before["experiment"]
@@ -82,6 +85,75 @@ def test_it_scores_stored_outputs_as_if_the_metric_had_been_there(alice: Caller)
         ("accuracy", 50, 0, False),
         ("clean", 50, 0, True),
         ("right", 50, 0, True),
+    ]
+
+
+def test_what_was_added_holds_for_one_look(alice: Caller) -> None:
+    graded = {"name": "graded", "source": "client", "value_range": [1, 5]}
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1], num_shards=4)
+    runner = Runner(alice, made)
+
+    def answer(n: int) -> None:
+        for _ in range(n // 10):
+            unit = runner.lease()["unit"]
+            runner.post(
+                unit, [{"pos": e["pos"], "output": e["expected"] if e["pos"] % 3 else "x"} for e in unit["examples"]]
+            )
+
+    answer(20)
+    add(alice, made, RIGHT, graded)
+    pump()
+    outputs = ok(alice.get(f"/v1/experiments/{made['id']}/results", limit=100))["results"]
+    rows = [{"output_id": row["id"], "value": 1 + i % 5} for i, row in enumerate(outputs)]
+    ok(alice.post(f"/v1/experiments/{made['id']}/scores", {"metric": "graded", "scores": rows}))
+    shown = estimates(alice, made)
+    assert shown["accuracy"]["safe"] == "safe while watched"
+    assert shown["accuracy"]["decision_interval"] is not None
+    for name in ("right", "graded"):
+        assert (shown[name]["n"], shown[name]["safe"]) == (20, "one look")
+        assert "one_look" not in shown[name]["new_data"]
+        assert "added_later" in shown[name]["warnings"]
+        assert (shown[name]["decision_interval"], shown[name]["reason"]) == (None, "added_later")
+    points = ok(alice.get(f"/v1/experiments/{made['id']}/looks"))["looks"][runner.config]
+    assert [(one["metric"], one["shard"], one["n"], one["label"]) for one in points] == [
+        ("accuracy", 1, 10, "one look"),
+        ("accuracy", 2, 20, "one look"),
+        ("graded", 2, 20, "after the fact: one look"),
+        ("right", 2, 20, "after the fact: one look"),
+    ]
+    wanted, found = shown["right"], points[3]
+    assert (found["value"], found["lower"], found["upper"]) == tuple(wanted[key] for key in ("value", "lower", "upper"))
+    answer(20)
+    pump()
+    shown = estimates(alice, made)
+    assert shown["right"]["decision_interval"] is not None
+    assert shown["right"]["this_set"]["exact"]
+    points = ok(alice.get(f"/v1/experiments/{made['id']}/looks"))["looks"][runner.config]
+    assert [(one["shard"], one["n"]) for one in points if one["metric"] == "right"] == [(4, 40)]
+    assert recounted(alice, made["id"]) == []
+
+
+@pytest.mark.parametrize("kind", ["algebraic", "distributive"])
+def test_an_added_latency_has_the_quantiles_of_what_was_measured(alice: Caller, kind: str) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1])
+    runner = Runner(alice, made)
+    held = None
+    for i in range(3):
+        unit = runner.lease()["unit"]
+        if i == 1:
+            held = unit
+            continue
+        rows = [{"pos": e["pos"], "output": "x", "latency_ms": float(e["pos"] ** 2)} for e in unit["examples"]]
+        runner.post(unit, rows)
+    assert held is not None
+    add(alice, made, {"name": "ms", "source": "latency_ms", "type": kind, "higher_is_better": False})
+    pump()
+    shown = estimates(alice, made)["ms"]
+    # What lies behind the gap is scored, and not yet counted.
+    expected = quantiles_of([float(pos**2) for pos in range(10)])
+    assert (shown["n"], shown["provisional"]["n"]) == (10, 20)
+    assert [(one["name"], one["lower"], one["value"], one["upper"]) for one in shown["quantiles"]] == [
+        (one.name, one.lower, one.value, one.upper) for one in expected
     ]
 
 
