@@ -14,6 +14,7 @@ from tests.admin.conftest import HOSTILE, PASSWORD, join, new_user
 from tests.browser.conftest import Browser
 from tests.conftest import Caller
 from tests.experiments.conftest import (
+    EXACT,
     chat,
     make_connection,
     make_dataset,
@@ -78,6 +79,34 @@ def test_the_board_moves_by_itself(browser: Browser, ann: Any, alice: Caller) ->
 
     browser.page.wait_for_function("document.querySelector('#live').innerText.includes('10 / 20')")
     assert "new data, safe while watched" in row(browser, first).inner_text()
+
+
+def test_the_board_has_quantiles_beside_the_mean_and_names_what_was_added_later(
+    browser: Browser, ann: Any, alice: Caller
+) -> None:
+    metrics = [EXACT, {"name": "ms", "source": "latency_ms", "higher_is_better": False}]
+    experiment = make_experiment(alice, make_dataset(alice, n=20), [{**PUSH, "name": "first"}], metrics=metrics)
+    config = experiment["configs"][0]
+    at = f"/v1/experiments/{experiment['id']}"
+    unit = ok(alice.post(f"{at}/configs/{config['id']}/lease", {"n": 10}))["unit"]
+    outputs = [
+        {"pos": row["pos"], "output": "7", "latency_ms": 100.0 + row["pos"], "cost": 0.5} for row in unit["examples"]
+    ]
+    ok(alice.post(f"{at}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": outputs}))
+    browser.sign_in(ann)
+    watch(browser, experiment)
+
+    shown = row(browser, config).inner_text()
+    assert "p50: 104 [101, 108]" in shown
+    assert "p95: 109, interval from 72 scores on" in shown
+    assert "p99: 109, interval from 368 scores on" in shown
+    assert "added later" not in browser.text()
+
+    ok(alice.post(f"{at}/metrics", {"metrics": [{"name": "price", "source": "cost"}]}))
+    pump()
+
+    browser.page.wait_for_function("document.querySelector('#live').innerText.includes('p50: 0.500')")
+    assert "added later: one look" in browser.text()
 
 
 def test_buttons_act_while_the_board_moves(browser: Browser, ann: Any, alice: Caller) -> None:

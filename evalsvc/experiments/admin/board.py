@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.experiments.admin.words import (
-    before_words,
     covers_words,
     headline,
     interval,
     leads,
+    metric_words,
     note_words,
     number,
+    quantile_words,
     seen_words,
     set_words,
     versus_words,
@@ -69,6 +70,8 @@ class Cell:
     interval: str
     covers: str
     this_set: str
+    quantiles: Sequence[str]
+    """p50, p95 and p99 of what is measured, with intervals for new data."""
     note: str
     bar: Bar | None
 
@@ -105,7 +108,7 @@ class Board:
     head: Mapping[str, Any]
     variant: str
     metrics: Sequence[tuple[str, str]]
-    """Each with what it was before the experiment, in words."""
+    """Each with what it was before the experiment, and that it was added later, in words."""
     before: float | None
     """The primary metric before the experiment."""
     rows: Sequence[Row]
@@ -119,7 +122,8 @@ def board_of(plan: ExperimentPlan) -> Board:
     """Read the live view and lay it out."""
     view, references = live_view(plan), references_of(plan)
     primary = plan.primary_metric
-    names = [primary, *(row["name"] for row in plan.metrics if row["name"] != primary)]
+    metrics = {row["name"]: row for row in plan.metrics}
+    names = [primary, *(name for name in metrics if name != primary)]
     scales = {name: scale_of([headline(config["metrics"][name]) for config in view["configs"]]) for name in names}
     titles = {config["id"]: config["name"] for config in view["configs"]}
     ordered = sorted(view["configs"], key=lambda config: rank_of(config, primary, is_best_high(plan), view["leader"]))
@@ -128,7 +132,7 @@ def board_of(plan: ExperimentPlan) -> Board:
         leads=leads(view["leader_settled"]),
         head=view["experiment"],
         variant=VARIANTS.get(plan.state, "info"),
-        metrics=[(name, before_words(references.get(name))) for name in names],
+        metrics=[(name, metric_words(metrics[name], references.get(name))) for name in names],
         before=(references.get(primary) or {}).get("value"),
         rows=[
             _row(plan, config, names, scales, titles, colours[config["id"]], view["leader"] == config["id"])
@@ -205,6 +209,7 @@ def _cell(view: Mapping[str, Any], scale: Scale | None) -> Cell:
         interval=interval(lower, upper) if has_ends else "",
         covers=covers_words(view) if has_ends else "",
         this_set=set_words(view),
+        quantiles=quantile_words(view),
         note=note_words(view, shown),
         bar=Bar(scale(lower), scale(value), scale(upper)) if has_ends and scale else None,
     )

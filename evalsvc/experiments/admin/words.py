@@ -23,6 +23,18 @@ def covers_words(view: Mapping[str, Any]) -> str:
     return f"{name}{shown['covers']}, {shown['safe']}, {view['level']:.4g}"
 
 
+def quantile_words(view: Mapping[str, Any]) -> list[str]:
+    """Say what latencies and costs are read by, beside their mean: a bound that few scores cannot give takes more."""
+    return [_quantile_words(one) for one in view["quantiles"] or ()]
+
+
+def _quantile_words(found: Mapping[str, Any]) -> str:
+    text = f"{found['name']}: {number(found['value'])}"
+    if found["lower"] is None or found["upper"] is None:
+        return f"{text}, interval from {found['n_needed']} scores on"
+    return f"{text} {interval(found['lower'], found['upper'])}"
+
+
 def set_words(view: Mapping[str, Any]) -> str:
     """Say what the metric is on this set, or in which bounds it will be; of one without any score, why."""
     if view["value"] is None:
@@ -63,6 +75,12 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
     elif view["designed_after"]:
         words.append(f"designed after {view['designed_after']} examples")
     return "; ".join(words)
+
+
+def metric_words(metric: Mapping[str, Any], reference: Mapping[str, Any] | None) -> str:
+    """Say beneath a metric's name what to hold it to: that it was added later, and what it was before."""
+    added = "added later: one look" if metric.get("addition") else ""
+    return "; ".join(words for words in (added, before_words(reference)) if words)
 
 
 def before_words(found: Mapping[str, Any] | None) -> str:
