@@ -1,6 +1,7 @@
 """The headline of online aggregation, scaled: 16 configs x 400 examples through a stub endpoint and real workers.
 
-Wall clock against a bare loop of the same client at the same concurrency in the same run; the same with `race_default`;
+Wall clock against a bare loop of the same client at the same concurrency in the same run, and the CPU time of workers and
+PostgreSQL, which says more on a busy machine (its load is printed); the same with `race_default`;
 queries that were still answered after a decision; how fast a stop takes effect; and the recount of the books.
 """
 
@@ -14,12 +15,15 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stack import CHECKOUT, stack
+import psutil
+
+from benchmarks.stack import CHECKOUT, Stack, cpu_seconds, stack
 from benchmarks.stub_llm import RunningStub, running_stub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
 
@@ -27,6 +31,9 @@ GOALS = {"wall_over_bare": 1.3, "stop_ms_beyond_one_query": 100}
 N_CONFIGS = 16
 LOWEST, HIGHEST = 0.45, 0.80
 MICRO_BATCH = 10
+# As long as it can take on a busy machine: then something hangs, and the end of the workers' log says what.
+SECONDS_TO_START, SECONDS_TO_RUN = 120.0, 600.0
+LOG_LINES = 20
 
 
 def main() -> None:
@@ -39,8 +46,8 @@ def main() -> None:
     options = parser.parse_args()
     os.environ |= {"EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8", "EVALSVC_ALLOWED_HOSTS": "testserver"}
     rows = []
-    with stack(), running_stub(latency_ms=options.latency_ms) as stub:
-        bench = Bench(stub, options.examples, options.latency_ms)
+    with stack() as servers, running_stub(latency_ms=options.latency_ms) as stub:
+        bench = Bench(servers, stub, options.examples, options.latency_ms)
         for n in options.concurrency:
             bare = bench.bare_loop(n)
             say(f"{n} at once: the bare loop took {bare:.1f} s for {bench.n_queries} queries")
@@ -54,6 +61,17 @@ def main() -> None:
     print(json.dumps({"benchmark": "experiments", "goals": GOALS, "rows": rows, "stop": stop}))
 
 
+def wait_until(is_true: Callable[[], object], seconds: float, *, every: float, what: str) -> None:
+    """Wait until something is true; raise TimeoutError with the end of the workers' logs when it takes too long."""
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        if time.monotonic() > deadline:
+            logs = sorted(Path(os.environ["EVALSVC_HOME"]).glob("worker-*.log"), key=lambda log: log.stat().st_mtime)
+            lines = logs[-1].read_text(errors="replace").splitlines()[-LOG_LINES:] if logs else []
+            raise TimeoutError("\n".join([f"{what}: not within {seconds:.0f} s.", *lines]))
+        time.sleep(every)
+
+
 def say(text: str) -> None:
     """Tell the progress on stderr."""
     print(text, file=sys.stderr, flush=True)
@@ -65,7 +83,7 @@ def shape_of(concurrency: int) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def workers(concurrency: int) -> Iterator[None]:
+def workers(concurrency: int) -> Iterator[psutil.Process]:
     """Run the experiments worker and the clock's work as `make up` does, with so many queries at once."""
     pumps, slots = shape_of(concurrency)
     env = {**os.environ, "EVALSVC_EXPERIMENT_PUMPS": str(pumps), "EVALSVC_EXPERIMENT_SLOTS": str(slots)}
@@ -75,13 +93,16 @@ def workers(concurrency: int) -> Iterator[None]:
     with log.open("wb") as out:
         process = subprocess.Popen([*command, "-l", "INFO"], cwd=CHECKOUT, env=env, stdout=out, stderr=out)
         try:
-            while b" ready." not in log.read_bytes():
-                time.sleep(0.1)
+            wait_until(lambda: b" ready." in log.read_bytes(), SECONDS_TO_START, every=0.1, what="the workers start")
             warm_up(pumps)
-            yield
+            yield psutil.Process(process.pid)
         finally:
             process.terminate()
-            process.wait(timeout=60)
+            try:
+                process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def warm_up(pumps: int) -> None:
@@ -89,17 +110,20 @@ def warm_up(pumps: int) -> None:
     from evalsvc.experiments import queueing
     from evalsvc.experiments.tasks import pump
 
-    while queueing.n_alive() < pumps:
+    def is_warm() -> bool:
         pump.apply_async(queue="experiments", expires=1)
-        time.sleep(1)
+        return queueing.n_alive() >= pumps
+
+    wait_until(is_warm, SECONDS_TO_START, every=1.0, what="the workers take work")
 
 
 class Bench:
     """An account with a connection to the stub and a dataset of known answers."""
 
-    def __init__(self, stub: RunningStub, n_examples: int, latency_ms: float) -> None:
+    def __init__(self, servers: Stack, stub: RunningStub, n_examples: int, latency_ms: float) -> None:
         from tests.conftest import new_caller
 
+        self.postgres = psutil.Process(int((servers.postgres.data / "postmaster.pid").read_text().split()[0]))
         self.stub, self.n_examples, self.latency = stub, n_examples, latency_ms / 1000
         self.caller = new_caller()
         self.task = seeded_task(n_examples, 1)
@@ -143,15 +167,17 @@ class Bench:
         """Run the experiment with real workers and compare it with the bare loop."""
         from evalsvc.experiments.models import ExperimentPlan
 
-        with workers(concurrency):
+        with workers(concurrency) as worker:
             id = self._create(policy)
             self.stub.reset()
+            cpu = cpu_seconds(worker, self.postgres)
             began = time.perf_counter()
             self._post(f"/v1/experiments/{id}/start")
             plans = ExperimentPlan.objects.using("system").filter(experiment_id=id)
-            while plans.values_list("state", flat=True)[0] == "running":
-                time.sleep(0.02)
+            states = plans.values_list("state", flat=True)
+            wait_until(lambda: states[0] != "running", SECONDS_TO_RUN, every=0.02, what="the experiment ends")
             wall = time.perf_counter() - began
+            cpu = cpu_seconds(worker, self.postgres) - cpu
         calls = self.stub.calls()["total"]
         expected = bare * calls / self.n_queries
         return {
@@ -162,6 +188,8 @@ class Bench:
             "wall_over_bare": round(wall / expected, 3),
             "wall_over_ideal": round(wall / (calls * self.latency / concurrency), 3),
             "queries": calls,
+            "cpu_ms_per_query": round(1000 * cpu / calls, 2),
+            "load": round(os.getloadavg()[0], 1),
             **self._outcome(id, concurrency),
         }
 
@@ -199,18 +227,21 @@ class Bench:
         with workers(concurrency):
             id = self._create("manual")
             self._post(f"/v1/experiments/{id}/start")
-            while Config.objects.using("system").filter(experiment_id=id, watermark__gt=20).count() < 4:
-                time.sleep(0.02)
+            ahead = Config.objects.using("system").filter(experiment_id=id, watermark__gt=20)
+            wait_until(lambda: ahead.count() >= 4, SECONDS_TO_RUN, every=0.02, what="the experiment gets going")
             for config_id in Config.objects.using("system").filter(experiment_id=id).values_list("id", flat=True)[:8]:
                 began = time.perf_counter()
                 self._post(f"/v1/experiments/{id}/configs/{config_id}/stop", {})
                 held = WorkUnit.objects.using("system").filter(config_id=config_id, state="leased")
-                while held.exists():
-                    time.sleep(0.001)
+                wait_until(partial(_is_empty, held), SECONDS_TO_RUN, every=0.001, what="a stop takes effect")
                 times.append((time.perf_counter() - began) * 1000)
             self._post(f"/v1/experiments/{id}/configs/stop", {"config_ids": "all"})
         beyond = [round(ms - self.latency * 1000, 1) for ms in sorted(times)]
         return {"median_ms_beyond_one_query": beyond[len(beyond) // 2], "worst_ms_beyond_one_query": beyond[-1]}
+
+
+def _is_empty(rows: Any) -> bool:
+    return not rows.exists()
 
 
 def wasted(experiment_id: int) -> dict[str, int]:
@@ -227,12 +258,12 @@ def wasted(experiment_id: int) -> dict[str, int]:
 def report(rows: list[dict[str, Any]], stop: dict[str, Any]) -> None:
     """Print the table."""
     print(
-        "at once  policy         wall s   bare s  wall/bare  wall/ideal  queries  decisions  waste  most (limit)  best  recount"
+        "at once  policy         wall s   bare s  wall/bare  wall/ideal  cpu ms  load  queries  decisions  waste  most (limit)  best  recount"
     )
     for row in rows:
         print(
             f"{row['concurrency']:7d}  {row['policy']:13s} {row['wall_s']:7.1f}  {row['bare_s']:7.1f}"
-            f"  {row['wall_over_bare']:9.2f}  {row['wall_over_ideal']:10.2f}  {row['queries']:7d}  {row['decisions']:9d}"
+            f"  {row['wall_over_bare']:9.2f}  {row['wall_over_ideal']:10.2f}  {row['cpu_ms_per_query']:6.2f}  {row['load']:4.1f}  {row['queries']:7d}  {row['decisions']:9d}"
             f"  {row['waste']:5d}  {row['most_wasted_by_one']:4d} ({row['waste_limit']:3d})"
             f"   {'kept' if row['kept_best'] else 'LOST'}  {'equal' if row['recount_equal'] else 'DIFFERS'}"
         )

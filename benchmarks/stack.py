@@ -59,6 +59,9 @@ def stack() -> Iterator[Stack]:
             "EVALSVC_RPM_LIMIT": "1000000000",
             "EVALSVC_MONTHLY_LIMIT": "1000000000000",
             "EVALSVC_ROOT_URLCONF": "benchmarks.urls",
+            # The tests' helpers are welcome here, without the servers that they start: those would take our place in
+            # the environment, and workers and benchmark would wait for each other on different databases.
+            "EVALSVC_TEST_SERVICES": "0",
             "DJANGO_SETTINGS_MODULE": "evalsvc.settings",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
