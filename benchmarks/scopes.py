@@ -41,9 +41,10 @@ SELECT %(account)s, %(rows)s + i, '{EVALUATOR}', %(profile)s, 1, 1, true, 'exper
 FROM generate_series(1, {N_TRIALS}) i
 """
 FILL_TAGS = """
-INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
-SELECT %(account)s, i, tag_digest(%(account)s, %(name)s, 'yes'), clock_timestamp()
-FROM generate_series(1, %(rows)s::bigint) i WHERE (i / %(histories)s) %% %(every)s = 0
+INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
+SELECT %(account)s, i, d.digest, clock_timestamp(),
+  history_tag(d.digest, 'evaluator-' || i %% %(histories)s, %(profile)s), i
+FROM (SELECT tag_digest(%(account)s, %(name)s, 'yes') AS digest) d, generate_series(1, %(rows)s::bigint) i WHERE (i / %(histories)s) %% %(every)s = 0
 """
 
 

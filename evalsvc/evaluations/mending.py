@@ -72,11 +72,32 @@ WITH {WALK}, odd AS (
 SELECT last.*, told.* FROM told LEFT JOIN ({LAST}) last ON true
 """  # noqa: S608  # nosec B608
 BEGINNING: dict[str, Any] = {"account_id": -1, "evaluator_id": "", "profile_name": "", "trial": False, "id": 0}
+FILL_TAGS = """
+WITH portion AS MATERIALIZED (
+  SELECT account_id, evaluation_id, digest FROM evaluations_evaluationtag
+  WHERE (account_id, evaluation_id, digest) > (%(account_id)s, %(evaluation_id)s, %(digest)s)
+  ORDER BY account_id, evaluation_id, digest LIMIT %(portion)s
+), filled AS (
+  UPDATE evaluations_evaluationtag t SET
+    history = history_tag(t.digest, e.evaluator_id, e.profile_name),
+    score_id = history_id(e.evaluation_type = 'client_evaluation', e.created_at, e.id)
+  FROM portion p JOIN evaluations_evaluation e ON e.account_id = p.account_id AND e.id = p.evaluation_id
+  WHERE (t.account_id, t.evaluation_id, t.digest) = (p.account_id, p.evaluation_id, p.digest) AND t.score_id IS NULL
+)
+SELECT * FROM portion ORDER BY account_id DESC, evaluation_id DESC, digest DESC LIMIT 1
+"""
+FIRST_TAG: dict[str, Any] = {"account_id": -1, "evaluation_id": 0, "digest": 0}
 
 
 def fill(connection: BaseDatabaseWrapper, *, sql: str = FILL, portion: int = PORTION) -> None:
     """Let every row of an evaluation know where it belongs, by which revision it was judged, and go by its time."""
     for _ in portions(connection, sql, portion):
+        pass
+
+
+def fill_tags(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> None:
+    """Let every tag of an evaluation know the history that the evaluation's score is in."""
+    for _ in portions(connection, FILL_TAGS, portion, FIRST_TAG):
         pass
 
 
@@ -98,14 +119,16 @@ def repair(connection: BaseDatabaseWrapper, *, portion: int = PORTION) -> Repair
     return Repaired(n_gone, n_moved, frozenset(accounts))
 
 
-def portions(connection: BaseDatabaseWrapper, sql: str, portion: int) -> Iterator[tuple[Any, ...]]:
+def portions(
+    connection: BaseDatabaseWrapper, sql: str, portion: int, beginning: dict[str, Any] = BEGINNING
+) -> Iterator[tuple[Any, ...]]:
     """Run a statement for one portion of the table after the other; yield the last key of each and what it told."""
-    after: dict[str, Any] | None = BEGINNING
+    after: dict[str, Any] | None = beginning
     while after is not None:
         with connection.cursor() as cursor:
             cursor.execute(sql, {**after, "portion": portion})
             row = cursor.fetchone()
         if row is None:
             return
-        after = dict(zip(BEGINNING, row[: len(BEGINNING)], strict=True)) if row[0] is not None else None
-        yield after, *row[len(BEGINNING) :]
+        after = dict(zip(beginning, row[: len(beginning)], strict=True)) if row[0] is not None else None
+        yield after, *row[len(beginning) :]

@@ -189,10 +189,13 @@ class EvaluationTag(models.Model):
     )
     digest = models.BigIntegerField(help_text="tag_digest(account, key, value)")
     created_at = models.DateTimeField(help_text="The evaluation's.")
+    history = models.BigIntegerField(null=True, help_text="history_tag(digest, evaluator_id, profile_name)")
+    score_id = models.BigIntegerField(null=True, help_text="The evaluation's id in its history.")
 
     class Meta:
         indexes = (
             models.Index(fields=["account", "digest", "-created_at", "-evaluation"], name="ix_evaluationtag_newest"),
+            models.Index(fields=["account", "history", "score_id"], name="ix_evaluationtag_history"),
         )
 
     def __str__(self) -> str:

@@ -133,13 +133,12 @@ CHECKS = {
               (q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id)""",
     "an evaluation is found by other tags, or at another time, than its request has": """
         SELECT coalesce(sent.id, t.evaluation_id), coalesce(sent.account_id, t.account_id) FROM (
-          SELECT e.id, e.account_id, e.created_at, tag_digest(e.account_id, tag.key, tag.value) AS digest
-          FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
-          CROSS JOIN LATERAL jsonb_each_text(q.tags) tag
+          SELECT e.id, own.* FROM evaluations_evaluation e
+          JOIN evaluations_evaluationrequest q ON q.id = e.request_id CROSS JOIN LATERAL tags_of(e, q.tags) own
           WHERE q.tags IS NOT NULL AND e.captured) sent
         FULL JOIN evaluations_evaluationtag t
           ON (t.account_id, t.evaluation_id, t.digest) = (sent.account_id, sent.id, sent.digest)
-        WHERE t.created_at IS DISTINCT FROM sent.created_at""",
+        WHERE (t.created_at, t.history, t.score_id) IS DISTINCT FROM (sent.created_at, sent.history, sent.score_id)""",
     "an account is gone and left evaluations behind": """
         SELECT DISTINCT e.account_id, e.account_id FROM evaluations_evaluation e
         LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",

@@ -135,6 +135,30 @@ def test_scopes_by_app_project_tags_and_experiment(alice: Caller, charlie: Calle
         assert charlie.get(f"{PATH}&scope.{kind}={scope[kind]}").status_code == 422
 
 
+def test_a_tag_that_others_have_more_often_and_imports_with_a_time_of_their_own(alice: Caller, charlie: Caller) -> None:
+    rows = [
+        {"evaluator_id": "tone", "log_id": f"log {i}", "score": i / 100, "tags": {"team": "a" if i % 25 == 0 else "b"}}
+        | {"created_at": (datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=(i * 37) % 100)).isoformat()}
+        for i in range(100)
+    ]
+    for _ in range(2):
+        ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))
+    for label in "xyx":
+        alice.evaluate("exact-match", output="x", label=label, app="shop", tags={"team": "a", "day": "1"})
+        charlie.evaluate("exact-match", output="x", label=label, app="shop", tags={"team": "a"})
+    path = "/v1/history?evaluator=external:tone"
+
+    few = ok(alice.get(f"{path}&scope.tags.team=a"))
+    assert [point["score"] for point in few["points"]] == [0.75, 0.5, 0.25, 0.0]
+    assert few["confidence_interval"]["sources"]["import"] == {"n": 4, "rate": pytest.approx(0.375)}
+    assert of_history(alice, "&scope.tags.team=b", path)["n"] == 96
+    assert of_history(alice, "&scope.tags.team=a&since=2026-03-03T00:00:00Z", path)["n"] == 2
+    assert of_history(alice, "&scope.tags.team=a&since.scores=3", path)["n"] == 3
+    assert of_history(alice, "&scope.tags.team=a&scope.tags.day=1")["n"] == 3
+    assert of_history(alice, "&scope.tags.team=a&include_experiments=all")["n"] == 3
+    assert asked(charlie, {"scope": {"tags": {"team": "a"}}})["n"] == 3
+
+
 def test_since_a_time_a_number_of_scores_and_a_revision(alice: Caller) -> None:
     insert(alice, [0.0] * 6, revision=1)
     insert(alice, [1.0] * 4, revision=2)

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from evalsvc.evaluations import mending
-from evalsvc.evaluations.models import HistoryScore
+from evalsvc.evaluations.models import EvaluationTag, HistoryScore
 from evalsvc.experiments import remembering
 from tests.conftest import Caller, findings
 from tests.experiments.conftest import make_dataset, make_experiment, ok
@@ -81,6 +81,26 @@ def test_what_is_ended_in_the_middle_goes_on(filled: Caller) -> None:
     remembering.fill_trials(connections["system"])
 
     assert rows(filled) == before
+
+
+def test_old_tags_learn_their_history(filled: Caller) -> None:
+    def tags() -> list[tuple[Any, ...]]:
+        found = EvaluationTag.objects.using("system").filter(account_id=filled.account.pk)
+        return sorted(found.values_list("evaluation_id", "digest", "history", "score_id"))
+
+    before = tags()
+    system(
+        "UPDATE evaluations_evaluationtag SET history = NULL, score_id = NULL WHERE account_id = %s", filled.account.pk
+    )
+    assert findings(filled)["an evaluation is found by other tags, or at another time, than its request has"] == 3
+    some = mending.portions(connections["system"], mending.FILL_TAGS, 2, mending.FIRST_TAG)
+    next(some)
+    some.close()
+
+    for _ in range(2):
+        mending.fill_tags(connections["system"], portion=2)
+        assert tags() == before and None not in before[0]
+    assert findings(filled) == {}
 
 
 def test_imports_go_by_their_own_time(filled: Caller, charlie: Caller) -> None:

@@ -48,9 +48,8 @@ BEGIN
       false, a.app, a.project_id, a.experiment_id, NULL, NULL, a.created_at)::history_entry)) AS done
     FROM added a WHERE a.in_history
   ), tagged AS (
-    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
-    SELECT p_account, a.id, tag_digest(p_account, tag.key, tag.value), a.created_at
-    FROM fresh f JOIN added a ON a.id = f.id, LATERAL jsonb_each_text(nullif(f.request->'tags', 'null'::jsonb)) tag
+    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
+    SELECT t.* FROM fresh f JOIN added a ON a.id = f.id, LATERAL tags_of(a, f.request->'tags') t
     ON CONFLICT DO NOTHING
   )
   SELECT k.place, k.id FROM known k UNION ALL

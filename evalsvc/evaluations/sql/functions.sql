@@ -109,7 +109,7 @@ DECLARE
   some_scores bytea;
   some_facts bytea;
   digests bigint[];
-  fewest bigint;
+  key text := 'h.id';
   source text := 'evaluations_historyscore h';
   conditions text := 'h.account_id = $1 AND h.evaluator_id = $2 AND h.profile_name = $3';
   rows text;
@@ -128,31 +128,29 @@ BEGIN
   IF p_window ? 'without' THEN
     conditions := conditions || format(' AND h.experiment_id IS DISTINCT FROM %s', (p_window->>'without')::bigint);
   END IF;
+  IF p_window ? 'tags' THEN
+    -- Begin with the tag that the fewest evaluations have, as far as that can be told in a moment.
+    SELECT array_agg(d.digest ORDER BY d.n) INTO digests FROM (
+      SELECT t.digest, (SELECT count(*) FROM (
+        SELECT 1 FROM evaluations_evaluationtag e WHERE e.account_id = p_account AND e.digest = t.digest LIMIT 5000) met) AS n
+      FROM (SELECT tag_digest(p_account, tag.key, tag.value) AS digest FROM jsonb_each_text(p_window->'tags') tag) t) d;
+    source := format('evaluations_evaluationtag g JOIN evaluations_historyscore h'
+      ' ON g.account_id = $1 AND g.history = history_tag(%L::bigint, $2, $3) AND h.id = g.score_id', digests[1]);
+    SELECT conditions || ' AND h.source <> ''experiment''' || coalesce(string_agg(format(
+      ' AND EXISTS (SELECT 1 FROM evaluations_evaluationtag o WHERE o.account_id = $1 AND o.evaluation_id = g.evaluation_id'
+      ' AND o.digest = %L::bigint)', d.digest), ''), '') INTO conditions FROM unnest(digests[2:]) d(digest);
+    key := 'g.score_id';
+  END IF;
   IF p_window ? 'from_id' THEN
-    conditions := conditions || format(' AND h.id >= %s', (p_window->>'from_id')::bigint);
+    conditions := conditions || format(' AND %s >= %s', key, (p_window->>'from_id')::bigint);
   END IF;
   IF p_window ? 'revision' THEN
     conditions := conditions || format(' AND h.revision >= %s', (p_window->>'revision')::int);
   END IF;
   IF p_before IS NOT NULL THEN
-    conditions := conditions || format(' AND h.id < %s', p_before);
+    conditions := conditions || format(' AND %s < %s', key, p_before);
   END IF;
-  IF p_window ? 'tags' THEN
-    SELECT array_agg(d.digest ORDER BY d.n), min(d.n) INTO digests, fewest FROM (
-      SELECT t.digest, (SELECT count(*) FROM (
-        SELECT 1 FROM evaluations_evaluationtag e WHERE e.account_id = p_account AND e.digest = t.digest LIMIT 5001) met) AS n
-      FROM (SELECT tag_digest(p_account, tag.key, tag.value) AS digest FROM jsonb_each_text(p_window->'tags') tag) t) d;
-    SELECT conditions || ' AND h.source <> ''experiment''' || string_agg(format(
-      ' AND EXISTS (SELECT 1 FROM evaluations_evaluationtag t WHERE t.account_id = $1 AND t.evaluation_id = h.source_id'
-      ' AND t.digest = %s)', d.digest), '') INTO conditions FROM unnest(digests) d(digest);
-    -- Few have the rarest tag: begin with these. Else walk from the newest score: many of those passed by have it.
-    IF fewest <= 5000 THEN
-      source := format('(SELECT DISTINCT v.id FROM evaluations_evaluationtag t CROSS JOIN LATERAL ('
-        'VALUES (t.evaluation_id), (history_id(true, t.created_at, t.evaluation_id))) v(id)'
-        ' WHERE t.account_id = $1 AND t.digest = %s) tagged JOIN evaluations_historyscore h ON h.id = tagged.id', digests[1]);
-    END IF;
-  END IF;
-  rows := 'SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM ' || source || ' WHERE '
+  rows := 'SELECT ' || key || ' AS id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM ' || source || ' WHERE '
     || conditions || ' AND ';
   newest := ' ORDER BY id DESC LIMIT ' || least(1000, coalesce((p_window->>'most')::int, 1000));
   newest := CASE p_window->>'include' WHEN 'none' THEN rows || 'NOT h.trial AND h.source <> ''experiment''' || newest
@@ -237,9 +235,8 @@ BEGIN
     PERFORM remember_scores(p_account, entries);
   END IF;
   IF request.tags IS NOT NULL THEN
-    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
-    SELECT p_account, e.id, tag_digest(p_account, tag.key, tag.value), request.created_at
-    FROM evaluations_evaluation e, jsonb_each_text(request.tags) tag
+    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
+    SELECT t.* FROM evaluations_evaluation e, tags_of(e, request.tags) t
     WHERE e.account_id = p_account AND e.id = ANY(evaluation_ids) AND e.captured
     ON CONFLICT DO NOTHING;
   END IF;

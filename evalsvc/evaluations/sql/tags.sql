@@ -21,17 +21,16 @@ CREATE OR REPLACE FUNCTION keep_tags() RETURNS trigger LANGUAGE plpgsql SECURITY
 BEGIN
   DELETE FROM evaluations_evaluationtag t WHERE t.account_id = OLD.account_id AND t.evaluation_id = OLD.id;
   IF NEW.captured THEN
-    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)
-    SELECT NEW.account_id, NEW.id, tag_digest(NEW.account_id, tag.key, tag.value), NEW.created_at
-    FROM evaluations_evaluationrequest q, jsonb_each_text(q.tags) tag
+    INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
+    SELECT t.* FROM evaluations_evaluationrequest q, tags_of(NEW, q.tags) t
     WHERE q.account_id = NEW.account_id AND q.id = NEW.request_id
     ON CONFLICT DO NOTHING;
   END IF;
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER forget_tags AFTER DELETE ON evaluations_evaluation
+CREATE OR REPLACE TRIGGER forget_tags AFTER DELETE ON evaluations_evaluation
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forget_tags();
-CREATE TRIGGER keep_tags AFTER UPDATE OF created_at, captured ON evaluations_evaluation FOR EACH ROW
+CREATE OR REPLACE TRIGGER keep_tags AFTER UPDATE OF created_at, captured ON evaluations_evaluation FOR EACH ROW
   WHEN (OLD.created_at <> NEW.created_at OR OLD.captured IS DISTINCT FROM NEW.captured)
   EXECUTE FUNCTION keep_tags();
