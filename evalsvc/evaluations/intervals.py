@@ -78,17 +78,19 @@ def window_of(history: History | None, of: str, most: int | None) -> Window:
     facts = history.facts[:most]
     values: Any = history.scores[:most]
     ids = np.frombuffer(history.id_bytes, np.int64)[:most]
+    low, high = int(facts.min()), int(facts.max())
+    is_uniform = low >> 2 == high >> 2
     n_no_verdict = 0
     if of == "pass":
+        if is_uniform and low & 3:
+            # As nearly always, and in one pass: every pass gives the interpreter's lock up.
+            return Window(facts - (low & ~3) - 1.0, ids, facts >> 2, True, 0)
         verdicts = facts & 3
-        if not verdicts.all():
-            judged = verdicts > 0
-            n_no_verdict = int(judged.size - np.count_nonzero(judged))
-            facts, verdicts, ids = facts[judged], verdicts[judged], ids[judged]
-        values = verdicts - 1.0
-    marks = facts >> 2
-    is_uniform = not marks.size or bool((marks == marks[0]).all())
-    return Window(values, ids, marks, is_uniform, n_no_verdict)
+        judged = verdicts > 0
+        n_no_verdict = int(judged.size - np.count_nonzero(judged))
+        facts, ids = facts[judged], ids[judged]
+        values = verdicts[judged] - 1.0
+    return Window(values, ids, facts >> 2, is_uniform, n_no_verdict)
 
 
 def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mappi
     found, since = list(warnings), None
     if window.is_uniform:
         return found, None
-    chance = mixed_sources(window.values, (window.marks & 3).tolist())
+    chance = mixed_sources(window.values, window.marks & 3)
     if chance is not None and chance < MIXED:
         found.append("mixed_sources")
     revisions = window.marks >> 2

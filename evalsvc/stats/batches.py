@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from evalsvc.stats.checks import (
 from evalsvc.stats.history import interval_of, no_interval
 from evalsvc.stats.paired import clustered_interval
 from evalsvc.stats.results import FEW_SCORES, HistoryInterval
+
+IntArray: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 # A source of fewer scores says too little about its own rate.
 FEWEST = 10
@@ -74,7 +77,7 @@ def batched_interval(
     return HistoryInterval(answer.lower, answer.median, answer.upper, answer.n, "cr1", warnings=(*few, *few_batches))
 
 
-def mixed_sources(scores: Scores, sources: Sequence[Hashable]) -> float | None:
+def mixed_sources(scores: Scores, sources: Sequence[Hashable] | IntArray) -> float | None:
     r"""Return how often sources of one mean would differ as much as these: below .01 they should not be one history.
 
     .. math:: \sum_g n_g(\bar x_g - \bar x)^2 / s^2
@@ -86,8 +89,8 @@ def mixed_sources(scores: Scores, sources: Sequence[Hashable]) -> float | None:
     ----------
     scores : sequence of float
         Of all sources together.
-    sources : sequence of hashable
-        Where each score came from.
+    sources : sequence of hashable, or ndarray of int
+        Where each score came from. Numbers in an array are told apart without an object each.
 
     Returns
     -------
@@ -113,12 +116,19 @@ def mixed_sources(scores: Scores, sources: Sequence[Hashable]) -> float | None:
     return _chi_square_tail(between / variance, len(groups) - 1)
 
 
-def _groups(row: FloatArray, sources: Sequence[Hashable]) -> list[FloatArray]:
+def _groups(row: FloatArray, sources: Sequence[Hashable] | IntArray) -> list[FloatArray]:
     """Return the scores of each source that has enough of them."""
+    which = _numbered(sources)
+    numbers = np.flatnonzero(np.bincount(which) >= FEWEST)
+    return [row[which == number] for number in numbers]
+
+
+def _numbered(sources: Sequence[Hashable] | IntArray) -> IntArray:
+    """Number the sources from 0."""
+    if isinstance(sources, np.ndarray):
+        return np.unique(sources, return_inverse=True)[1]
     numbers: dict[Hashable, int] = {}
-    which = np.array([numbers.setdefault(source, len(numbers)) for source in sources], dtype=np.int64)
-    found = (row[which == number] for number in range(len(numbers)))
-    return [group for group in found if group.size >= FEWEST]
+    return np.array([numbers.setdefault(source, len(numbers)) for source in sources], dtype=np.int64)
 
 
 def _chi_square_tail(value: float, degrees: int) -> float:
