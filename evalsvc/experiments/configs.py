@@ -35,6 +35,8 @@ SAMPLING = {
     "logit_bias": dict,
     "user": str,
 }
+# The least that a number may be.
+COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
 CHAT_FIELDS = {"connection", "model", "prompt", "system", "messages", "top_k", "timeout_seconds", *SAMPLING}
 HTTP_FIELDS = {"url", "headers", "body", "output", "timeout_seconds"}
 # Knobs that do not change what is asked: equal otherwise means equal outputs.
@@ -196,6 +198,8 @@ def _typed(parameters: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[
         value = parameters.get(knob)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             yield f"/parameters/{knob}", f"{value!r:.100} is not a value that `{knob}` can have."
+        elif value is not None and knob in COUNTS and value < COUNTS[knob]:
+            yield f"/parameters/{knob}", f"`{knob}` is {COUNTS[knob]} or more, and not {value!r:.100}."
 
 
 def _timeout(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -149,6 +149,38 @@ def test_it_points_to_what_is_wrong_with_a_config(alice: Caller, config: dict[st
     assert ok(alice.get("/v1/experiments"))["experiments"] == []
 
 
+@pytest.mark.parametrize(("knob", "value"), [("max_tokens", 0), ("max_completion_tokens", -1), ("top_k", -1)])
+def test_it_refuses_counts_that_no_request_can_have(alice: Caller, knob: str, value: int) -> None:
+    parameters = {"connection": make_connection(alice, NOWHERE), "prompt": "{{input}}", knob: value}
+    body = plan(make_dataset(alice, n=3)) | {"configs": [{"kind": "chat", "parameters": parameters}]}
+    for path in ("/v1/experiments", "/v1/experiments/preview"):
+        found = refused(alice.post(path, body))
+        assert list(found) == [f"/configs/0/parameters/{knob}"]
+        assert f"or more, and not {value}" in found[f"/configs/0/parameters/{knob}"]
+
+
+def test_lists_have_an_end(alice: Caller) -> None:
+    """As long as the API page says: one more is refused as a whole, and nothing is stored."""
+    dataset = make_dataset(alice, n=3)
+    metrics = [{**EXACT, "name": f"m{i}"} for i in range(51)]
+    configs = [{"kind": "push", "name": f"c{i}"} for i in range(257)]
+    paths = ("/v1/experiments", "/v1/experiments/preview")
+    for path in paths:
+        assert list(refused(alice.post(path, plan(dataset, metrics=metrics)))) == ["/plan/metrics"]
+        assert list(refused(alice.post(path, plan(dataset) | {"configs": configs}))) == ["/configs"]
+    made = make_experiment(alice, dataset, [{"kind": "push"}])
+    own = f"/v1/experiments/{made['id']}"
+    assert list(refused(alice.post(f"{own}/metrics", {"metrics": metrics}))) == ["/metrics"]
+    assert list(refused(alice.post(f"{own}/configs", {"configs": configs}))) == ["/configs"]
+    scores = [{"output_id": "1", "value": 1}] * 1001
+    assert list(refused(alice.post(f"{own}/scores", {"metric": "accuracy", "scores": scores}))) == ["/scores"]
+    unit = ok(alice.post(f"{own}/configs/{made['configs'][0]['id']}/lease", {"n": 3}))["unit"]
+    outputs = [{"pos": i, "output": "x"} for i in range(101)]
+    answer = alice.post(f"{own}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": outputs})
+    assert list(refused(answer)) == ["/outputs"]
+    assert [row["id"] for row in ok(alice.get("/v1/experiments"))["experiments"]] == [made["id"]]
+
+
 def test_it_expands_a_grid_and_draws_from_it_without_repeats(alice: Caller) -> None:
     search = {"k": [1, 2, 3], "model": ["a", "b"]}
     dataset = make_dataset(alice, n=3)

@@ -50,6 +50,7 @@ def test_rows_without_an_expectation_are_counted_apart(alice: Caller) -> None:
     [
         ({"metrics": [{"name": "x", "evaluator": "none"}]}, "/metrics/0/evaluator"),
         ({"rows": []}, "/rows"),
+        ({"rows": [{"output": "x"}] * 1001}, "/rows"),
         ({"rows": [{"id": "a", "output": 1}, {"id": "a", "output": 2}]}, "/rows/1/id"),
         ({"rows": [{"input": "x"}]}, "/rows/0/output"),
         ({"level": 2}, "/level"),

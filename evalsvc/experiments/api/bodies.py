@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.validators import MaxLengthValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
@@ -21,7 +20,7 @@ from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
 
-MAX_METRICS = 20
+MAX_METRICS = 50
 MAX_OUTPUTS = 100
 MAX_POSTED_SCORES = 1000
 MAX_BATCH_ROWS = 1000
@@ -50,9 +49,11 @@ def pointer(text: str) -> None:
         raise serializers.ValidationError("Not a JSON pointer; write for example `/input/question`.")
 
 
-def at_most(n: int) -> MaxLengthValidator:
-    """Accept lists of up to n items."""
-    return MaxLengthValidator(n, f"At most {n} items.")
+def at_most(
+    n: int, item: serializers.Serializer[Any], *, allow_empty: bool = True, required: bool = True
+) -> serializers.ListSerializer[Any]:
+    """Accept lists of up to n such items; of a field with `many`, validators would be those of each item."""
+    return serializers.ListSerializer(child=item, max_length=n, allow_empty=allow_empty, required=required)
 
 
 class SampleIn(Strict):
@@ -139,7 +140,7 @@ class PlanIn(Strict):
 
     dataset_id = serializers.UUIDField()
     dataset_version = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
-    metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+    metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
     primary_metric = serializers.CharField(max_length=100, required=False, allow_null=True)
     seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
     micro_batch = serializers.IntegerField(min_value=1, max_value=10, default=10)
@@ -168,7 +169,7 @@ class PlanIn(Strict):
 class MetricsIn(Strict):
     """Metrics to add to an experiment."""
 
-    metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+    metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
 
 
 class BatchRowIn(Strict):
@@ -186,8 +187,8 @@ class BatchIn(Strict):
     """Outputs that are there already, and what to score them with."""
 
     name = serializers.CharField(max_length=100, required=False, allow_null=True)
-    rows = BatchRowIn(many=True, allow_empty=False, validators=[at_most(MAX_BATCH_ROWS)])
-    metrics = MetricIn(many=True, allow_empty=False, validators=[at_most(MAX_METRICS)])
+    rows = at_most(MAX_BATCH_ROWS, BatchRowIn(), allow_empty=False)
+    metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
     sample = SampleIn(required=False)
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, default=0.95)
     promote = serializers.BooleanField(required=False, allow_null=True, default=None)
@@ -216,7 +217,7 @@ class PostedScoresIn(Strict):
     """Numbers for one metric that was added with the source `client`."""
 
     metric = serializers.CharField(max_length=100)
-    scores = PostedScoreIn(many=True, allow_empty=False, validators=[at_most(MAX_POSTED_SCORES)])
+    scores = at_most(MAX_POSTED_SCORES, PostedScoreIn(), allow_empty=False)
 
 
 # As above: the framework keeps what is wrong with a body under this name.
@@ -244,7 +245,7 @@ class ExperimentIn(Strict):
     tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False, allow_null=True)
     metadata = serializers.DictField(required=False, allow_null=True)
     plan = PlanIn(required=False, allow_null=True)
-    configs = ConfigIn(many=True, required=False, validators=[at_most(MAX_CONFIGS)])
+    configs = at_most(MAX_CONFIGS, ConfigIn(), required=False)
 
 
 class ExperimentPatch(Strict):
@@ -258,7 +259,7 @@ class ExperimentPatch(Strict):
 class ConfigsIn(Strict):
     """Configs to add."""
 
-    configs = ConfigIn(many=True, allow_empty=False, validators=[at_most(MAX_CONFIGS)])
+    configs = at_most(MAX_CONFIGS, ConfigIn(), allow_empty=False)
 
 
 class CloneIn(Strict):
@@ -333,7 +334,7 @@ class OutputsIn(Strict):
     """Outputs of a leased unit; `done` gives back what is missing."""
 
     token = serializers.UUIDField()
-    outputs = OutputIn(many=True, validators=[at_most(MAX_OUTPUTS)])
+    outputs = at_most(MAX_OUTPUTS, OutputIn())
     done = serializers.BooleanField(required=False, allow_null=True, default=None)
     lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
 
