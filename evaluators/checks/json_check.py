@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from evaluators.base import CannotScore, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks.json_schema import DRAFT_7, DRAFT_2020, meta_errors, violations
+from evaluators.checks.json_schema import DRAFT_7, DRAFT_2020, MAX_STEPS, breaches, meta_errors, violations
 from evaluators.checks.json_text import NotJson, follow, read_json
 from evaluators.checks.outcome import Outcome, verdict
 from evaluators.checks.regexes import BadPattern, compile_pattern
@@ -35,7 +35,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what keeps the schema from being used: it is checked whole, so that no sample finds it broken."""
     schema = settings.get("schema")
     if isinstance(schema, Mapping):
-        yield from _schema_problems(schema, f"{pointer}/schema")
+        yield from schema_problems(schema, f"{pointer}/schema")
 
 
 def run(settings: Settings, sample: Sample) -> Outcome:
@@ -58,7 +58,12 @@ def run(settings: Settings, sample: Sample) -> Outcome:
     return verdict(not found, f"the JSON {verb} the schema", violations=found)
 
 
-def _schema_problems(schema: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def schema_problems(schema: Settings, pointer: str, *, n_steps: int = MAX_STEPS) -> Iterator[SettingsProblem]:
+    """Say what keeps a schema from being used: its size, what is not JSON Schema, patterns, references that lead away.
+
+    `pointer` is where the schema stands. Whatever passes can be held to any value in bounded time, and to an empty one
+    in `n_steps`.
+    """
     nodes = list(_walk(dict(schema), pointer, 0))
     if len(nodes) > MAX_SCHEMA_NODES or any(depth > MAX_SCHEMA_DEPTH for _, _, depth in nodes):
         detail = f"must have at most {MAX_SCHEMA_NODES} parts, {MAX_SCHEMA_DEPTH} levels deep"
@@ -75,7 +80,7 @@ def _schema_problems(schema: Settings, pointer: str) -> Iterator[SettingsProblem
     yield from found
     # Only a schema that is sound so far can be tried.
     if not found:
-        yield from _endless(schema, pointer)
+        yield from _endless(schema, pointer, n_steps)
 
 
 def _meta(schema: Settings, pointer: str) -> Iterator[SettingsProblem]:
@@ -118,10 +123,10 @@ def _pattern_problems(pattern: str, pointer: str) -> Iterator[SettingsProblem]:
         yield SettingsProblem(pointer, str(exc))
 
 
-def _endless(schema: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _endless(schema: Settings, pointer: str, n_steps: int) -> Iterator[SettingsProblem]:
     try:
         for trial in _TRIALS:
-            violations(schema, trial)
+            breaches(schema, trial, n_steps=n_steps)
     except CannotScore:
         yield SettingsProblem(pointer, "refers to itself without end, or takes too long even for an empty value")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaluators.base import CannotScore, JSONValue, Settings
 from evaluators.checks.regexes import compile_pattern, readable
@@ -22,26 +22,40 @@ CHARS_PER_STEP = 8
 MAX_ERRORS = 10
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
+Path = tuple[str | int, ...]
 _Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 _steps: ContextVar[list[int]] = ContextVar("steps")
 
 
-def violations(schema: Settings, value: JSONValue) -> list[tuple[tuple[str | int, ...], str]]:
+class Breach(NamedTuple):
+    """Where a value breaks a schema: the path to what came, and the keyword that it breaks with what that says."""
+
+    path: Path
+    keyword: str
+    wanted: JSONValue
+
+
+def violations(schema: Settings, value: JSONValue) -> list[tuple[Path, str]]:
     """List where a value breaks a schema that has passed `schema_problems`: path and keyword, ten at most.
 
     Raises CannotScore("input_too_long") when telling would take too long or nest too deep. `format` is not checked.
     """
-    token = _steps.set([MAX_STEPS])
+    return [(each.path, each.keyword) for each in breaches(schema, value)]
+
+
+def breaches(schema: Settings, value: JSONValue, *, most: int = MAX_ERRORS, n_steps: int = MAX_STEPS) -> list[Breach]:
+    """List where a value breaks a schema, as `violations` does, with what is wanted; within so many steps."""
+    token = _steps.set([n_steps])
     try:
-        errors = _validator(schema).iter_errors(value)
-        return [(tuple(error.absolute_path), str(error.validator)) for error in islice(errors, MAX_ERRORS)]
+        errors = islice(_validator(schema).iter_errors(value), most)
+        return [Breach(tuple(error.absolute_path), str(error.validator), error.validator_value) for error in errors]
     except RecursionError:
         raise CannotScore("input_too_long", "The JSON nests too deep for this schema.") from None
     finally:
         _steps.reset(token)
 
 
-def meta_errors(schema: Settings) -> list[tuple[tuple[str | int, ...], str]]:
+def meta_errors(schema: Settings) -> list[tuple[Path, str]]:
     """List where a schema is not JSON Schema: path and what is wrong, ten at most."""
     import jsonschema
 
