@@ -19,6 +19,7 @@ from evalsvc.experiments.produce import storable
 from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.unmapped import check_mappings
+from evalsvc.experiments.unreadable import check_added_metrics
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
@@ -59,6 +60,8 @@ def add_metrics(
             there=[Metric.from_json(row) for row in plan.metrics],
         )
         check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
+        configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
+        check_added_metrics(plan.dataset_version, metrics, plan.sample, list(configs))
         fresh = _new_ones(plan, metrics)
         if len(plan.metrics) + len(fresh) > MAX_IN_ALL:
             raise Invalid(FieldError("/metrics", f"An experiment has at most {MAX_IN_ALL} metrics in all."))

@@ -13,6 +13,7 @@ import orjson
 from django.conf import settings
 
 from evalsvc.experiments.knobs import knobs_of, label, names_of, with_values
+from evalsvc.experiments.output_schemas import MAX_SCHEMAS, OUTPUT_SCHEMA, schema_problems
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.templates import names_in, problem_with
 from evalsvc.outbound.failures import OutboundFailed
@@ -38,9 +39,9 @@ SAMPLING = {
 # The least that a number may be.
 COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
 CHAT_FIELDS = {"connection", "model", "prompt", "system", "messages", "top_k", "timeout_seconds", *SAMPLING}
-HTTP_FIELDS = {"url", "headers", "body", "output", "timeout_seconds"}
+HTTP_FIELDS = {"url", "headers", "body", "output", OUTPUT_SCHEMA, "timeout_seconds"}
 # Knobs that do not change what is asked: equal otherwise means equal outputs.
-NOT_HASHED = {"timeout_seconds"}
+NOT_HASHED = {"timeout_seconds", OUTPUT_SCHEMA}
 MAX_TIMEOUT_SECONDS = 600
 
 
@@ -78,6 +79,7 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
     candidates: list[Candidate] = []
     names = set(taken)
     room = Room(settings.MAX_BODY_BYTES, pointer)
+    schemas: set[bytes] = set()
     for i, row in enumerate(wanted):
         at = f"{pointer}/{i}"
         try:
@@ -93,6 +95,9 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
             if name in names:
                 errors.append(FieldError(f"{at}/name", f"Two configs are named {name!r}."))
             names.add(name)
+            schemas.add(orjson.dumps(parameters.get(OUTPUT_SCHEMA)))
+            if len(schemas) > MAX_SCHEMAS:
+                raise Invalid(FieldError(pointer, f"More than {MAX_SCHEMAS} different `{OUTPUT_SCHEMA}`s."))
             errors += [FieldError(at + where, detail) for where, detail in problems(row["kind"], parameters)]
             candidates.append(Candidate(name, row["kind"], parameters))
         if len(candidates) > MAX_CONFIGS:
@@ -146,6 +151,8 @@ def problems(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, st
         yield from _chat_problems(parameters)
     elif kind == "http":
         yield from _http_problems(parameters)
+    if kind != "chat" and OUTPUT_SCHEMA in parameters:
+        yield from schema_problems(parameters[OUTPUT_SCHEMA])
 
 
 def _chat_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.configs import Candidate, problems
 from evalsvc.experiments.knobs import pointed, with_values
+from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.selectors import get_plan
@@ -19,6 +20,7 @@ from evalsvc.experiments.services import add_configs
 from evalsvc.experiments.settling import find_locked_plan, settle
 from evalsvc.experiments.stopping import n_in_flight, stop
 from evalsvc.experiments.store import Unit
+from evalsvc.experiments.unreadable import check_outputs
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.racing import Drop
 from evalsvc.tenancy.scope import account_scope
@@ -191,6 +193,8 @@ def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate)
         raise Invalid(*found)
     try:
         check_templates(account=account, version=plan.dataset_version, candidates=[candidate])
+        metrics = [Metric.from_json(row) for row in plan.metrics]
+        check_outputs(plan.dataset_version, metrics, plan.sample, [candidate], pointer="")
     except Invalid as exc:
         raise Invalid(*(FieldError("/changes", error.detail) for error in exc.errors)) from None
 

@@ -13,6 +13,7 @@ from django.db import connections
 
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, Output
+from evalsvc.experiments.output_schemas import schema_of
 from evalsvc.experiments.store import Unit
 from evalsvc.experiments.unmapped import may_be_unmapped, stopped_metrics_of
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -49,6 +50,7 @@ class Desk:
     metrics: tuple[Metric, ...]
     pointers: Mapping[str, str]
     may_be_unmapped: bool
+    output_schema: Mapping[str, Any] | None
 
 
 _lock = threading.Lock()
@@ -81,6 +83,7 @@ def desk_of(unit: Unit) -> Desk:
             metrics=tuple(metric for metric in metrics if metric.addition == unit.addition),
             pointers=plan.sample,
             may_be_unmapped=may_be_unmapped(plan),
+            output_schema=schema_of(config.kind, config.parameters),
         )
     with _lock:
         _desks[key] = desk

@@ -26,6 +26,8 @@ SYSTEM_PROMPTS = ("system_prompt", "evaluated_model_system_prompt")
 GOLD_COLUMNS = ("gold_contexts", "gold_context", "evaluated_model_gold_context")
 TOP_K_COLUMNS = ("top_k_contexts", "top_k_context", "evaluated_model_top_k_context")
 UNMAPPED = "unmapped"
+# What stands beside an answer under these names belongs to it, and is no component that answers too.
+NOT_COMPONENTS = {OUTPUT, *answers.PASSAGES, *answers.TOP_K_PASSAGES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,16 @@ def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 def _output(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
     answer = _answer(components)
     expected = answers.components_of(example.get("expected"))
-    named = [part for name in expected if (part := answers.said(_part(answer, name))) is not MISSING]
+    named = [part for name in expected if (part := answers.said(_part(components, name))) is not MISSING]
     return named[0] if len(named) == 1 else answers.said(answer)
 
 
-def _part(answer: Any, component: str) -> Any:
-    return answer.get(component, MISSING) if isinstance(answer, Mapping) else MISSING
+def _part(components: Mapping[str, Any], component: str) -> Any:
+    """Return what a component has said: within the answer, or beside it."""
+    answer = _answer(components)
+    if isinstance(answer, Mapping) and component in answer:
+        return answer[component]
+    return MISSING if component in NOT_COMPONENTS else components.get(component, MISSING)
 
 
 def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
@@ -139,7 +145,9 @@ DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
 def _missing_component(example: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
     """Say that an answer lacks every component that the example expects something of."""
     expected, answer = answers.components_of(example.get("expected")), _answer(components)
-    if not expected or not answers.components_of(answer) or any(name in answer for name in expected):
+    if not expected or not answers.components_of(answer):
+        return None
+    if any(_part(components, name) is not MISSING for name in expected):
         return None
     named = ", ".join(f"`{name}`" for name in expected)
     return f"The example expects something of {named}, and the answer has no such component: {_shown(components)}."

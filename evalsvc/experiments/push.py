@@ -11,6 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.experiments import store
 from evalsvc.experiments.desk import Example, desk_of, examples_of, stopped_by
 from evalsvc.experiments.models import Config, Output, WorkUnit
+from evalsvc.experiments.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.produce import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.scoring import needs_worker, scores_of
 from evalsvc.experiments.store import Recorded, Unit
@@ -26,6 +27,14 @@ class Leased:
 
     unit: Unit
     examples: dict[int, Example]
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What came of outputs: what was recorded, and why some of it was recorded as bad, by position."""
+
+    recorded: Recorded
+    bad_outputs: dict[int, str]
 
 
 def lease(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
@@ -63,9 +72,10 @@ def post_outputs(
     outputs: Sequence[Mapping[str, Any]],
     is_done: bool,
     lease_seconds: float,
-) -> Recorded:
+) -> Posted:
     """Record what the caller's code made of a leased unit.
 
+    An output that breaks the config's `output_schema` is recorded as the error that it is, `bad_output`.
     A position that has an output keeps it, and a lease that has ended writes nothing: what was sent twice, or late,
     changes nothing. Metrics that need a model are scored by the workers afterwards.
     """
@@ -84,7 +94,7 @@ def post_outputs(
     desk = desk_of(unit)
     waits = needs_worker(desk.metrics)
     _check_outputs(unit, outputs)
-    rows = [_row(item, keep_scores=waits) for item in outputs]
+    rows = [_held_to(desk.output_schema, _row(item, keep_scores=waits)) for item in outputs]
     scores: list[dict[str, Any]] = []
     if rows and not waits:
         examples, stopped = examples_of(unit), stopped_by(unit, desk)
@@ -97,7 +107,7 @@ def post_outputs(
                 stopped=stopped,
                 client_scores=item.get("scores"),
             )
-    return store.record_unit(
+    recorded = store.record_unit(
         account_id=held.account_id,
         unit_id=held.pk,
         token=token,
@@ -106,6 +116,8 @@ def post_outputs(
         close="release" if is_done else "keep",
         lease_seconds=lease_seconds,
     )
+    broken = [row for row, item in zip(rows, outputs, strict=True) if row["status"] != "ok" and not item.get("error")]
+    return Posted(recorded, {row["pos"]: row["error_message"] for row in broken if row["pos"] in recorded.accepted})
 
 
 def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
@@ -137,3 +149,12 @@ def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
     # The workers that score later have no other way to learn of the caller's numbers.
     client_scores = storable(item.get("scores")) if keep_scores else None
     return row | {"status": "ok", "output": components, "client_scores": client_scores}
+
+
+def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose output fits what its config declares, and in place of any other one that says why not."""
+    why = breach_of(schema, row["output"]) if schema is not None and row["status"] == "ok" else None
+    if why is None:
+        return row
+    error = {"status": "error", "error_type": BAD_OUTPUT, "error_message": why}
+    return {name: value for name, value in row.items() if name not in ("output", "client_scores")} | error

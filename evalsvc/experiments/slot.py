@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.db import DatabaseError, connections
 from evalsvc.experiments import store
 from evalsvc.experiments.control import stop_by_worker
 from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, stopped_by, twin_outputs
+from evalsvc.experiments.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
 from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
 from evalsvc.experiments.store import Recorded, Unit
@@ -82,7 +83,8 @@ class Slot:
             if self._stopped():
                 return
             try:
-                self._keep(desk, pos, examples[pos], self._produced(asking, examples[pos], twins.get(pos)))
+                produced = self._produced(asking, examples[pos], twins.get(pos))
+                self._keep(desk, pos, examples[pos], _held_to(desk.output_schema, produced))
             except Postponed as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
@@ -179,3 +181,13 @@ class Slot:
             )
         finally:
             connections.close_all()
+
+
+def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:
+    """Return an output that fits what its config declares, and in place of any other the error that it is."""
+    if schema is None or produced.output is None:
+        return produced
+    why = breach_of(schema, produced.output)
+    if why is None:
+        return produced
+    return replace(produced, status="error", output=None, error_type=BAD_OUTPUT, error_message=why)

@@ -84,7 +84,7 @@ def check_components(
 
     `components` among the parameters of a push config is such a list of names.
     """
-    expected = _expected_components(version)
+    expected = expected_components(version)
     pointers = [{**sample, **(metric.sample or {})} for metric in metrics if metric.source in EVALUATOR_SOURCES]
     for i, candidate in enumerate(candidates):
         declared = candidate.parameters.get("components")
@@ -102,7 +102,7 @@ def check_components(
                 raise Invalid(FieldError(at, f"A mapping looks at {pointer!r}; the config's components are {has}."))
 
 
-def _expected_components(version: DatasetVersion) -> set[str]:
+def expected_components(version: DatasetVersion) -> set[str]:
     """Return the components that the examples expect something of: objects of objects, whatever the example."""
     properties = version.expected_schema.get("properties", {})
     if version.expected_schema.get("type") != "object" or not properties:
@@ -116,7 +116,7 @@ def may_be_unmapped(plan: ExperimentPlan) -> bool:
     """Say whether a mapping of the plan depends on what the answers look like: only then need anybody look."""
     mappings = [plan.sample, *(row.get("sample") or {} for row in plan.metrics)]
     pointers = {pointer for mapping in mappings for pointer in mapping.values()}
-    return any(is_of_answer(one) for one in pointers) or bool(_expected_components(plan.dataset_version))
+    return any(is_of_answer(one) for one in pointers) or bool(expected_components(plan.dataset_version))
 
 
 def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:

@@ -27,8 +27,13 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ` Did you mean …?` for the end of a message, or nothing when nothing is near."""
-    names = [f"`{name}`" for name in nearest(word, known)]
-    if not names:
+    return asked(nearest(word, known))
+
+
+def asked(names: Iterable[str]) -> str:
+    """Return ` Did you mean …?` about these names, or nothing when there are none."""
+    quoted = [f"`{name}`" for name in names]
+    if not quoted:
         return ""
-    *others, last = names
+    *others, last = quoted
     return f" Did you mean {', '.join(others) + ' or ' if others else ''}{last}?"

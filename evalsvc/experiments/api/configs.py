@@ -21,6 +21,7 @@ from evalsvc.experiments.plans import check_templates
 from evalsvc.experiments.promotion import promote_config
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.experiments.unmapped import check_components
+from evalsvc.experiments.unreadable import check_outputs
 from evalsvc.rest.idempotency import key_of
 
 MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("configs", shapes.CONFIG))}
@@ -53,6 +54,7 @@ class ConfigsView(AccountView):
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
         metrics = [Metric.from_json(row) for row in plan.metrics]
         check_components(plan.dataset_version, metrics, plan.sample, candidates)
+        check_outputs(plan.dataset_version, metrics, plan.sample, candidates, pointer="/configs")
         rows = services.add_configs(account=self.account, plan=plan, candidates=candidates, actor=self.caller.actor)
         if plan.state != ExperimentPlan.State.DRAFT:
             enqueue_after_commit()

@@ -20,6 +20,7 @@ from evalsvc.experiments.queueing import enqueue_pumps
 from evalsvc.experiments.ranges import warned
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.experiments.unmapped import check_components
+from evalsvc.experiments.unreadable import check_outputs
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
@@ -48,6 +49,7 @@ class PlansExperiments(AccountView):
         candidates = expand(wanted, pointer="/configs")
         check_templates(account=self.account, version=spec.version, candidates=candidates)
         check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
+        check_outputs(spec.version, spec.metrics, spec.fields["sample"], candidates)
         baseline = spec.fields.get("baseline")
         if baseline and baseline not in [candidate.name for candidate in candidates]:
             raise Invalid(FieldError("/plan/baseline", f"No config is named {baseline!r}."))

@@ -74,20 +74,21 @@ class OutputsView(AccountView):
         operation_id="post_outputs",
         tags=["experiments"],
         request=bodies.OutputsIn,
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("accepted", "state"))},
+        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("accepted", "bad_outputs", "state"))},
     )
     def post(self, request: Request, id: int, unit_id: int) -> Response:
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
         with account_scope(self.account.pk):
             held = push.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
         body = checked(bodies.OutputsIn(data=request.data))
-        recorded = push.post_outputs(
+        posted = push.post_outputs(
             held=held,
             token=body["token"],
             outputs=body["outputs"],
             is_done=body["done"] is not False,
             lease_seconds=body["lease_seconds"],
         )
+        recorded = posted.recorded
         if not step(account_id=self.account.pk, experiment_id=id) and recorded.config_state != Config.State.RUNNING:
             # Nobody posts after the last one, so nobody else would notice that it was the last.
             step(account_id=self.account.pk, experiment_id=id, wait=True)
@@ -106,6 +107,7 @@ class OutputsView(AccountView):
             enqueue_after_commit()
         answer = {
             "accepted": recorded.accepted,
+            "bad_outputs": [{"pos": pos, "message": why} for pos, why in posted.bad_outputs.items()],
             "is_held": recorded.is_held,
             "state": config.state,
             "epoch": config.epoch,
