@@ -175,6 +175,10 @@ class Crew:
                 rows.append(row)
                 outputs.append(output)
         answer = self._record(unit, outputs, done=True)
+        bad = {one["pos"]: one["message"] for one in answer.get("bad_outputs", ())}
+        for row in rows:
+            if row.pos in bad:
+                row.status, row.error_type, row.error_message = "error", "bad_output", bad[row.pos]
         with self._changed:
             self.rows.update({(job.config_id, row.pos): row for row in rows})
         self._note(job, answer["state"])
@@ -218,9 +222,10 @@ class Crew:
             if exc.code not in REFUSED_BODIES:
                 raise
             if len(outputs) > 1:
-                for i, one in enumerate(outputs):
-                    answer = self._record(unit, [one], done=done and i == len(outputs) - 1)
-                return answer
+                last = len(outputs) - 1
+                answers = [self._record(unit, [one], done=done and i == last) for i, one in enumerate(outputs)]
+                bad = [one for answer in answers for one in answer.get("bad_outputs", ())]
+                return {**answers[-1], "bad_outputs": bad}
             refused = {"type": "bad_output", "message": _message(exc)}
             kept = {name: outputs[0][name] for name in ("pos", "latency_ms", *PLACE) if name in outputs[0]}
             body = {**kept, "error": refused}

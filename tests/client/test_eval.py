@@ -112,6 +112,28 @@ def test_an_output_comes_back_as_it_was(client: Client, output: Any) -> None:
     assert result.rows[0].output == output
 
 
+def test_an_output_that_breaks_what_was_declared_is_an_error_of_its_row(client: Client) -> None:
+    declared = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+
+    def app(query: str) -> dict[str, Any]:
+        return {"answer": knows(query) if query != "Japan" else None}
+
+    options: dict[str, Any] = {"parameters": {"output_schema": declared}, "metrics": {"always": lambda *_: 1}}
+    seen: list[EvaluationResult] = []
+    result = run(client, app, on_progress=seen.append, **options)
+
+    (bad,) = result.errors
+    assert (bad.input, bad.error_type) == ({"query": "Japan"}, "bad_output")
+    assert "'/output/answer' it has null" in (bad.error_message or "")
+    metric = result.metrics["exact-match"]
+    assert (metric.value, metric.n, metric.n_error) == (2 / 3, 3, 1)
+    assert (result.metrics["always"].n, bad.scores["always"].value) == (3, None)
+    assert all(row.error_type == "bad_output" for one in seen for row in one if row.input == {"query": "Japan"})
+    wrong = [{"evaluator": "exact-match", "sample": {"output": "/output/answr"}}]
+    with pytest.raises(InvalidError, match="/output/answer"):
+        run(client, app, **options, evaluators=wrong)
+
+
 def test_blind_is_without_expectations(client: Client) -> None:
     result = run(client, knows, expected=[], evaluators=["pii", "exact-match"])
 
