@@ -44,6 +44,7 @@ def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> Ranked:
     A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. Raises
     CannotScore("wrong_type") where one side is known by ids alone and the other has none.
     """
+    retrieved, relevant = _named(retrieved), _named(relevant)
     matched_by = _matched_by(retrieved, relevant)
     name_of = _id if matched_by == BY_ID else _text
     names = tuple(name for passage in retrieved if (name := name_of(passage)).strip())
@@ -55,6 +56,11 @@ def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> Ranked:
             seen.add(name)
             hits.append((rank, grades[name]))
     return Ranked(names, grades, tuple(hits), matched_by)
+
+
+def _named(passages: Sequence[Passage]) -> list[Passage]:
+    """Leave out what has neither text nor id: it must not decide by which of the two the others are matched."""
+    return [passage for passage in passages if _text(passage).strip() or _id(passage)]
 
 
 def _matched_by(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> str:
@@ -74,7 +80,7 @@ def _matched_by(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> st
 
 
 def _id(passage: Passage) -> str:
-    return passage.id or ""
+    return passage.id if passage.id and not passage.id.isspace() else ""
 
 
 def _text(passage: Passage) -> str:
