@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.short_answers import HELD_APART, TUNED, Pair
 from evaluators.base import Passage, Sample
 from evaluators.families.hallucination import Hallucination
+from evaluators.grounding.sentences import split_sentences
 from evaluators.pii.find import find_entities
 
 SUPPORT = ("begin_wow_dev", "wice_dev")
@@ -24,12 +27,16 @@ DOCUMENTS = "presidio_generated_large.json.gz"
 # What the structured evaluator looks for, by the names that the documents use.
 STRUCTURED = {"CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "US_SSN", "IBAN_CODE", "US_DRIVER_LICENSE", "IP_ADDRESS"}
 RESAMPLES = 1000
+COPIES = 400
+_VERB = re.compile(r"\b(is|was|are|were|can|will)\b")
+_DENIED = re.compile(r"\bnot?\b|n't|never|without")
 
 
 def measured_rules(folder: Path) -> dict[str, Any]:
     """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents."""
     print("-- rules: nothing is trained; their constants were chosen looking at these sets")
     figures: dict[str, Any] = {f"hallucination {name}": support(folder / f"{name}.jsonl.gz") for name in SUPPORT}
+    figures["copies, denied"] = denied_copies([folder / f"{name}.jsonl.gz" for name in SUPPORT])
     figures["short answers, looked at"] = short_answers(TUNED)
     figures["short answers, held apart"] = short_answers(HELD_APART)
     figures["pii structured"] = documents(folder / DOCUMENTS)
@@ -58,6 +65,27 @@ def support(path: Path) -> dict[str, Any]:
     low, high = np.quantile(found, [0.025, 0.975])
     auc = roc_auc_score(bad, risk)
     return {"n": len(bad), "auc": round(float(auc), 4), "interval": [round(float(low), 4), round(float(high), 4)]}
+
+
+def denied_copies(paths: Sequence[Path]) -> dict[str, Any]:
+    """The shares that pass of sentences copied from a context, and of the same with "not" put in after the verb."""
+    family, passed = Hallucination(), []
+    copies = [(said, contexts) for path in paths for row in rows_of(path) for said, contexts in affirming(row)]
+    for said, contexts in random.Random(1).sample(copies, min(COPIES, len(copies))):
+        samples = (Sample(input="", output=text, contexts=contexts) for text in (said, _VERB.sub(r"\1 not", said, 1)))
+        passed.append([family.score(sample, {}, explain=False).passed for sample in samples])
+    shares = np.mean(passed, axis=0) if passed else np.zeros(2)
+    return {"n": len(passed), "copied": round(float(shares[0]), 4), "denied": round(float(shares[1]), 4)}
+
+
+def affirming(row: dict[str, Any]) -> Iterator[tuple[str, tuple[Passage, ...]]]:
+    """Yield the sentences of a row's contexts that affirm something, six of each context at most."""
+    contexts = row["context"] if isinstance(row["context"], list) else [row["context"]]
+    for text in contexts:
+        for start, end in split_sentences(text)[:6]:
+            said = text[start:end].strip()
+            if len(said.split()) > 5 and _VERB.search(said) and not _DENIED.search(said):
+                yield said, tuple(map(Passage, contexts))
 
 
 def short_answers(pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.refusals import find_refusal
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import content_stems
-from evaluators.grounding.words import Stems, split_words, word_set
+from evaluators.grounding.words import FUNCTION_WORDS, Stems, split_words, word_set
 
 _BARE = frozenset({"yes", "no", "yeah", "yep", "yup", "nope", "correct", "right", "true", "indeed"})
 _TURNS = frozenset({"but", "however", "though", "although", "still", "yet", "nevertheless"})
@@ -17,15 +19,36 @@ _OF_A_REFUSAL = word_set(
     unfortunately help know find available based sufficient specific unable assist request able don doesn isn
     """
 )
+_COURTESY = re.compile(
+    r"\b(?:let me know|feel free|hopes? (?:this|that|it) help|(?:happy|glad|pleased|love) to (?:help|assist)"
+    r"|(?:great|good|excellent|wonderful) question|anything else i can|re welcome|my pleasure)"
+)
+_POLITE = word_set(
+    """
+    great good excellent wonderful question questions happy glad pleased pleasure help helps helpful assist hope hopes
+    let know feel free ask need want like would anything else further other more information details welcome love re
+    """
+)
 
 
 def claiming_sentences(output: str, question: str) -> list[Span]:
-    """Return the sentences that may claim something: not those that decline.
+    """Return the sentences that may claim something: not those that decline, nor mere politeness.
 
     A sentence that declines may repeat words of the question; with others ("I don't know, but ...") it claims.
     `measure_support` leaves out what is a mere "yes" or "sure".
     """
-    return [span for span in split_sentences(output) if not _only_declines(output, span, question)]
+    return [
+        span
+        for span in split_sentences(output)
+        if not (_is_polite(output, span) or _only_declines(output, span, question))
+    ]
+
+
+def _is_polite(output: str, span: Span) -> bool:
+    """Say whether a sentence has none but words of politeness: "Great question!", "Let me know if you need more"."""
+    words = split_words(output[slice(*span)])
+    has_others = any(word not in FUNCTION_WORDS and word not in _POLITE for word in words)
+    return not has_others and _COURTESY.search(" ".join(words)) is not None
 
 
 def _only_declines(output: str, span: Span, question: str) -> bool:

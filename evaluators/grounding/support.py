@@ -22,6 +22,13 @@ GLUED = 2 * WINDOW
 SHORTEST_CLAUSE = 3
 _CLAUSE_END = re.compile(r"[,;:()\"]\s|\s[-\u2013\u2014(]")
 
+ANNOUNCEMENT = 7
+"""Words that an announcement may have."""
+_ANNOUNCED = re.compile(
+    r"(?:so )?(?:the (?:correct |right |short |final )?answer(?: to (?:your|the|this) question)? is"
+    r"|here (?:is|s) the answer) "
+)
+
 NUMBER_WEIGHT = 0.4
 NAME_WEIGHT = 0.4
 NEGATION_FACTOR = 0.75
@@ -156,10 +163,11 @@ def measure_support(output: str, evidence: Evidence, *, spans: Sequence[Span] | 
 
 
 def claim_words(text: str) -> list[str]:
-    """Split a text into words, without the interjections that it opens with."""
+    """Split a text into words, without the interjections and the announcement ("the answer is") that it opens with."""
     words = split_words(text)
     start = next((index for index, word in enumerate(words) if word not in INTERJECTIONS), len(words))
-    return words[start:]
+    announced = _ANNOUNCED.match(" ".join(words[start : start + ANNOUNCEMENT]) + " ")
+    return words[start + (len(announced[0].split()) if announced else 0) :]
 
 
 def content_stems(words: Sequence[str], stems: Stems, *, else_all: bool = True) -> list[str]:
@@ -184,7 +192,9 @@ def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | 
     )
     is_off = _is_negation_off(words, evidence)
     value = parts.mean * _penalty(len(numbers), NUMBER_WEIGHT) * _penalty(len(names), NAME_WEIGHT)
-    value *= NEGATION_FACTOR if is_off else 1.0
+    if is_off:
+        # A copied sentence with "not" put in has every word of a context, and says the opposite.
+        value = min(value * NEGATION_FACTOR, _BELOW)
     return SentenceSupport(span, value, parts, any(map(_is_content, words)), numbers, names, is_off)
 
 

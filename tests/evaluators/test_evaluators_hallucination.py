@@ -415,3 +415,48 @@ def test_it_refuses_thresholds_outside_the_range(bad: JSONValue) -> None:
 def test_it_runs_within_the_request_and_judges_elsewhere() -> None:
     assert FAMILY.lane_of({}) is Lane.INLINE
     assert FAMILY.lane_of({"variant": "judge"}) is Lane.JUDGE
+
+
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        ("The museum in Oslo is open on Mondays.", "The museum in Oslo is not open on Mondays."),
+        ("The museum in Oslo is open on Mondays.", "The museum in Oslo isn't open on Mondays."),
+        ("Children can not enter the hall for free.", "Children can enter the hall for free."),
+        ("Paris was never the capital of Spain.", "Paris was the capital of Spain."),
+    ],
+)
+def test_a_copied_sentence_with_not_put_in_or_taken_out_fails(context: str, said: str) -> None:
+    denied = score(said, context, "Tickets cost 12 euros.")
+
+    assert score(context, context, "Tickets cost 12 euros.").passed
+    assert (denied.passed, denied.extra["negation_differs"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Sure! The answer is 240 km.",
+        "The correct answer is: 240 km",
+        "Great question! The Mir is 240 km long. I hope this helps!",
+        "I'd be happy to help! The Mir is 240 km long. Let me know if you have any other questions.",
+        "Here is the answer: The Mir is 240 km long. Feel free to ask if you need anything else.",
+    ],
+)
+def test_politeness_claims_nothing(output: str) -> None:
+    assert score(output, RIVER).passed
+    assert not score(output.replace("240", "310"), RIVER).passed
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The answer is not 240 km.",
+        "I hope this helps the Mir.",
+        "Great question! Anna Petrova had twins.",
+        "Feel free to ask Ivan.",
+        "You need help.",
+    ],
+)
+def test_politeness_hides_no_claim(output: str) -> None:
+    assert not score(output, RIVER).passed
