@@ -19,6 +19,7 @@ What it answers is in the model's name, for example `stub-judge-pass`, and so is
     :429-<s>                             429 with Retry-After: <s>, always; :429once-<s> the first time
     :quota, :401, :500, :context, :vllm-context, :refusal, :hang, :missing-model
     :flaky                               500 the first time, then right
+    :unless-<word>                       as its name says, but as fail where the question has the word; nothing to list
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
     """Write an answer in this manner."""
     messages, model = call["messages"], str(call["model"])
     prompt = "".join(str(message.get("content") or "") for message in messages)
+    if manner.startswith("unless-") and manner.removeprefix("unless-") in prompt.lower():
+        verdict = "none"
     if manner == "refusal":
         return completion(model, prompt, None, refusal="I cannot help with that.")
     schema = schema_of(call)
@@ -155,7 +158,7 @@ def schema_of(call: dict[str, Any]) -> dict[str, Any] | None:
 
 def instance_of(schema: dict[str, Any], verdict: str, said: str) -> Any:
     """Return a value that fits a schema, as good as the verdict says."""
-    share = {"pass": 1.0, "echo": 1.0, "fail": 0.0}.get(verdict)
+    share = {"pass": 1.0, "echo": 1.0, "fail": 0.0, "none": 0.0}.get(verdict)
     share = float(verdict) if share is None else share
     if "const" in schema:
         return schema["const"]
@@ -170,8 +173,10 @@ def instance_of(schema: dict[str, Any], verdict: str, said: str) -> Any:
             properties = schema.get("properties", {})
             return {name: instance_of(inner, verdict, said) for name, inner in properties.items()}
         case "array":
-            n = max(1, schema.get("minItems", 0))
-            return [instance_of(schema.get("items", {"type": "string"}), verdict, said) for _ in range(n)]
+            items = schema.get("items", {"type": "string"})
+            # Texts are what was found; objects bring verdicts of their own.
+            n = max(items.get("type") != "string" or verdict != "none", schema.get("minItems", 0))
+            return [instance_of(items, verdict, said) for _ in range(n)]
         case "boolean":
             return share >= 0.5
         case "number" | "integer" as number:
