@@ -177,7 +177,11 @@ INTERVAL = {
         "include_experiments": {"enum": [*INCLUDE]},
         "sources": {
             "type": "object",
-            "description": "Where the values come from: `n` and `rate`, their mean, of each part.",
+            "description": (
+                "Where the values come from: `n` and `rate`, their mean, of each part. `evaluation`: captured calls;"
+                " `experiment`: outputs of planned experiments that were promoted, of all with `include_experiments:"
+                " all`; `import`: scores made elsewhere. The `n` add up to that of the interval."
+            ),
             "additionalProperties": {
                 "type": "object",
                 "properties": {"n": {"type": "integer"}, "rate": NULLABLE_NUMBER},
