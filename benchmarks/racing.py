@@ -17,6 +17,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -104,9 +105,15 @@ class Measured:
 
 
 def measure(
-    scenario: Scenario, policy: str, races: int, workers: int, lockstep: bool, epsilon: float | None = None
+    scenario: Scenario,
+    policy: str,
+    races: int,
+    workers: int,
+    lockstep: bool,
+    epsilon: float | None = None,
+    seed: int = SEED,
 ) -> Measured:
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(seed)
     found = []
     for i in range(races):
         scores = scenario.draw(rng)
@@ -165,42 +172,71 @@ def clone_lines(races: int, workers: int) -> dict[str, float]:
     return found
 
 
-def epsilon_lines(races: int, workers: int) -> list[Measured]:
-    """Print and return what an epsilon saves, and how often the winner is within it."""
-    print(
-        "\n| examples | epsilon | queries of 6400 | winner within epsilon | resumed a race |\n|---|---:|---:|---:|---:|"
-    )
+POLICY_HEAD = ("| examples | policy | queries of 6400 | best kept |", "|---|---|---:|---:|")
+EPSILON_HEAD = (
+    "| examples | epsilon | queries of 6400 | winner within epsilon | resumed a race |",
+    "|---|---:|---:|---:|---:|",
+)
+
+
+def policy_lines(
+    races: int,
+    workers: int,
+    policies: Sequence[str] = POLICIES,
+    scenarios: Sequence[Scenario] = SCENARIOS,
+    *,
+    lockstep: bool = False,
+) -> list[Measured]:
+    """Return what each policy costs and keeps; printed as it goes."""
+    print("\n".join(POLICY_HEAD), flush=True)
+    lines = []
+    for scenario in scenarios:
+        for policy in policies:
+            lines.append(measure(scenario, policy, races, workers, lockstep))
+            print(policy_line(lines[-1]), flush=True)
+    return lines
+
+
+def epsilon_lines(
+    races: int,
+    workers: int,
+    epsilons: Sequence[float | None] = EPSILONS,
+    scenarios: Sequence[Scenario] = (SCENARIOS[0], NEAR_TIES),
+    *,
+    seed: int = SEED,
+) -> list[Measured]:
+    """Return what an epsilon saves, and how often the winner is within it; printed as it goes."""
+    print("\n".join(("", *EPSILON_HEAD)), flush=True)
     found = []
-    for scenario in (SCENARIOS[0], NEAR_TIES):
-        for epsilon in EPSILONS:
-            found.append(measure(scenario, "race_default", races, workers, False, epsilon))
-            m = found[-1]
-            figures = f"{m.queries:.0f} ± {m.queries_error:.0f} | {m.kept:.3f} ± {m.kept_error:.3f} | {m.resumed:.2f}"
-            print(f"| {m.scenario} | {m.epsilon or 'none'} | {figures} |", flush=True)
+    for scenario in scenarios:
+        for epsilon in epsilons:
+            found.append(measure(scenario, "race_default", races, workers, False, epsilon, seed))
+            print(epsilon_line(found[-1]), flush=True)
     return found
 
 
-HEAD = "| examples | policy | queries of 6400 | best kept |\n|---|---|---:|---:|"
+def policy_table(lines: Sequence[Measured]) -> str:
+    """Return the table of the documentation."""
+    return "\n".join((*POLICY_HEAD, *map(policy_line, lines)))
+
+
+def epsilon_table(lines: Sequence[Measured]) -> str:
+    """Return the table of the documentation."""
+    return "\n".join((*EPSILON_HEAD, *map(epsilon_line, lines)))
 
 
 def name_of(m: Measured) -> str:
     return m.policy if m.epsilon is None else f"{m.policy}, epsilon {m.epsilon}"
 
 
-def policy_lines(options: argparse.Namespace, races: int) -> list[Measured]:
-    """Print and return what each policy costs and keeps."""
-    print(HEAD, flush=True)
-    lines = []
-    for scenario in SCENARIOS:
-        for policy in options.policies:
-            lines.append(measure(scenario, policy, races, options.workers, options.lockstep))
-            print(line_of(lines[-1]), flush=True)
-    return lines
-
-
-def line_of(m: Measured) -> str:
+def policy_line(m: Measured) -> str:
     queries = f"{m.queries:.0f} ± {m.queries_error:.0f}"
     return f"| {m.scenario} | `{m.policy}` | {queries} | {m.kept:.3f} ± {m.kept_error:.3f} |"
+
+
+def epsilon_line(m: Measured) -> str:
+    figures = f"{m.queries:.0f} ± {m.queries_error:.0f} | {m.kept:.3f} ± {m.kept_error:.3f} | {m.resumed:.2f}"
+    return f"| {m.scenario} | {m.epsilon or 'none'} | {figures} |"
 
 
 def main() -> int:
@@ -213,7 +249,9 @@ def main() -> int:
     parser.add_argument("--epsilons", action="store_true", help="only the races with an epsilon")
     options = parser.parse_args()
     races = 60 if options.quick else options.races
-    lines = [] if options.epsilons else policy_lines(options, races)
+    lines = []
+    if not options.epsilons:
+        lines += policy_lines(races, options.workers, options.policies, lockstep=options.lockstep)
     lines += epsilon_lines(races, options.workers) if options.epsilons or options.policies == POLICIES else []
     clones = {} if options.epsilons or options.policies != POLICIES else clone_lines(races // 2, options.workers)
     missed = shortfalls(lines)

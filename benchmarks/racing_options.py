@@ -10,6 +10,7 @@ two configs, right in .80 and .55, on 1319 examples. Ranges: 16 configs that sco
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -59,19 +60,33 @@ def ranged(races: int, low: float, high: float) -> float:
     return float(np.mean([Race(row, rules_for("race_default"), WORKERS).run().queries for row in rows]))
 
 
+def measured(races: int) -> list[str]:
+    """Return the lines of the table; printed as it goes."""
+    lines: list[str] = []
+
+    def add(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
+    for name, worst in (("favour", False), ("worst", True)):
+        queries, left = failing(races, worst=worst)
+        add(f"| eight of 16 fail at half, `errors` `{name}` | {queries:.0f} | {left:.1f} |")
+    for name, stop in (("false", False), ("true", True)):
+        add(f"| two on {N_LARGE}, `stop_when_decided` {name} | {decided(races, stop=stop):.0f} | 1.0 |")
+    for low, high in RANGES:
+        add(f"| scores of 1 to 5, declared {low} to {high} | {ranged(races, low, high):.0f} | |")
+    return lines
+
+
+def table(lines: Sequence[str]) -> str:
+    """Return the table of the documentation."""
+    return "\n".join(("| case | queries | configs left |", "|---|---:|---:|", *lines))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--races", type=int, default=50, help="races a line")
-    races = parser.parse_args().races
-    print("| case | queries | configs left |\n|---|---:|---:|", flush=True)
-    for name, worst in (("favour", False), ("worst", True)):
-        queries, left = failing(races, worst=worst)
-        print(f"| eight of 16 fail at half, `errors` `{name}` | {queries:.0f} | {left:.1f} |", flush=True)
-    for name, stop in (("false", False), ("true", True)):
-        queries = decided(races, stop=stop)
-        print(f"| two on {N_LARGE}, `stop_when_decided` {name} | {queries:.0f} | 1.0 |", flush=True)
-    for low, high in RANGES:
-        print(f"| scores of 1 to 5, declared {low} to {high} | {ranged(races, low, high):.0f} | |", flush=True)
+    print(table(measured(parser.parse_args().races)))
     return 0
 
 

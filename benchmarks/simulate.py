@@ -2,12 +2,14 @@
 
     python -m benchmarks.simulate                     # all families, some minutes; writes the tables
     python -m benchmarks.simulate --only pairs        # one family
+    python -m benchmarks.simulate --races             # the tables of races, which take half an hour
     python -m benchmarks.simulate --runs              # clones and finished runs, the latter through a real service
     python -m benchmarks.simulate --check             # whether the tables belong to today's code; at once
 
 Each family of claims is simulated from a fixed seed through the functions that the service calls. Beside its tables the
 page keeps a digest of the code they came from, without comments and docstrings; a test compares it with today's, so that
 a changed formula with old tables fails the build. Another test repeats a twentieth of everything with a seed of its own.
+Races take longest, so their tables are written by themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks import finished
+from benchmarks import finished, racing, racing_options
 from benchmarks.clones import census_leads
 from benchmarks.simulations import FAMILIES
 from benchmarks.simulations.report import Table
@@ -30,7 +32,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
 SEED = 2024
 N_CLONED, N_FINISHED = 2000, 200
-PACKAGES = ("evalsvc.stats", "benchmarks.simulations")
+PACKAGES = ("evalsvc.stats", "benchmarks.simulations", "benchmarks.rac")
+# Tables that are made elsewhere, by the module that makes them.
+RACES = {"races": "benchmarks.racing", "epsilons": "benchmarks.racing", "options": "benchmarks.racing_options"}
+N_RACES, N_OPTIONS, N_WORKERS = 500, 25, 8
 
 
 def digest_of(family: str) -> str:
@@ -42,7 +47,7 @@ def digest_of(family: str) -> str:
 def _modules(family: str) -> dict[str, Path]:
     """Return the modules a family reaches, by following its imports."""
     found: dict[str, Path] = {}
-    waiting = [f"benchmarks.simulations.{family}"]
+    waiting = [RACES.get(family, f"benchmarks.simulations.{family}")]
     while waiting:
         name = waiting.pop()
         path = ROOT.joinpath(*name.split(".")).with_suffix(".py")
@@ -100,7 +105,25 @@ def _markers(family: str, digest: str, body: str) -> str:
 
 def drifted(page: str) -> list[str]:
     """Return the families whose tables were made by other code."""
-    return [family for family in FAMILIES if (section_of(page, family) or ("", ""))[0] != digest_of(family)]
+    return [family for family in (*FAMILIES, *RACES) if (section_of(page, family) or ("", ""))[0] != digest_of(family)]
+
+
+def write(family: str, body: str) -> None:
+    """Put tables into the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(with_section(page, family, digest_of(family), body), encoding="utf-8")
+
+
+def races() -> int:
+    """Race every policy, every epsilon and every option, and write their tables; 1 when a goal is missed."""
+    policies = racing.policy_lines(N_RACES, N_WORKERS)
+    epsilons = racing.epsilon_lines(N_RACES, N_WORKERS)
+    write("races", racing.policy_table(policies))
+    write("epsilons", racing.epsilon_table(epsilons))
+    write("options", racing_options.table(racing_options.measured(N_OPTIONS)))
+    missed = racing.shortfalls([*policies, *epsilons])
+    print("goals missed: " + ("; ".join(missed) or "none"))
+    return 1 if missed else 0
 
 
 def whole_runs() -> int:
@@ -115,7 +138,10 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="some families")
     parser.add_argument("--check", action="store_true", help="only say which tables are out of date")
     parser.add_argument("--runs", action="store_true", help="whole runs instead of tables: who leads, what is complete")
+    parser.add_argument("--races", action="store_true", help="the tables of races instead of the others")
     arguments = parser.parse_args()
+    if arguments.races:
+        return races()
     if arguments.runs:
         return whole_runs()
     if arguments.check:
@@ -126,8 +152,7 @@ def main() -> int:
     for family in arguments.only:
         tables = simulated(family, 1.0, SEED)
         body = "\n".join(table.markdown() for table in tables)
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(with_section(page, family, digest_of(family), body), encoding="utf-8")
+        write(family, body)
         broken += [line for table in tables for line in table.broken()]
     print("promises broken: " + ("; ".join(broken) or "none"))
     return 1 if broken else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import simulate
+from benchmarks import racing, simulate
 from benchmarks.simulate import PAGE, digest_of, drifted, section_of, simulated, with_section
 from benchmarks.simulations import FAMILIES
 from benchmarks.simulations.report import Exact, Missing, Ratio, Share, Table
@@ -43,6 +43,21 @@ def test_a_twentieth_from_another_seed_agrees_and_keeps_the_promises(family: str
             for figure, text in zip(figures, line[len(names) :], strict=True):
                 assert figure.agrees(text), f"{table.title} {names}: {figure}, and the page says {text}"
         assert table.broken() == []
+
+
+def test_a_twentieth_of_the_races_agrees_and_keeps_the_promises() -> None:
+    (cells,) = printed(PAGE.read_text(encoding="utf-8"), "epsilons")
+    shown = {line[1]: line[2] for line in cells[2:] if line[0] == racing.SCENARIOS[0].name}
+    n = simulate.N_RACES // 20
+
+    lines = racing.epsilon_lines(n, simulate.N_WORKERS, (None, 0.03), racing.SCENARIOS[:1], seed=OTHER_SEED)
+
+    for line in lines:
+        queries, error = map(float, shown[str(line.epsilon or "none")].split(" ± "))
+        assert abs(line.queries - queries) <= 4 * error * (simulate.N_RACES / n) ** 0.5
+        most, _ = racing.GOALS["race_default", line.epsilon]
+        assert queries <= most
+        assert line.kept >= 1 - 2 / n
 
 
 def test_a_changed_formula_is_drift_and_a_changed_comment_is_not(
