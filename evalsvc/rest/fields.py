@@ -99,7 +99,7 @@ class TagsParameter(PairsParameter):
 
 @contextmanager
 def naming_choices(serializer: serializers.Serializer[Any], data: Any) -> Iterator[None]:
-    """Let an error of a field with choices name the nearest of them."""
+    """Let an error of a field with choices name the nearest of them, or all where none is near."""
     try:
         yield
     except serializers.ValidationError as exc:
@@ -110,8 +110,14 @@ def naming_choices(serializer: serializers.Serializer[Any], data: Any) -> Iterat
 
 
 def _with_nearest(field: Any, sent: Any, errors: Any) -> Any:
-    if not isinstance(field, serializers.ChoiceField) or not isinstance(sent, str) or not isinstance(errors, list):
+    if not isinstance(field, serializers.ChoiceField) or not isinstance(errors, list):
         return errors
-    hint = suggestion(sent, map(str, field.choices))
+    names = [str(name) for name in field.choices]
+    hint = suggestion(sent, names) if isinstance(sent, str) else ""
+    hint = hint or f" There are {', '.join(names)}."
     # A part of a body may have said it already.
-    return [f"{error}{hint}" if hint and hint not in error else error for error in errors]
+    is_new = [getattr(error, "code", "") == "invalid_choice" and hint not in error for error in errors]
+    return [
+        serializers.ErrorDetail(f"{error}{hint}", "invalid_choice") if new else error
+        for error, new in zip(errors, is_new, strict=True)
+    ]

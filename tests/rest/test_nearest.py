@@ -9,7 +9,7 @@ import pytest
 from evalsvc.rest.nearest import nearest, suggestion
 from evalsvc.rest.routes import known_paths, path_hint
 from tests.conftest import Caller
-from tests.experiments.conftest import EXACT, make_dataset, ok
+from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.rest.shapes import assert_problem
 
 
@@ -206,3 +206,17 @@ def test_filters_name_members_that_nothing_reads(alice: Caller) -> None:
             alice.post("/v1/evaluations/search", {"filters": [part]}), "validation_failed", pointer
         )
         assert near in problem["errors"][0]["detail"]
+
+
+def test_where_no_choice_is_near_all_are_named(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=2), [{"kind": "push"}])
+    body = {"name": "x", "plan": {"dataset_id": "0" * 32, "metrics": [EXACT], "policy": "x", "abort_on_error": 1}}
+
+    found = alice.post("/v1/experiments", body).json()["errors"]
+    found += alice.get(f"/v1/experiments/{made['id']}/results?status=broken").json()["errors"]
+
+    assert {error["pointer"]: error["detail"] for error in found} == {
+        "/plan/policy": '"x" is not a valid choice. There are manual, race_safe, race_default, race_fast, halving.',
+        "/plan/abort_on_error": '"1" is not a valid choice. There are config, run.',
+        "/status": '"broken" is not a valid choice. There are ok, error, failed, not_applicable, pending.',
+    }
