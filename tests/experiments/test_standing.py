@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsvc.client.live import Standing
+from evalsvc.client.metrics import Metrics
+from evalsvc.experiments.admin.words import number, versus_words
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.versus import Question, comparison_out
 from evalsvc.stats.common import Common, advanced, between
@@ -143,6 +146,15 @@ def test_a_few_examples_apart_may_be_chance_at_every_watermark(n: int, apart: in
         assert found["lower"] <= 0.0 <= found["upper"], end
         assert found["lower_alone"] <= 0.0 <= found["upper_alone"]
         assert found["covers"] == "new data"
+        on_page, asides = versus_words({"config_id": "2", **found}, {"2": "other"})
+        in_client = Standing("1", "a", "running", None, 0, end, end, 0, 0.0, Metrics(), found).versus
+        assert on_page.startswith("may be chance: ")
+        assert in_client.startswith("may be chance (")
+        assert "new data" in on_page
+        assert "new data" in in_client
+    # The second line has the exact difference on this set.
+    assert asides[0] == f"on this set: {number(apart / n, signed=True)} exactly"
+    assert in_client.endswith(f", {apart / n:+.3g} exactly on this set)")
     assert found["this_set"] == {"lower": apart / n, "upper": apart / n, "method": "census", "exact": True}
     assert found["delta"] == pytest.approx(apart / n)
 
