@@ -47,6 +47,7 @@ class Entry:
     resolved: Resolved | None
     verdict: Verdict
     lane: str | None = None
+    is_repeat: bool = False
     evaluation_id: int | None = None
     interval: dict[str, Any] | None = None
     experiment_interval: dict[str, Any] | None = None
@@ -72,9 +73,20 @@ class Accepted:
 def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
     """Resolve each evaluator and decide where it runs; what cannot run has its verdict already."""
     entries = [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
+    _mark_repeats(entries)
     if call.config is not None:
         _refuse_unknown_config(account_id, call, entries)
     return entries
+
+
+def _mark_repeats(entries: list[Entry]) -> None:
+    """Mark what an earlier entry names as well: a history counts an output once, however often it is judged."""
+    seen: set[tuple[str, str]] = set()
+    for entry in entries:
+        if (run := entry.resolved) is not None:
+            pair = (run.evaluator_id, run.profile.name)
+            entry.is_repeat = pair in seen
+            seen.add(pair)
 
 
 def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
@@ -264,7 +276,7 @@ def evaluation_row(call: EvaluateCall, entry: Entry) -> dict[str, Any]:
         "explain_strategy": entry.wanted.explain,
         "lane": entry.lane,
         "captured": is_kept(call, entry) if finished else None,
-        "in_history": call.capture == "all" and entry.verdict.status == "success",
+        "in_history": call.capture == "all" and entry.verdict.status == "success" and not entry.is_repeat,
         **verdict_columns(entry.verdict),
     }
     if (run := entry.resolved) is not None:

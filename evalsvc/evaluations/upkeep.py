@@ -110,7 +110,9 @@ CHECKS = {
     "a success of a request that captures all is not in the history": """
         SELECT e.id, e.account_id FROM evaluations_evaluation e
         JOIN evaluations_evaluationrequest q ON q.id = e.request_id
-        WHERE q.capture = 'all' AND e.status = 'success' AND e.score IS NOT NULL AND NOT e.in_history""",
+        WHERE q.capture = 'all' AND e.status = 'success' AND e.score IS NOT NULL AND NOT e.in_history AND NOT EXISTS (
+          SELECT 1 FROM evaluations_evaluation f WHERE f.account_id = e.account_id AND f.request_id = e.request_id
+            AND f.position < e.position AND (f.evaluator_id, f.profile_name) = (e.evaluator_id, e.profile_name))""",
     "an evaluation in the history was not captured with all": """
         SELECT e.id, e.account_id FROM evaluations_evaluation e
         JOIN evaluations_evaluationrequest q ON q.id = e.request_id

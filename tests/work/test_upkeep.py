@@ -53,6 +53,23 @@ def work(caller: Caller, request_id: int, expected: int = 0) -> list[dict[str, A
     return work_off(account_id=caller.account.pk, request_id=request_id, lane="cpu", expected_attempts=expected)
 
 
+@pytest.mark.parametrize("evaluator", ["exact-match", "toxicity"])
+def test_an_output_counts_once_however_often_a_request_has_it_judged(
+    alice: Caller, charlie: Caller, evaluator: str
+) -> None:
+    thrice = [{"evaluator": evaluator}] * 3
+    request_id = accept(alice, evaluators=thrice, gold_answer=KIND)
+    work(alice, request_id)
+
+    answered = alice.get(f"/v1/evaluate/{request_id}").json()["results"]
+    assert [result["status"] for result in answered] == ["success"] * 3
+    assert alice.get(f"/v1/history?evaluator={evaluator}").json()["n_total"] == 1
+    assert charlie.get(f"/v1/history?evaluator={evaluator}").json()["n_total"] == 0
+    kept = Evaluation.objects.using("system").filter(request_id=request_id).order_by("position")
+    assert list(kept.values_list("in_history", flat=True)) == [True, False, False]
+    assert findings(alice) == {}
+
+
 def test_it_scores_once(alice: Caller) -> None:
     request_id = accept(alice)
 

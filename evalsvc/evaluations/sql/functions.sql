@@ -281,7 +281,11 @@ BEGIN
     UPDATE evaluations_evaluation e
     SET status = v.status, error_code = v.error_code, error_message = v.error_message, score = v.score,
         passed = v.passed, text_output = v.text_output, explanation = v.explanation, spans = v.spans, extra = v.extra,
-        duration_us = v.duration_us, captured = v.keep, in_history = v.remember, lease_expires_at = NULL,
+        duration_us = v.duration_us, captured = v.keep, lease_expires_at = NULL,
+        -- An output counts once, though a request may have the same evaluator judge it several times.
+        in_history = v.remember AND NOT EXISTS (
+          SELECT 1 FROM evaluations_evaluation f WHERE f.account_id = p_account AND f.request_id = p_request
+            AND f.position < e.position AND (f.evaluator_id, f.profile_name) = (e.evaluator_id, e.profile_name)),
         completed_at = clock_timestamp()
     FROM verdicts v
     WHERE e.account_id = p_account AND e.request_id = p_request AND e.position = v.position AND e.status = 'pending'
