@@ -13,6 +13,7 @@ from evalsvc.experiments.configs import Candidate
 from evalsvc.experiments.mapping import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
 from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
+from evalsvc.rest.nearest import asked, nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import current_role
 
@@ -40,11 +41,19 @@ def check_mappings(
 
 def _problems(version: DatasetVersion, sample: Mapping[str, str], at: str) -> Iterator[FieldError]:
     for name, pointer in sample.items():
-        if root_of(pointer) not in (*EXAMPLE_ROOTS, OUTPUT) and name != OUTPUT:
-            roots = ", ".join(f"`/{root}`" for root in (*EXAMPLE_ROOTS, OUTPUT))
-            yield FieldError(f"{at}/{name}", f"{pointer!r} starts at none of {roots}.")
+        if (why := _why_no_root(pointer)) is not None:
+            yield FieldError(f"{at}/{name}", why)
         elif not is_of_answer(pointer) and not holds(version, pointer):
             yield FieldError(f"{at}/{name}", f"No example of the dataset has anything at {pointer!r}.")
+
+
+def _why_no_root(pointer: str) -> str | None:
+    """Say that a pointer starts where neither examples nor answers have anything; None when it does not."""
+    roots, root = (*EXAMPLE_ROOTS, OUTPUT), root_of(pointer)
+    if root in roots:
+        return None
+    near = [f"/{one}{pointer[len(root) + 1 :]}" for one in nearest(root, roots)]
+    return f"{pointer!r} starts at none of {', '.join(f'`/{one}`' for one in roots)}.{asked(near)}"
 
 
 def holds(version: DatasetVersion, pointer: str) -> bool:

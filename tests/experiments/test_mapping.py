@@ -116,6 +116,34 @@ def test_a_pointer_that_no_example_can_follow_is_refused_before_the_run(alice: C
     assert ok(alice.post("/v1/experiments", body), 422)["errors"][0]["pointer"] == f"/plan/sample/{at}"
 
 
+@pytest.mark.parametrize("at", ["output", "gold", "contexts"])
+@pytest.mark.parametrize(
+    ("pointer", "meant"),
+    [("/outpt/a", " Did you mean `/output/a`?"), ("/expcted/short", " Did you mean `/expected/short`?"), ("/a", "")],
+)
+def test_a_pointer_that_starts_nowhere_is_refused_and_the_near_one_named(
+    alice: Caller, at: str, pointer: str, meant: str
+) -> None:
+    dataset_id = make_dataset(alice, EXAMPLES)
+    by_metric = {"metrics": [{**EXACT, "sample": {at: pointer}}]}
+    by_plan = {"metrics": [EXACT], "sample": {at: pointer}}
+    for plan, where in ((by_metric, "/plan/metrics/0/sample"), (by_plan, "/plan/sample")):
+        body = {"name": "x", "plan": {"dataset_id": dataset_id, **plan}, "configs": [PUSH]}
+        for path in ("/v1/experiments", "/v1/experiments/preview"):
+            error = ok(alice.post(path, body), 422)["errors"][0]
+            assert error["pointer"] == f"{where}/{at}"
+            roots = "`/input`, `/expected`, `/contexts`, `/metadata`, `/output`"
+            assert error["detail"] == f"{pointer!r} starts at none of {roots}.{meant}"
+
+
+def test_a_metric_that_is_added_starts_somewhere_too(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, EXAMPLES), [PUSH])
+    body = {"metrics": [{**EXACT, "name": "late", "sample": {"output": "/outpt/a"}}]}
+    error = ok(alice.post(f"/v1/experiments/{made['id']}/metrics", body), 422)["errors"][0]
+    assert error["pointer"] == "/metrics/0/sample/output"
+    assert error["detail"].endswith("Did you mean `/output/a`?")
+
+
 def test_only_what_an_evaluator_reads_is_mapped(alice: Caller) -> None:
     metric = {"name": "m", "source": "client", "sample": {"gold": "/expected/short"}}
     body = {"name": "x", "plan": {"dataset_id": make_dataset(alice, EXAMPLES), "metrics": [metric]}, "configs": [PUSH]}
