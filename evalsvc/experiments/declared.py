@@ -26,10 +26,10 @@ class Outputs:
     alternatives: tuple[Components | Node, ...]
     reader: Reader
 
-    def at(self, pointer: str, *, exactly: bool) -> list[Node]:
-        """Return what may lie at a pointer; unless `exactly`, a component may stand where the answer has nothing."""
+    def at(self, pointer: str) -> list[Node]:
+        """Return what may lie at a pointer; where the answer has nothing, a component beside it may stand."""
         parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-        paths = [parts] if exactly or parts[:1] != [OUTPUT] or len(parts) == 1 else [parts, parts[1:]]
+        paths = [parts] if parts[:1] != [OUTPUT] or len(parts) == 1 else [parts, parts[1:]]
         return [node for one in self.alternatives for path in paths for node in self._under(one, path)]
 
     def _under(self, one: Components | Node, parts: Sequence[str]) -> list[Node]:
@@ -37,8 +37,8 @@ class Outputs:
             return self.reader.at(one, parts)
         return self.reader.at(one[parts[0]], parts[1:]) if parts and parts[0] in one else []
 
-    def pointers(self, *, exactly: bool) -> list[str]:
-        """List the declared pointers, in the words that `at` understands."""
+    def pointers(self, *, within: bool) -> list[str]:
+        """List the declared pointers; those of components beside the answer as they are, or as if `within` it."""
         found: list[str] = []
         for one in self.alternatives:
             named = {"": one} if isinstance(one, Node) else {f"/{escaped(name)}": node for name, node in one.items()}
@@ -46,7 +46,7 @@ class Outputs:
                 found += [start] if start else []
                 found += islice(self.reader.pointers(node, start), MAX_POINTERS)
         answer = f"/{OUTPUT}"
-        return [one if exactly or one.startswith(answer) else answer + one for one in found[:MAX_POINTERS]]
+        return [answer + one if within and not one.startswith(answer) else one for one in found[:MAX_POINTERS]]
 
     def specimens(self) -> Iterator[Mapping[str, Any]]:
         """Yield outputs by component, of every declared kind. Raises Unknown where anything may come."""

@@ -55,7 +55,7 @@ def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointe
         found = look_up(example, components, pointer)
         values[name] = answers.plain(found)
         if found is MISSING and is_of_answer(pointer):
-            lost[field] = f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_shown(components)}."
+            lost[field] = why_nothing(name, components, pointer)
     if missing := _missing_component(example, components):
         for name in {"output", "contexts"} - pointers.keys():
             if values[name] is MISSING or name == OUTPUT:
@@ -64,14 +64,24 @@ def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointe
 
 
 def look_up(example: Mapping[str, Any], components: Mapping[str, Any], pointer: str) -> Any:
-    """Return what a pointer names, or MISSING. What is not in the answer itself may be a component beside it."""
+    """Return what a pointer into an example or an output names, or MISSING."""
     root = root_of(pointer)
     if root in EXAMPLE_ROOTS:
         return resolve_pointer({name: example.get(name) for name in EXAMPLE_ROOTS}, pointer)
+    return look_up_answer(components, pointer)
+
+
+def look_up_answer(components: Mapping[str, Any], pointer: str) -> Any:
+    """Return what a pointer into an output names, or MISSING; a component may stand where the answer has nothing."""
     found = resolve_pointer(components, pointer)
     if found is MISSING and pointer.startswith(f"/{OUTPUT}/"):
         found = resolve_pointer(components, pointer.removeprefix(f"/{OUTPUT}"))
     return found
+
+
+def why_nothing(name: str, components: Mapping[str, Any], pointer: str) -> str:
+    """Say that an output has nothing at the pointer under this name, and what it has."""
+    return f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_shown(components)}."
 
 
 def root_of(pointer: str) -> str:

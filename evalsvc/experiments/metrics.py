@@ -76,6 +76,12 @@ class Metric:
         return width * n_examples if self.kind == "distributive" else width
 
 
+def pointers_of(source: str, denominator: str | None) -> dict[str, str]:
+    """Return where in an output a metric reads its numbers, by the field that says so; nothing for other metrics."""
+    both = {"source": source, "denominator": denominator or ""}
+    return {name: pointer for name, pointer in both.items() if pointer.startswith("/")}
+
+
 def resolve_metrics(
     *,
     account_id: int,

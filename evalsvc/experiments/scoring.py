@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from evalsvc.evaluations.scoring import Verdict, refused, score_sample
-from evalsvc.experiments.mapping import UNMAPPED, Mapped, map_sample
-from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric
-from evalsvc.experiments.pointers import MISSING, resolve_pointer
+from evalsvc.experiments.mapping import UNMAPPED, Mapped, look_up_answer, map_sample, why_nothing
+from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric, pointers_of
+from evalsvc.experiments.pointers import MISSING
 from evalsvc.judges.outside import outside_for
 from evaluators.base import Family, Field, Lane, Settings
 from evaluators.registry import find_evaluator
@@ -76,21 +76,31 @@ def _score(
 ) -> Row:
     if metric.source in EVALUATOR_SOURCES:
         return _from_verdict(metric, pos, verdict_of(metric))
+    if metric.source not in (CLIENT, *MEASURED_SOURCES):
+        return _from_pointers(metric, pos, output["output"])
     denominator: Any = None
     if metric.source == CLIENT:
         value = client_scores.get(metric.name, MISSING)
         if isinstance(value, Mapping):
             value, denominator = value.get("numerator", MISSING), value.get("denominator", MISSING)
         missing = "The caller sent no number for it."
-    elif metric.source in MEASURED_SOURCES:
-        value, missing = output.get(metric.source), "It was not measured."
     else:
-        value, missing = resolve_pointer(output["output"], metric.source), f"The output has nothing at {metric.source}."
-    if metric.kind == "ratio" and denominator is None and metric.denominator is not None:
-        denominator = resolve_pointer(output["output"], metric.denominator)
+        value, missing = output.get(metric.source), "It was not measured."
     if value is None or value is MISSING:
         return failed_score(pos, metric, "no_value", missing)
     return _from_number(metric, pos, value, denominator)
+
+
+def _from_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
+    """Score what lies in the output where the metric's pointers lead; where they lead nowhere, it is `unmapped`."""
+    found: dict[str, Any] = {}
+    for name, pointer in pointers_of(metric.source, metric.denominator).items():
+        found[name] = look_up_answer(components, pointer)
+        if found[name] is MISSING:
+            return failed_score(pos, metric, UNMAPPED, why_nothing(name, components, pointer))
+        if found[name] is None:
+            return failed_score(pos, metric, "no_value", f"`{name}` is null at {pointer!r}.")
+    return _from_number(metric, pos, found["source"], found.get("denominator"))
 
 
 class VerdictOf:

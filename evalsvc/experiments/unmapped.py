@@ -11,7 +11,7 @@ from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments import answers
 from evalsvc.experiments.configs import Candidate
 from evalsvc.experiments.mapping import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
-from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric
+from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
 from evalsvc.rest.nearest import asked, nearest
 from evalsvc.rest.problems import FieldError, Invalid
@@ -124,13 +124,18 @@ def expected_components(version: DatasetVersion) -> set[str]:
 def may_be_unmapped(plan: ExperimentPlan) -> bool:
     """Say whether a mapping of the plan depends on what the answers look like: only then need anybody look."""
     mappings = [plan.sample, *(row.get("sample") or {} for row in plan.metrics)]
-    pointers = {pointer for mapping in mappings for pointer in mapping.values()}
-    return any(is_of_answer(one) for one in pointers) or bool(expected_components(plan.dataset_version))
+    if any(is_of_answer(pointer) for mapping in mappings for pointer in mapping.values()):
+        return True
+    return any(_reads_output(row) for row in plan.metrics) or bool(expected_components(plan.dataset_version))
+
+
+def _reads_output(row: Mapping[str, Any]) -> bool:
+    return bool(pointers_of(row["source"], row.get("denominator")))
 
 
 def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Stop metrics of configs of whose first outputs not one has what their mapping looks for; the run goes on."""
-    names = [row["name"] for row in plan.metrics if row["source"] in EVALUATOR_SOURCES]
+    names = [row["name"] for row in plan.metrics if row["source"] in EVALUATOR_SOURCES or _reads_output(row)]
     if not may_be_unmapped(plan):
         return
     by_id = {config.pk: config for config in configs}

@@ -14,8 +14,8 @@ from evalsvc.experiments import answers
 from evalsvc.experiments.configs import Candidate
 from evalsvc.experiments.declared import Outputs, outputs_of
 from evalsvc.experiments.json_forms import Reader, Unknown
-from evalsvc.experiments.mapping import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample
-from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric
+from evalsvc.experiments.mapping import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
+from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.unmapped import expected_components
@@ -118,9 +118,8 @@ def _misfits(
     for i, metric in enumerate(metrics):
         if metric.source in EVALUATOR_SOURCES:
             yield from _misfits_of_evaluator(outputs, i, metric, sample, example)
-        numbers = {"source": metric.source, "denominator": metric.denominator or ""}
-        for name, pointer in numbers.items():
-            if pointer.startswith("/") and (why := _why_not(outputs, pointer, _no_number, exactly=True)):
+        for name, pointer in pointers_of(metric.source, metric.denominator).items():
+            if why := _why_not(outputs, pointer, _no_number):
                 yield Misfit(i, "metric", name, why)
 
 
@@ -136,7 +135,7 @@ def _misfits_of_evaluator(
     for name, pointer in pointers.items():
         if is_of_answer(pointer):
             no_field = partial(_no_field, name, family, settings)
-            why = _why_not(outputs, pointer, no_field, exactly=False)
+            why = _why_not(outputs, pointer, no_field)
             if why:
                 yield Misfit(i, "metric" if name in own else "plan", f"sample/{name}", why)
     if OUTPUT not in pointers and Field.OUTPUT in family.fields_for(settings):
@@ -145,12 +144,12 @@ def _misfits_of_evaluator(
             yield Misfit(i, "metric", f"sample/{OUTPUT}", why)
 
 
-def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None], *, exactly: bool) -> str | None:
+def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None]) -> str | None:
     """Say why a metric cannot read what lies at a pointer; None when it may."""
-    nodes = outputs.at(pointer, exactly=exactly)
+    nodes = outputs.at(pointer)
     if not nodes:
         declared = f"The outputs that config {outputs.name!r} declares have nothing at {pointer!r}."
-        return declared + _near(pointer, outputs.pointers(exactly=exactly))
+        return declared + _near(pointer, outputs.pointers(within=root_of(pointer) == OUTPUT))
     try:
         values = [value for node in nodes for value in outputs.reader.specimens(node)]
     except Unknown:
@@ -202,6 +201,6 @@ def _why_no_answer(
         return None
     if not reasons:
         return None
-    inner = [one for one in outputs.pointers(exactly=False) if one != f"/{OUTPUT}"]
+    inner = [one for one in outputs.pointers(within=True) if one != f"/{OUTPUT}"]
     remedy = f" A pointer says where it is, for example {inner[0]!r}." if inner else ""
     return f"In the outputs that config {outputs.name!r} declares no answer is found: {reasons[0]}{remedy}"

@@ -160,8 +160,8 @@ EVALUATION_ERRORS = {
         Code(
             "unmapped",
             200,
-            "What the mapping of an experiment's metric looks for is not in the answer",
-            "Correct the pointers of `sample` as the message says; a clone or a new experiment takes them.",
+            "What an experiment's metric looks for is not in the answer",
+            "Correct `sample`, `source` or `denominator` as the message says; a clone or a new experiment takes it.",
         ),
         Code(
             "not_configured", 200, "The evaluator needs something that is not set up", "Set up what the message names."

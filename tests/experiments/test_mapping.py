@@ -182,6 +182,46 @@ def test_one_answer_that_has_it_keeps_the_metric_going(alice: Caller) -> None:
     assert (found["n"], found["n_error"], found["value"], found["stopped"]) == (3, 5, 1.0, None)
 
 
+NUMBERS = [
+    {"name": "good", "source": "/output/unit"},
+    {"name": "beside", "source": "/output/seconds"},
+    {"name": "unt", "source": "/output/unt"},
+    {"name": "rate", "type": "ratio", "source": "/output/unit", "denominator": "/output/of"},
+]
+
+
+def test_a_number_that_no_output_has_stops_its_metric(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=12), [PUSH], metrics=NUMBERS)
+    runner = Runner(alice, made)
+    unit = runner.lease(n=5)["unit"]
+    runner.post(unit, [{"pos": e["pos"], "output": {"output": {"unit": 2}, "seconds": 3}} for e in unit["examples"]])
+    step(account_id=alice.account.pk, experiment_id=int(made["id"]), wait=True)
+    runner.run(lambda e: {"output": {"unit": 2, "unt": 1, "of": 4}, "seconds": 3})
+    view = live(alice, made["id"])
+    found = by_name(view)["mine"]["metrics"]
+    assert view["experiment"]["state"] == "done"
+    assert [(found[name]["value"], found[name]["stopped"]) for name in ("good", "beside")] == [(2.0, None), (3.0, None)]
+    for name, pointer in (("unt", "/output/unt"), ("rate", "/output/of")):
+        assert (found[name]["n"], found[name]["n_error"]) == (0, 12)
+        assert f"'{pointer}'" in found[name]["stopped"] and "`unit`" in found[name]["stopped"]
+    rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    assert {row["scores"]["unt"]["error_code"] for row in rows} == {"unmapped"}
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_number_that_is_null_is_there_and_has_no_value(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=8), [PUSH], metrics=NUMBERS[:1])
+    runner = Runner(alice, made)
+    unit = runner.lease(n=5)["unit"]
+    runner.post(unit, [{"pos": e["pos"], "output": {"unit": None}} for e in unit["examples"]])
+    step(account_id=alice.account.pk, experiment_id=int(made["id"]), wait=True)
+    runner.run(lambda e: {"unit": 2})
+    found = by_name(live(alice, made["id"]))["mine"]["metrics"]["good"]
+    assert (found["n"], found["n_error"], found["value"], found["stopped"]) == (3, 5, 2.0, None)
+    rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    assert {row["scores"]["good"]["error_code"] for row in rows} == {"no_value", None}
+
+
 READER = [{"id": f"e{i}", "input": "q", "expected": {"reader": {"answer": "Rome"}}} for i in range(6)]
 
 
