@@ -15,7 +15,7 @@ from evalsvc.experiments.looks import write_looks
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
 from evalsvc.experiments.race import stop_decided, stop_losers
 from evalsvc.experiments.settling import find_locked_plan, hold, settle
-from evalsvc.experiments.stopping import stop
+from evalsvc.experiments.stopping import abort, stop
 from evalsvc.experiments.unmapped import stop_unmapped
 from evalsvc.stats.racing import Drop
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -98,12 +98,13 @@ def _abort(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Where the plan says so, let the first output that fails end its config, or all of them."""
     if plan.abort_on_error is None:
         return
-    suspects = [config for config in configs if config.state == Config.State.RUNNING and config.n_error]
+    # What failed among the last examples has ended its config already.
+    suspects = [config for config in configs if config.is_in_race and config.n_error]
     failed = [config for config in suspects if _n_errors_since_resume(config)]
     for config in failed:
         evidence = {"n_error": float(config.n_error), "n_ok": float(config.n_ok)}
         drop = Drop(config.pk, None, "abort", None, evidence)
-        stop(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+        abort(plan, config, drop)
     if failed and plan.abort_on_error == Abort.RUN:
         for config in configs:
             drop = Drop(config.pk, failed[0].pk, "abort", None, {})

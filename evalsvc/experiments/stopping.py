@@ -30,8 +30,18 @@ def stop(
     state: str = Config.State.STOPPED,
 ) -> bool:
     """Stop a config that runs or waits, and store the decision with its evidence; False when it had stopped already."""
-    running = Config.objects.filter(STOPPABLE, pk=config.pk)
-    if not running.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
+    return _end(plan, config, STOPPABLE, reason=reason, drop=drop, state=state)
+
+
+def abort(plan: ExperimentPlan, config: Config, drop: Drop) -> bool:
+    """Fail a config for an output that failed, also one that this output has completed; False when it had stopped."""
+    abortable = STOPPABLE | Q(state=Config.State.COMPLETED)
+    return _end(plan, config, abortable, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+
+
+def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: Drop, state: str) -> bool:
+    found = Config.objects.filter(which, pk=config.pk)
+    if not found.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
         return False
     config.state, config.stop_reason = state, reason
     note(plan, config, drop)

@@ -307,6 +307,37 @@ def test_the_first_failure_ends_a_config_or_the_run(alice: Caller, option: Any, 
     assert states(alice, made)["a"] == ("running", None)
 
 
+@pytest.mark.parametrize("option", ["config", "run"])
+def test_a_failure_in_the_last_batch_fails_its_config_too(alice: Caller, option: str) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=3), TWO, abort_on_error=option)
+    a, b = runners_of(alice, made)
+    for runner, failing in ((b, ()), (a, (1,))):
+        unit = runner.lease()["unit"]
+        assert len(unit["examples"]) == 3
+        rows = [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]]
+        for pos in failing:
+            rows[pos] = {"pos": rows[pos]["pos"], "error": {"type": "timeout"}}
+        runner.post(unit, rows)
+    assert states(alice, made) == {"a": ("failed", "error"), "b": ("completed", None)}
+    assert decisions(alice, made)[0] == ("abort", "a", None)
+    view = live(alice, made["id"])
+    assert (view["experiment"]["state"], view["leader"]) == ("done", b.config)
+    # Whoever resumes it takes it as it is.
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{a.config}/resume", {}))
+    assert states(alice, made)["a"] == ("completed", None)
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_run_whose_only_config_fails_at_its_end_has_failed(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=3), TWO[:1], abort_on_error="run")
+    (runner,) = runners_of(alice, made)
+    unit = runner.lease()["unit"]
+    rows = [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]]
+    runner.post(unit, [*rows[:2], {"pos": rows[2]["pos"], "error": {"type": "timeout"}}])
+    assert states(alice, made)["a"] == ("failed", "error")
+    assert live(alice, made["id"])["experiment"]["state"] == "failed"
+
+
 def test_without_the_option_failures_are_counted(alice: Caller) -> None:
     made = make_experiment(alice, make_dataset(alice, n=20), TWO[:1], abort_on_error=False)
     (runner,) = runners_of(alice, made)
