@@ -10,7 +10,7 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.accounts.models import Account
-from evalsvc.experiments.comparisons import is_pairable
+from evalsvc.experiments.comparisons import why_not_pairable
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
@@ -97,9 +97,8 @@ def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Side
     plans = [_plan(account, config) for config in configs]
     name = metric or plans[0].primary_metric
     found = [_metric(plan, name) for plan in plans]
-    if not is_pairable(found[0]):
-        detail = f"{name!r} is of type {found[0].kind}: it has no difference on a single example."
-        raise Invalid(FieldError("/metric", detail))
+    if (why := why_not_pairable(found[0])) is not None:
+        raise Invalid(FieldError("/metric", why))
     for field in MEASURED_ALIKE:
         one, other = (getattr(metric, field) for metric in found)
         if one != other:

@@ -10,6 +10,7 @@ import numpy as np
 from django.db import connections
 from numpy.typing import NDArray
 
+from evalsvc.experiments.comparisons import why_not_pairable
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
@@ -61,7 +62,7 @@ def pareto_view(plan: ExperimentPlan, names: Sequence[str]) -> dict[str, Any]:
     """Return the configs with their values, who is on the front, and by whom the others are beaten.
 
     Two configs are compared on the examples that both have scored on every metric. Raises Invalid for metrics that the
-    plan lacks or that have no value for a single example, and when there are too many scores to weigh at once.
+    plan lacks or by which configs cannot be compared, and when there are too many scores to weigh at once.
     """
     field = _field(plan, _metrics(plan, names))
     beaten = [_beaten_by(field, i) for i in range(len(field.configs))]
@@ -88,9 +89,8 @@ def _metrics(plan: ExperimentPlan, names: Sequence[str]) -> list[Metric]:
     for name in names:
         if name not in known:
             raise Invalid(FieldError("/metrics", f"No metric is named {name!r}; there are {', '.join(known)}."))
-        if known[name].kind == "ratio":
-            detail = f"{name!r} is a ratio of sums, which no single example has; take its parts as metrics."
-            raise Invalid(FieldError("/metrics", detail))
+        if (why := why_not_pairable(known[name])) is not None:
+            raise Invalid(FieldError("/metrics", why))
     return [known[name] for name in names]
 
 
@@ -197,7 +197,7 @@ def _difference(field: Field, metric: Metric, gains: FloatArray, fresh: FloatArr
 
 def _interval(field: Field, metric: Metric, gains: FloatArray) -> tuple[float | None, float | None, str]:
     """Return an interval for the mean gain on new data: while it runs, one that may be watched."""
-    if metric.kind == "untyped" or gains.size < 2:
+    if gains.size < 2:
         return None, None, "none"
     reach = metric.value_range[1] - metric.value_range[0] if metric.value_range is not None else None
     if field.is_watched:

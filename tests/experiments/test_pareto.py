@@ -88,10 +88,20 @@ def test_while_it_runs_intervals_may_be_watched(alice: Caller) -> None:
     assert (by["n"], by["better_by"]["price"]["method"], by["better_by"]["right"]["method"]) == (30, "none", "betting")
 
 
-def test_a_metric_without_a_type_is_compared_and_never_sure(alice: Caller) -> None:
-    view = pareto(alice, run(alice), "right,words")
+@pytest.mark.parametrize(("name", "reason"), [("words", "untyped"), ("share", "ratio of sums")])
+def test_metrics_that_cannot_be_paired_are_refused_here_and_in_comparisons(
+    alice: Caller, name: str, reason: str
+) -> None:
+    made = make_experiment(
+        alice, make_dataset(alice, n=2), [{"name": n, "kind": "push"} for n in "ab"], metrics=METRICS
+    )
+    a, b = (config["id"] for config in made["configs"])
+    front = ok(alice.get(f"/v1/experiments/{made['id']}/pareto?metrics=right,{name}"), 422)["errors"][0]
+    pair = ok(alice.get(f"/v1/compare?a={a}&b={b}&metric={name}"), 422)["errors"][0]
 
-    assert {config["is_dominated"] for config in view["configs"]} == {None, "may be chance"}
+    assert (front["pointer"], pair["pointer"]) == ("/metrics", "/metric")
+    assert front["detail"] == pair["detail"]
+    assert f"'{name}' is" in front["detail"] and reason in front["detail"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import Any
 from evalsvc.experiments.admin.board import Board, Scale
 from evalsvc.experiments.admin.chart import HEIGHT, WIDTH, across, up
 from evalsvc.experiments.admin.words import number
+from evalsvc.experiments.comparisons import is_pairable
+from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.pareto import CLEARLY, MOST_METRICS, pareto_view
 
@@ -85,7 +87,7 @@ def _note(view: Mapping[str, Any]) -> str:
 
 
 def _chosen(plan: ExperimentPlan) -> list[str]:
-    fit = [row["name"] for row in plan.metrics if row["kind"] != "ratio"]
+    fit = [row["name"] for row in plan.metrics if is_pairable(Metric.from_json(row))]
     return sorted(fit, key=lambda name: name != plan.primary_metric)[:MOST_METRICS]
 
 
