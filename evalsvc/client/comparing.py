@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evalsvc.client.live import word_of
+
 if TYPE_CHECKING:
     from evalsvc.client.results import EvaluationResult
 
@@ -17,7 +19,8 @@ class Comparison:
     """By how much one config beats another: `delta` on `n` common examples, with an interval for new data.
 
     `a` and `b` are the names of the configs, or of their experiments where both configs are named alike.
-    `word` is better, worse or may be chance, of the first against the second. `this_set` is what the difference is on
+    `word` is better, worse or may be chance, of the first against the second; None where nothing can be said while
+    watched, since the metric has no declared range. `this_set` is what the difference is on
     the common examples alone, and `share` how much of the two sets of examples they are. Iterate it for the examples:
     those on which the two differ come first, and further pages are read as they are needed.
     """
@@ -29,7 +32,7 @@ class Comparison:
     delta: float | None
     lower: float | None
     upper: float | None
-    word: str
+    word: str | None
     covers: str | None
     label: str
     new_data: Mapping[str, Any] | None
@@ -68,8 +71,8 @@ class Comparison:
         ends = self.new_data or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
-        words = f"{self.metric}: {self.a} against {self.b}: {self.word}, {shown['delta']:+.3g}{bounds}"
-        return f"{words}, {self.n} pairs{exact} ({self.label})"
+        words = f"{self.metric}: {self.a} against {self.b}: {word_of(self.raw['comparison'])}"
+        return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{exact} ({self.label})"
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         page: Page = self.raw

@@ -11,6 +11,11 @@ from evalsvc.client.metrics import Metrics
 ALIVE = frozenset({"queued", "running"})
 
 
+def word_of(found: Mapping[str, Any]) -> str:
+    """Return the word of a comparison, or why there is none, which is not to say that nothing differs."""
+    return found["word"] or "no verdict while watched, as the metric has no declared range"
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How one config stands: its state, its counts and its estimates."""
@@ -35,20 +40,23 @@ class Standing:
 
     @property
     def word(self) -> str | None:
-        """Whether it is better or worse on new data than what it is compared with, or that may be chance."""
+        """Whether it is better or worse on new data than what it is compared with, or that may be chance.
+
+        None for the leader, and where nothing can be said while watched: `versus` then says why.
+        """
         return self.versus_leader.get("word") if self.versus_leader else None
 
     @property
     def versus(self) -> str:
-        """The word, and the difference with its interval; empty for the leader and before there is one."""
+        """The word, or why there is none, and the difference with its interval; empty for the leader and before it."""
         found = self.versus_leader
         shown = (found.get("mean") or found) if found else None
-        if found is None or shown is None or shown.get("delta") is None or not found.get("word"):
+        if found is None or shown is None or shown.get("delta") is None or "word" not in found:
             return ""
         ends = shown.get("new_data") or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-        return f"{found['word']} ({shown['delta']:+.3g}{bounds}{on_set})"
+        return f"{word_of(found)} ({shown['delta']:+.3g}{bounds}{on_set})"
 
     def __str__(self) -> str:
         words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]

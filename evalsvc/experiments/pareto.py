@@ -26,6 +26,8 @@ MAX_SHOWN = 5
 # What is weighed at once must fit in a web process beside its neighbours.
 MOST_SCORES = 1_000_000
 CLEARLY, BY_CHANCE = "clearly", "may be chance"
+# While watched, what a metric without a declared range says holds at no look: that is no finding of chance.
+UNTOLD = "no verdict"
 SCORES = """
 SELECT metric, config_id, pos, value FROM experiments_score
 WHERE config_id = ANY (%s) AND metric = ANY (%s) AND value IS NOT NULL
@@ -46,6 +48,11 @@ class Field:
     def is_watched(self) -> bool:
         """Whether more answers may come, so that an interval must be right at every look."""
         return self.plan.state not in (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED)
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether one of the metrics can have no interval as long as more answers may come: it has no range."""
+        return self.is_watched and any(metric.value_range is None for metric in self.metrics)
 
     @property
     def level(self) -> float:
@@ -156,7 +163,8 @@ def _value(field: Field, m: int, i: int) -> dict[str, Any]:
 
 
 def _sureness(found: Sequence[Mapping[str, Any]]) -> str:
-    return CLEARLY if any(one["sure"] == CLEARLY for one in found) else BY_CHANCE
+    words = {one["sure"] for one in found}
+    return CLEARLY if CLEARLY in words else str(found[0]["sure"])
 
 
 def _dominance(field: Field, i: int, j: int) -> dict[str, Any]:
@@ -172,15 +180,20 @@ def _dominance(field: Field, i: int, j: int) -> dict[str, Any]:
         metric.name: _difference(field, metric, gains[m, j][common[j]], gains[m, j][fresh])
         for m, metric in enumerate(field.metrics)
     }
-    is_clear = all(one["lower"] is not None and one["lower"] > 0.0 for one in better.values())
     return {
         "config_id": str(field.configs[j].pk),
         "config": field.configs[j].name,
         "n": int(common[j].sum()),
         "n_fresh": int(fresh.sum()),
-        "sure": CLEARLY if is_clear else BY_CHANCE,
+        "sure": _how_sure(field, [one["lower"] for one in better.values()]),
         "better_by": better,
     }
+
+
+def _how_sure(field: Field, lower: Sequence[float | None]) -> str:
+    if field.is_untold:
+        return UNTOLD
+    return CLEARLY if all(end is not None and end > 0.0 for end in lower) else BY_CHANCE
 
 
 def _difference(field: Field, metric: Metric, gains: FloatArray, fresh: FloatArray) -> dict[str, Any]:

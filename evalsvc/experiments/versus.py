@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalsvc.experiments.estimates import NO_RANGE
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.common import Common
 from evalsvc.stats.comparing import new_data_difference
 from evalsvc.stats.finite import Ends
 from evalsvc.stats.leading import ROUNDING
-from evalsvc.stats.newpairs import MAY_BE_CHANCE, NewEvidence
+from evalsvc.stats.newpairs import NewEvidence
 from evalsvc.stats.paired import Differences, paired_interval
 from evalsvc.stats.racing import Pair, e_value
 from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
@@ -162,9 +163,13 @@ def _with_missing(question: Question, common: Common, ends: Ends, scorable: int,
 
 
 def _words(question: Question, common: Common, fresh_from: int) -> dict[str, Any]:
-    """Say better, worse or may be chance, by evidence on new data that may be watched, and what it would take."""
+    """Say better, worse or may be chance, by evidence on new data that may be watched, and what it would take.
+
+    Without a declared range there is no such evidence, so no word either: "may be chance" would be a finding.
+    """
     if not common.log_better:
-        return {"word": MAY_BE_CHANCE, "rests_on": None, "about_n_more": None, "can_be_settled": False}
+        nothing: dict[str, Any] = dict.fromkeys(("word", "rests_on", "about_n_more"))
+        return nothing | {"reason": NO_RANGE, "can_be_settled": False}
     n_fresh = max(0, common.upto - fresh_from)
     evidence = NewEvidence(n_fresh, common.log_better, common.log_worse)
     wanted = word_threshold(question.level, question.n_comparisons)
@@ -174,6 +179,7 @@ def _words(question: Question, common: Common, fresh_from: int) -> dict[str, Any
     is_enough = about is not None and about <= question.n_examples - common.upto
     return {
         "word": evidence.word(wanted),
+        "reason": None,
         "rests_on": rests_on,
         "about_n_more": about,
         "can_be_settled": is_enough,

@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from evalsvc.client.comparing import Comparison
+from evalsvc.client.live import Live
+from evalsvc.experiments.admin.words import versus_words
+from evalsvc.experiments.planner import step
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok
 from tests.experiments.test_meaning import add, answering, post_next
@@ -100,6 +104,36 @@ def test_within_a_run_all_its_comparisons_count_and_clones_are_fresh_late(alice:
         assert {name: shown[name] for name in ("word", "delta", "lower", "upper", "rests_on")} == pytest.approx(
             {name: found[name] for name in ("word", "delta", "lower", "upper", "rests_on")}
         )
+
+
+def test_without_a_range_there_is_no_verdict_whatever_the_difference(alice: Caller) -> None:
+    metric = {"name": "ms", "source": "client", "higher_is_better": False}
+    made = make_experiment(alice, make_dataset(alice, n=40), TWO, metrics=[metric], num_shards=4)
+    for i, level in enumerate((46, 5)):
+        runner = Runner(alice, made, i)
+        unit = runner.lease(n=30)["unit"]
+        rows = [
+            {"pos": e["pos"], "output": "x", "scores": {"ms": level + e["pos"] % (7 - 4 * i)}} for e in unit["examples"]
+        ]
+        runner.post(unit, rows)
+    step(account_id=alice.account.pk, experiment_id=int(made["id"]), wait=True)
+    view = live(alice, made["id"])
+    slow = next(one for one in view["configs"] if one["id"] != view["leader"])
+    found = slow["versus_leader"]
+    assert found["n"] and found["delta"] < -40
+    assert found["upper"] < 0 and found["label"] == "one look"
+    assert (found["word"], found["reason"], found["rests_on"], found["about_n_more"]) == (None, "no_range", None, None)
+    assert view["leader_settled"] is False
+    versus, asides = versus_words(found, {})
+    assert versus.startswith("no verdict: \N{MINUS SIGN}4")
+    assert any("no declared range" in aside and "one look" in aside for aside in asides)
+    standing = Live.read(view).config(slow["id"])
+    assert (standing.word, standing.versus.split(",")[0]) == (None, "no verdict while watched")
+    assert "no declared range" in str(standing)
+    a, b = (config["id"] for config in made["configs"])
+    body = compared(alice, a, b, metric="ms")
+    assert (body["comparison"]["word"], body["comparison"]["reason"]) == (None, "no_range")
+    assert "no declared range" in str(Comparison.read(body, lambda cursor: {}))
 
 
 def test_a_metric_where_lower_is_better_and_missing_halves(alice: Caller) -> None:

@@ -83,7 +83,7 @@ def test_while_it_runs_intervals_may_be_watched(alice: Caller) -> None:
 
     assert view["safe"] == "safe while watched"
     # The price has no range, so nothing can be said about it at every look.
-    assert weak["is_dominated"] == "may be chance"
+    assert weak["is_dominated"] == "no verdict"
     (by,) = [one for one in weak["dominated_by"] if one["config"] == "strong"]
     assert (by["n"], by["better_by"]["price"]["method"], by["better_by"]["right"]["method"]) == (30, "none", "betting")
 

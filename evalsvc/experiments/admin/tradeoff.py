@@ -12,7 +12,7 @@ from evalsvc.experiments.admin.words import number
 from evalsvc.experiments.comparisons import is_pairable
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.pareto import CLEARLY, MOST_METRICS, pareto_view
+from evalsvc.experiments.pareto import MOST_METRICS, UNTOLD, pareto_view
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
 MOST_SCORES_OF_A_BOARD = 50_000
@@ -83,7 +83,10 @@ def tradeoff_of(plan: ExperimentPlan, board: Board) -> TradeOff | None:
 def _note(view: Mapping[str, Any]) -> str:
     n = view["n_comparisons"]
     together = f"all {n} comparisons together" if n > 1 else "the comparison"
-    return f"About {view['covers']}, {view['safe']}, {together} at {view['level']:.4g}."
+    words = f"About {view['covers']}, {view['safe']}, {together} at {view['level']:.4g}."
+    if all(config["is_dominated"] != UNTOLD for config in view["configs"]):
+        return words
+    return f"{words} No verdict: of a metric without a declared range nothing can be said while watched."
 
 
 def _chosen(plan: ExperimentPlan) -> list[str]:
@@ -112,8 +115,7 @@ def standing_of(config: Mapping[str, Any]) -> str:
     if not config["dominated_by"]:
         return "not scored on all of them yet"
     first = config["dominated_by"][0]
-    how = "clearly" if first["sure"] == CLEARLY else "may be chance"
-    return f"beaten by {first['config']} on {first['n']} examples: {how}"
+    return f"beaten by {first['config']} on {first['n']} examples: {first['sure']}"
 
 
 def _dot(config: Mapping[str, Any], names: Sequence[str], colours: Mapping[str, str], x: Scale, y: Scale) -> Dot:

@@ -9,6 +9,8 @@ from evalsvc.accounts.admin.base import short
 from evalsvc.stats.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
+NO_VERDICT = "no verdict"
+WITHOUT_RANGE = "nothing can be said while watched: the metric has no declared range; the interval is for one look"
 
 
 def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,7 +105,7 @@ def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> 
         return "", []
     shown = found["mean"] or found
     ends = shown["new_data"]
-    words = f"{found['word']}: {number(shown['delta'], signed=True)}"
+    words = f"{found['word'] or NO_VERDICT}: {number(shown['delta'], signed=True)}"
     if ends is not None and ends["lower"] is not None:
         words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
     other = short(titles.get(found["config_id"], "a deleted config"), 40)
@@ -128,7 +130,9 @@ def look_words(found: Mapping[str, Any]) -> str:
 
 
 def outlook_words(found: Mapping[str, Any]) -> str:
-    """Say what it would take to be sure."""
+    """Say what it would take to be sure, or why nobody can be."""
+    if found["word"] is None:
+        return WITHOUT_RANGE
     if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
         return ""
     if not found["rests_on"]["n_fresh"]:
