@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
+from evalsvc.rest.located import located
 from evalsvc.rest.problems import FieldError, Invalid, Problem, escape
 
 Body = TypeVar("Body")
@@ -79,7 +80,7 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool =
     try:
         value = decoder.decode(body)
     except msgspec.ValidationError as exc:
-        raise Invalid(located(str(exc))) from None
+        raise Invalid(located(str(exc), body)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
     except RecursionError:
@@ -149,14 +150,3 @@ def walk(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, A
                 stack.append((part, f"{pointer}/{escape(key)}", depth + 1))
         elif isinstance(value, list):
             stack.extend((part, f"{pointer}/{i}", depth + 1) for i, part in enumerate(value))
-
-
-def located(message: str) -> FieldError:
-    """Turn msgspec's "Expected `str`, got `int` - at `$.evaluators[0].evaluator`" into a pointer and a sentence.
-
-    Where msgspec does not say which key of a mapping it means, the pointer ends at the mapping.
-    """
-    detail, _, path = message.partition(" - at `")
-    path = path.rstrip("`").removeprefix("$").partition("[...]")[0].replace("[", ".").replace("]", "")
-    pointer = "/".join(escape(part) for part in path.split("."))
-    return FieldError(pointer, f"{detail}.")

@@ -146,6 +146,7 @@ def test_places_and_ids_are_read() -> None:
         ({"project_id": "7"}, {"/project_id"}),
         ({"trace_id": "x" * 256}, {"/trace_id"}),
         ({"tags": {str(i): "" for i in range(101)}}, {"/tags"}),
+        ({"tags": {"team": "search", "a/b": 7, "n": None}}, {"/tags/a~1b"}),
         ({"app": "x", "project_name": "", "log_id": "x" * 256}, {"/app", "/project_name", "/log_id"}),
     ],
 )

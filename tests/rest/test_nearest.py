@@ -56,6 +56,18 @@ def test_a_wrong_type_beside_an_unknown_key_is_refused_as_ever(alice: Caller) ->
     assert_problem(response, "validation_failed", "/tags")
 
 
+def test_a_tag_that_is_no_text_is_pointed_to_by_its_key(alice: Caller, charlie: Caller) -> None:
+    tags = {"team": "search", "a/b": 7}
+    for caller in (alice, charlie):
+        assert_problem(caller.evaluate("pii", output="a", tags=tags), "validation_failed", "/tags/a~1b")
+    made = alice.post("/v1/experiments", {"name": "x", "tags": tags})
+    assert_problem(made, "validation_failed", "/tags/a~1b")
+    found = alice.post("/v1/experiments", {"name": "x", "tags": {"team": "search"}}).json()["experiment"]["id"]
+    assert_problem(alice.patch(f"/v1/experiments/{found}", {"tags": tags}), "validation_failed", "/tags/a~1b")
+    search = alice.post("/v1/evaluation-results/search", {"tags": tags})
+    assert_problem(search, "validation_failed", "/tags/a~1b")
+
+
 @pytest.mark.parametrize(
     ("evaluator", "code", "near"),
     [

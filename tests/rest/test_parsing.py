@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evalsvc.rest.parsing import MAX_DEPTH, content_length, decode, located, read_body, walk
+from evalsvc.rest.located import located
+from evalsvc.rest.parsing import MAX_DEPTH, content_length, decode, read_body, walk
 from evalsvc.rest.problems import Invalid, Problem, escape, field_errors
 
 few = hypothesis_settings(max_examples=40, deadline=None)
@@ -177,7 +178,11 @@ class Outer(msgspec.Struct):
         (b'{"items":[{"n":1},{"n":"1"}]}', "/items/1/n", "int"),
         (b'{"items":[{}]}', "/items/0", "`n`"),
         (b'{"items":[{"n":1,"m":1}]}', "/items/0", "`m`"),
-        (b'{"named":{"x":{"n":null}}}', "/named", "null"),
+        (b'{"named":{"x":{"n":null}}}', "/named/x/n", "null"),
+        (b'{"named":{"x":{"n":1},"a/b~":{"n":"1"},"z":{"n":"1"}}}', "/named/a~1b~0/n", "str"),
+        (b'{"named":{"x":{"n":1},"y":{}}}', "/named", "`n`"),
+        (b'{"named":{"x":7},"items":[', "/named", "int"),
+        (b'{"named":{"x":7},"items":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "/named", "int"),
     ],
 )
 def test_a_wrong_type_is_told_with_its_place(body: bytes, pointer: str, word: str) -> None:
