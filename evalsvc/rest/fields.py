@@ -12,6 +12,8 @@ from rest_framework import serializers
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.parsing import find_unstorable
 
+MAX_METADATA_BYTES = 64 * 1024
+
 
 class StrictText(serializers.CharField):
     """Text as it is: numbers are none, blanks stay."""
@@ -24,6 +26,19 @@ class StrictText(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+class Metadata(serializers.DictField):
+    """What a caller notes on something, as JSON: every list shows it, so it is bounded as settings are."""
+
+    default_error_messages = {"too_long": "At most {most} bytes of JSON; {sent} were sent."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Refuse what is longer than MAX_METADATA_BYTES."""
+        value = super().to_internal_value(data)
+        if (sent := len(orjson.dumps(value))) > MAX_METADATA_BYTES:
+            self.fail("too_long", most=MAX_METADATA_BYTES, sent=sent)
+        return value
 
 
 class HexId(serializers.RegexField):

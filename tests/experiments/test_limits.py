@@ -37,6 +37,21 @@ def refused(alice: Caller, configs: list[Any], **plan: Any) -> list[str]:
     return [error["pointer"] for error in answer.json()["errors"]]
 
 
+def test_metadata_of_an_experiment_is_bounded(alice: Caller, charlie: Caller) -> None:
+    fits = {"note": "é" * ((64 * 1024 - len('{"note":""}')) // 2)}
+    made = ok(alice.post("/v1/experiments", {"name": "x", "metadata": fits}))["experiment"]
+    assert made["metadata"] == fits
+    for metadata in ({"note": fits["note"] + "é"}, {"note": "x" * 2_000_000}):
+        for path in ("/v1/experiments", f"/v1/experiments/{made['id']}"):
+            error = ok(alice.post(path, {"name": "x", "metadata": metadata}), 422)["errors"][0]
+            assert error["pointer"] == "/metadata"
+            assert error["detail"].startswith("At most 65536 bytes of JSON; ")
+        error = ok(alice.patch(f"/v1/experiments/{made['id']}", {"metadata": metadata}), 422)["errors"][0]
+        assert error["pointer"] == "/metadata"
+    assert charlie.patch(f"/v1/experiments/{made['id']}", {"metadata": {}}).status_code == 404
+    assert ok(alice.get(f"/v1/experiments/{made['id']}"))["experiment"]["metadata"] == fits
+
+
 def test_a_search_over_more_combinations_than_can_be_counted_is_refused(alice: Caller) -> None:
     search = {f"k{i}": [0, 1] for i in range(70)}
     config = {"kind": "push", "search": search, "method": "random", "n": 3}

@@ -15,7 +15,7 @@ from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.pointers import is_pointer
 from evalsvc.experiments.push import ERROR_TYPES
 from evalsvc.experiments.results import ON_REQUEST, STATUSES
-from evalsvc.rest.fields import HexId, PairsParameter, StrictText, TagsParameter, naming_choices
+from evalsvc.rest.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
@@ -243,7 +243,7 @@ class ExperimentIn(Strict):
     project_id = serializers.UUIDField(required=False, allow_null=True)
     project_name = serializers.CharField(max_length=50, required=False, allow_null=True)
     tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False, allow_null=True)
-    metadata = serializers.DictField(required=False, allow_null=True)
+    metadata = Metadata(required=False, allow_null=True)
     plan = PlanIn(required=False, allow_null=True)
     configs = at_most(MAX_CONFIGS, ConfigIn(), required=False)
 
@@ -253,7 +253,7 @@ class ExperimentPatch(Strict):
 
     name = serializers.CharField(max_length=100, required=False)
     tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False)
-    metadata = serializers.DictField(required=False, allow_null=True)
+    metadata = Metadata(required=False, allow_null=True)
 
 
 class ConfigsIn(Strict):
