@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from evalsvc.evaluations.asks import EPOCH, IntervalAsk
-from evalsvc.evaluations.memory import History
+from evalsvc.evaluations.memory import FACT_BYTES, History
+from evalsvc.evaluations.packed import Verdicts, verdicts_of
 from evalsvc.stats.batches import MIXED, mixed_sources
 from evalsvc.stats.drift import LEAST, drift_of
 from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
@@ -23,6 +24,7 @@ EXACT = ("full-history", "wilson", "clopper-pearson", "betting")
 SOURCES = ("evaluation", "experiment", "import")
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 _NO_SCORES = np.empty(0)
+_NO_MARKS = np.empty(0, np.int32)
 # Just below where Kolmogorov's distribution leaves one in a hundred.
 REACH = 1.62
 
@@ -31,15 +33,15 @@ REACH = 1.62
 class Window:
     """What an interval is computed from: the values, their ids, and what is known of each beside its verdict.
 
-    `marks` is the revision of the profile times four, and where the value comes from. `is_uniform` says that all marks
-    are the same, as nearly always: then nothing has to be told apart.
+    `marks` is the revision of the profile times four, and where the value comes from. With `verdicts` all marks are the
+    same, as nearly always, and not filled in: nothing has to be told apart.
     """
 
     values: Any
     ids: Any
     marks: Any
-    is_uniform: bool
-    n_no_verdict: int
+    n_no_verdict: int = 0
+    verdicts: Verdicts | None = None
 
 
 def default_of(family: Family | None) -> str:
@@ -74,23 +76,20 @@ def window_of(history: History | None, of: str, most: int | None) -> Window:
     Of `pass` they are the verdicts as they were judged at the time; what nobody judged is left out.
     """
     if history is None or not history.score_bytes:
-        return Window(_NO_SCORES, _NO_SCORES, _NO_SCORES, True, 0)
+        return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
+    ids = np.frombuffer(history.id_bytes, np.int64)[:most]
+    if of == "pass" and (alike := verdicts_of(history.fact_bytes[: most and most * FACT_BYTES])):
+        return Window(alike.row, ids, _NO_MARKS, verdicts=alike)
     facts = history.facts[:most]
     values: Any = history.scores[:most]
-    ids = np.frombuffer(history.id_bytes, np.int64)[:most]
-    low, high = int(facts.min()), int(facts.max())
-    is_uniform = low >> 2 == high >> 2
     n_no_verdict = 0
     if of == "pass":
-        if is_uniform and low & 3:
-            # As nearly always, and in one pass: every pass gives the interpreter's lock up.
-            return Window(facts - (low & ~3) - 1.0, ids, facts >> 2, True, 0)
         verdicts = facts & 3
         judged = verdicts > 0
         n_no_verdict = int(judged.size - np.count_nonzero(judged))
         facts, ids = facts[judged], ids[judged]
         values = verdicts[judged] - 1.0
-    return Window(values, ids, facts >> 2, is_uniform, n_no_verdict)
+    return Window(values, ids, facts >> 2, n_no_verdict)
 
 
 def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
@@ -114,11 +113,10 @@ def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -
 
 def sources_of(window: Window) -> dict[str, dict[str, Any]]:
     """Return how many of the values come from where, and the mean of each part."""
-    if window.is_uniform:
+    if window.verdicts is not None:
         counts, sums = [0, 0, 0], [0.0, 0.0, 0.0]
-        if window.values.size:
-            source = int(window.marks[0]) & 3
-            counts[source], sums[source] = window.values.size, float(window.values.sum())
+        counts[window.verdicts.source] = window.values.size
+        sums[window.verdicts.source] = float(window.verdicts.n_passed)
     else:
         counts = np.bincount(window.marks & 3, minlength=3).tolist()
         sums = np.bincount(window.marks & 3, window.values, 3).tolist()
@@ -130,7 +128,7 @@ def sources_of(window: Window) -> dict[str, dict[str, Any]]:
 def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
     """Add what is doubtful about the window: parts that differ, and verdicts by different revisions of the profile."""
     found, since = list(warnings), None
-    if window.is_uniform:
+    if window.verdicts is not None:
         return found, None
     chance = mixed_sources(window.values, window.marks & 3)
     if chance is not None and chance < MIXED:
@@ -145,7 +143,8 @@ def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mappi
 
 def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
     """Return when the level shifted, the means on either side, and the interval since then."""
-    if not _may_have_moved(window.values):
+    steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
+    if window.values.size < LEAST or steady or not _may_have_moved(window.values):
         return None
     found = drift_of(window.values[::-1])
     if found is None:
@@ -160,8 +159,6 @@ def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> 
 def _may_have_moved(values: Any) -> bool:
     """Say whether `drift_of` may find a shift: its own test without what only makes it milder, in a few steps."""
     n = values.size
-    if n < LEAST:
-        return False
     apart = values - values.sum() / n
     sums = np.abs(np.cumsum(apart))
     split = int(sums[:-1].argmax()) + 1

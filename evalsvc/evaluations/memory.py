@@ -27,6 +27,7 @@ _HEADER = 20
 _ID = np.dtype([("length", ">i4"), ("value", ">i8")])
 _SCORE = np.dtype([("length", ">i4"), ("value", ">f8")])
 _FACT = np.dtype([("length", ">i4"), ("value", ">i4")])
+FACT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)

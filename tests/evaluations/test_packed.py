@@ -1,0 +1,79 @@
+"""Verdicts counted as bytes say what NumPy says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evalsvc.evaluations.intervals import REACH, _may_have_moved, window_of
+from evalsvc.evaluations.memory import History
+from evalsvc.evaluations.packed import verdicts_of
+
+
+def facts_of(verdicts: np.ndarray, *, revision: int = 3, source: int = 1) -> bytes:
+    return (revision * 16 + source * 4 + 1 + verdicts).astype(np.int32).tobytes()
+
+
+@pytest.mark.parametrize("n", [50, 51, 63, 64, 200, 999, 1000])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.83, 0.97])
+def test_the_look_by_blocks_misses_no_shift_and_seldom_calls_for_another(n: int, share: float) -> None:
+    rng = np.random.default_rng([n, int(share * 100)])
+    n_close = 0
+    for shift in (0.0, 0.1, 0.4):
+        for _ in range(60):
+            shares = np.where(np.arange(n) < rng.integers(1, n), max(share - shift, 0.0), share)
+            verdicts = (rng.random(n) < shares).astype(np.int32)
+            found = verdicts_of(facts_of(verdicts))
+            assert found is not None
+            if 0 < verdicts.sum() < n and _may_have_moved(found.row):
+                assert found.may_have_moved(REACH)
+            n_close += shift == 0.0 and n == 1000 and found.may_have_moved(REACH)
+    assert n_close <= 12
+
+
+def test_a_history_that_never_changed_has_not_moved() -> None:
+    for verdict in (0, 1):
+        found = verdicts_of(facts_of(np.full(80, verdict)))
+        assert found is not None and not found.may_have_moved(REACH)
+
+
+def test_the_row_the_source_and_the_passes() -> None:
+    verdicts = np.array([1, 0, 0, 1, 1])
+
+    for revision, source in ((0, 0), (3, 1), (70_000, 2)):
+        found = verdicts_of(facts_of(verdicts, revision=revision, source=source))
+        assert found is not None
+        assert (found.row.tolist(), found.source, found.n_passed) == ([1.0, 0.0, 0.0, 1.0, 1.0], source, 3)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        b"",
+        facts_of(np.array([1, -1, 0])),
+        facts_of(np.array([1, 0]), revision=1) + facts_of(np.array([1, 0]), revision=2),
+        facts_of(np.array([1, 0]), revision=1) + facts_of(np.array([1, 0]), revision=4097),
+        facts_of(np.array([1, 0]), source=0) + facts_of(np.array([1, 0]), source=2),
+    ],
+)
+def test_what_is_not_all_alike_is_told_apart(facts: bytes) -> None:
+    assert verdicts_of(facts) is None
+    n = len(facts) // 4
+    history = History(np.arange(n, 0, -1).tobytes(), np.ones(n).tobytes(), facts, None, None, 0.0)
+
+    window = window_of(history, "pass", None)
+
+    judged = (np.frombuffer(facts, np.int32) & 3) > 0
+    assert (window.values.size, window.n_no_verdict) == (judged.sum(), n - judged.sum())
+    assert len(window.marks) == len(window.values)
+
+
+@pytest.mark.parametrize("most", [None, 1, 3, 10])
+def test_a_window_of_the_newest_scores(most: int | None) -> None:
+    verdicts = np.array([1, 0, 0, 1, 1])
+    history = History(np.arange(5, 0, -1).tobytes(), np.ones(5).tobytes(), facts_of(verdicts), None, None, 0.0)
+
+    window = window_of(history, "pass", most)
+
+    assert window.values.tolist() == verdicts[:most].tolist()
+    assert window.ids.tolist() == [5, 4, 3, 2, 1][:most]
