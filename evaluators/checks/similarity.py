@@ -10,7 +10,7 @@ from evaluators.text.chrf import sentence_chrf
 from evaluators.text.cosine import embedding_cosines
 from evaluators.text.edits import fuzzy_ratio, levenshtein_ratio
 from evaluators.text.gleu import sentence_gleu
-from evaluators.text.overlap import rouge_l, rouge_n, squad_f1
+from evaluators.text.overlap import rouge_l, rouge_n, squad_f1, wordless
 from evaluators.text.tokens import UnicodeTokenizer
 
 MAX_CHARS = 1_000_000
@@ -25,28 +25,34 @@ def similarity(measure: str, output: str, gold: str) -> float:
     return found
 
 
-def _rouge_n(n: int) -> Callable[[str, str], float]:
-    return lambda output, gold: rouge_n(_words(output), _words(gold), n).f1
+def _of_words(compare: Callable[[list[str], list[str]], float | None]) -> Callable[[str, str], float | None]:
+    """Compare two texts by their words; without any on either side, as they are."""
+
+    def measure(output: str, gold: str) -> float | None:
+        said, wanted = (UnicodeTokenizer().tokenize(text) for text in (output, gold))
+        return compare(said, wanted) if said or wanted else wordless(output, gold).f1
+
+    return measure
 
 
-def _rouge_l(output: str, gold: str) -> float | None:
-    found = rouge_l(_words(output), _words(gold))
+def _rouge_n(n: int) -> Callable[[list[str], list[str]], float]:
+    return lambda said, wanted: rouge_n(said, wanted, n).f1
+
+
+def _rouge_l(said: list[str], wanted: list[str]) -> float | None:
+    found = rouge_l(said, wanted)
     return None if found is None else found.f1
-
-
-def _words(text: str) -> list[str]:
-    return UnicodeTokenizer().tokenize(text)
 
 
 MEASURES: dict[str, Callable[[str, str], float | None]] = {
     "levenshtein": levenshtein_ratio,
     "fuzzy": fuzzy_ratio,
     "bleu": lambda output, gold: sentence_bleu(output, [gold]).score,
-    "gleu": lambda output, gold: sentence_gleu(_words(output), _words(gold)),
+    "gleu": _of_words(sentence_gleu),
     "chrf": lambda output, gold: sentence_chrf(output, [gold]),
     "squad_f1": lambda output, gold: squad_f1(output, gold).f1,
-    **{f"rouge{n}": _rouge_n(n) for n in range(1, 6)},
-    "rougeL": _rouge_l,
+    **{f"rouge{n}": _of_words(_rouge_n(n)) for n in range(1, 6)},
+    "rougeL": _of_words(_rouge_l),
     "embedding": lambda output, gold: max(embedding_cosines(output, [gold])[0], 0.0),
 }
 EMBEDDED = "embedding"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluators.text.overlap import same_text
+
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
@@ -21,7 +23,8 @@ def sentence_bleu(output: str, golds: Sequence[str]) -> Bleu:
     """Score one answer against gold answers, all of them together, as references.
 
     4-grams, 13a tokens, brevity penalty, exponential smoothing.
-    Equals `sacrebleu.sentence_bleu` divided by 100. Texts shorter than four tokens use the orders they have.
+    Equals `sacrebleu.sentence_bleu` divided by 100. Texts shorter than four tokens use the orders they have. Of a text
+    without tokens the library says 0 whatever the gold answers; here it agrees with the same one.
     """
     from sacrebleu.metrics.bleu import BLEU
 
@@ -29,6 +32,8 @@ def sentence_bleu(output: str, golds: Sequence[str]) -> Bleu:
         found = BLEU(effective_order=True).sentence_score(output, list(golds))
     finally:
         _forget_texts()
+    if not found.sys_len and any(same_text(output, gold) for gold in golds):
+        return Bleu(1.0, (1.0, 1.0, 1.0, 1.0), 1.0, 0, 0)
     return Bleu(
         # Rounding in the library can pass 100 by a hair.
         score=min(max(found.score / 100, 0.0), 1.0),

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaluators.text.overlap import same_text
+
 
 def sentence_chrf(output: str, golds: Sequence[str]) -> float:
     """Score shared runs of one to six characters, recall weighing twice: 0 to 1, any script, spaces not counted.
 
-    Equals `sacrebleu.sentence_chrf` divided by 100 (Popović, 2015). Two texts without characters share nothing.
-    Of several gold answers the nearest counts, as the library has it.
+    Equals `sacrebleu.sentence_chrf` divided by 100 (Popović, 2015), but two texts without characters agree, of which
+    the library says 0. Of several gold answers the nearest counts, as the library has it.
     """
+    if not output.strip() and any(same_text(output, gold) for gold in golds):
+        return 1.0
     from sacrebleu.metrics.chrf import CHRF
 
     found = CHRF().sentence_score(output, list(golds))

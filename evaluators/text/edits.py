@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from evaluators.text.overlap import same_text
+
 MAX_EDIT_CELLS = 20_000_000_000
 """Largest product of two lengths that edits are counted for: about half a second."""
 MAX_FUZZY_CELLS = 400_000_000
@@ -23,10 +25,13 @@ def levenshtein_ratio(output: str, gold: str) -> float | None:
 def fuzzy_ratio(output: str, gold: str) -> float | None:
     """Return rapidfuzz's weighted ratio, 0 to 1, of lower-cased texts without punctuation; None when too long.
 
-    It forgives word order and, for texts of very different lengths, looks for the shorter inside the longer.
+    It forgives word order and, for texts of very different lengths, looks for the shorter inside the longer. Two texts
+    of punctuation alone are the same or not at all; the library says 0.
     """
     from rapidfuzz import fuzz, utils
 
+    if not utils.default_process(output) and not utils.default_process(gold):
+        return float(same_text(output, gold))
     if len(output) * len(gold) > MAX_FUZZY_CELLS:
         return None
     return float(fuzz.WRatio(output, gold, processor=utils.default_process)) / 100

@@ -11,7 +11,7 @@ def sentence_gleu(output: list[str], gold: list[str]) -> float:
     """Score all n-grams of one to four words together: the lower of their precision and recall.
 
     From Wu et al., Google's Neural Machine Translation System (2016), section 4.3. Unlike BLEU it is symmetric and
-    needs no smoothing. Without words on either side it is zero.
+    needs no smoothing. Without words on one side, or on both, it is zero.
     """
     shared = [shared_ngrams(output, gold, n) for n in range(1, MAX_N + 1)]
     common = sum(found.n_common for found in shared)

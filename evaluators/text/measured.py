@@ -11,7 +11,7 @@ from evaluators.text.bleu import sentence_bleu
 from evaluators.text.chrf import sentence_chrf
 from evaluators.text.cosine import embedding_cosines
 from evaluators.text.edits import levenshtein_ratio
-from evaluators.text.overlap import Overlap, rouge_l, rouge_n, squad_exact, squad_f1
+from evaluators.text.overlap import NONE, Overlap, rouge_l, rouge_n, squad_exact, squad_f1, wordless
 from evaluators.text.tokens import UnicodeTokenizer
 
 Golds: TypeAlias = Sequence[str]
@@ -46,7 +46,11 @@ def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
     def measure(output: str, golds: Golds) -> Measured:
         tokenize = UnicodeTokenizer().tokenize
         said, wanted = tokenize(output), [tokenize(gold) for gold in golds]
-        found = {name: [of(said, each) for each in wanted] for name, of in _ROUGES.items()}
+        texts = list(zip(golds, wanted, strict=True))
+        found = {
+            name: [of(said, words) if said or words else wordless(output, gold) for gold, words in texts]
+            for name, of in _ROUGES.items()
+        }
         # Each metric has its own nearest gold answer, as in rouge-score's `score_multi`.
         nearest = {name: None if None in each else _best(each) for name, each in found.items()}
         index = nearest[metric]
@@ -130,7 +134,7 @@ def _parts(found: Overlap | None) -> dict[str, JSONValue] | None:
 
 
 def _shares(found: Overlap | None) -> str:
-    found = found or Overlap(0.0, 0.0, 0.0)
+    found = found or NONE
     return f"{found.f1:.2f} (precision {found.precision:.2f}, recall {found.recall:.2f})"
 
 

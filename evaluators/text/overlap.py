@@ -29,10 +29,28 @@ class Shared:
     n_gold: int
 
 
+ALL = Overlap(1.0, 1.0, 1.0)
+NONE = Overlap(0.0, 0.0, 0.0)
+
+
+def same_text(output: str, gold: str) -> bool:
+    """Say whether two texts are the same, blanks around them aside.
+
+    Every metric of texts goes by this where neither side has anything that it counts: an unanswerable question to which
+    nothing was said is answered rightly, as SQuAD 2.0 has it.
+    """
+    return output.strip() == gold.strip()
+
+
+def wordless(output: str, gold: str) -> Overlap:
+    """Compare two texts without a word."""
+    return ALL if same_text(output, gold) else NONE
+
+
 def overlap(n_common: int, n_output: int, n_gold: int) -> Overlap:
     """Turn counts into precision, recall and F1; nothing in common, or nothing to compare, is zero."""
     if n_common == 0:
-        return Overlap(0.0, 0.0, 0.0)
+        return NONE
     precision, recall = n_common / n_output, n_common / n_gold
     return Overlap(precision, recall, 2 * precision * recall / (precision + recall))
 
@@ -46,7 +64,7 @@ def squad_f1(output: str, gold: str) -> Overlap:
     """Compare bags of words under SQuAD's normal form; two empty bags agree, one empty bag does not."""
     said, wanted = squad_normalise(output).split(), squad_normalise(gold).split()
     if not said and not wanted:
-        return Overlap(1.0, 1.0, 1.0)
+        return ALL
     return overlap(sum((Counter(said) & Counter(wanted)).values()), len(said), len(wanted))
 
 

@@ -292,6 +292,13 @@ def test_likeness_to_the_gold_answer(metric: str) -> None:
     assert check(config, "nothing alike at all", gold="zzz").passed is False
 
 
+@pytest.mark.parametrize("metric", ["levenshtein", "fuzzy", "bleu", "gleu", "chrf", "rouge3", "rougeL", "squad_f1"])
+@pytest.mark.parametrize(("output", "value"), [("", 1.0), ("words", 0.0)])
+def test_nothing_said_is_like_an_empty_gold_answer(metric: str, output: str, value: float) -> None:
+    config: Config = {"type": "similarity", "metric": metric, "pass_threshold": 0.9}
+    assert check(config, output, gold="").value == value
+
+
 def has(value: str) -> Config:
     return {"type": "string", "operation": "contains", "value": value}
 

@@ -155,6 +155,16 @@ def squad() -> bytes:
     return json.dumps({"version": "1.1", "data": [{"title": "Cities", "paragraphs": paragraphs}]}).encode()
 
 
+def impossible() -> bytes:
+    """Questions that the passage does not answer, as SQuAD 2.0 has them: saying nothing is right."""
+    asked = [
+        {"id": f"q{i}", "question": question, "answers": [], "is_impossible": True}
+        for i, question in enumerate(QUESTIONS)
+    ]
+    paragraphs = [{"context": "Nobody has said.", "qas": asked}]
+    return json.dumps({"version": "v2.0", "data": [{"title": "Cities", "paragraphs": paragraphs}]}).encode()
+
+
 def beir() -> bytes:
     """Three documents each: two that are relevant, in grades, and one that was judged and is not."""
     corpus, qrels = [], ["query-id\tcorpus-id\tscore"]
@@ -242,6 +252,13 @@ CASES = {
     # The passage comes with the question, so an empty answer has one too.
     "squad": Case(
         squad(), "dev.json", lambda i: {"output": CITIES[i]}, TEXT | OF_ANSWERS, empty={"output": ""}, nothing=UNSAID
+    ),
+    "squad impossible": Case(
+        impossible(),
+        "dev.json",
+        lambda i: {"output": ""},
+        {name: metric for name, metric in LONG.items() if metric["evaluator"] != "custom"},
+        systems={"perfect": (RIGHT, RIGHT), "talks": (OFFENDING, OFFENDING), "half": (RIGHT, OFFENDING)},
     ),
     "gsm8k": Case(gsm8k(), "train.jsonl", lambda i: {"output": f"{i + 1}000"}, NUMBERS),
     "gsm8k numbers": Case(gsm8k(), "train.jsonl", lambda i: {"output": (i + 1) * 1000}, NUMBERS),
