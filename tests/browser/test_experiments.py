@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments.planner import step
 from tests.admin.conftest import HOSTILE, PASSWORD, join, new_user
 from tests.browser.conftest import Browser
 from tests.conftest import Caller
@@ -107,6 +108,34 @@ def test_the_board_has_quantiles_beside_the_mean_and_names_what_was_added_later(
 
     browser.page.wait_for_function("document.querySelector('#live').innerText.includes('p50: 0.500')")
     assert "added later: one look" in browser.text()
+
+
+@pytest.mark.parametrize("width", [1280, 1400])
+def test_the_difference_is_in_sight_beside_four_metrics(
+    browser: Browser, ann: Any, alice: Caller, width: int, tmp_path: Path
+) -> None:
+    sources = [{"name": name, "source": name, "higher_is_better": False} for name in ("latency_ms", "cost")]
+    metrics = [EXACT, {**EXACT, "name": "normalised", "evaluator": "exact-match-normalised"}, *sources]
+    configs = [{**PUSH, "name": name} for name in ("a prompt with a longer name", "another one")]
+    experiment = make_experiment(alice, make_dataset(alice, n=20), configs, metrics=metrics)
+    at = f"/v1/experiments/{experiment['id']}"
+    for config in experiment["configs"]:
+        unit = ok(alice.post(f"{at}/configs/{config['id']}/lease", {"n": 10}))["unit"]
+        outputs = [
+            {"pos": one["pos"], "output": "7", "latency_ms": 1234.5 + one["pos"], "cost": 0.125 * one["pos"]}
+            for one in unit["examples"]
+        ]
+        ok(alice.post(f"{at}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": outputs}))
+    step(account_id=alice.account.pk, experiment_id=int(experiment["id"]), wait=True)
+    browser.sign_in(ann)
+    browser.page.set_viewport_size({"width": width, "height": 900})
+    watch(browser, experiment)
+    folder = Path(os.environ.get("EVALSVC_SCREENSHOTS", tmp_path))
+    browser.page.screenshot(path=folder / f"four-metrics-{width}.png")
+
+    found = browser.page.locator("td[data-difference]").filter(has_text="may be chance")
+    box = found.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width
 
 
 def test_buttons_act_while_the_board_moves(browser: Browser, ann: Any, alice: Caller) -> None:
