@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from evalsvc.ops.embedded.home import load_secrets, prepare_home
 from evalsvc.ops.embedded.postgres import EmbeddedPostgres
 from evalsvc.ops.embedded.roles import ensure_roles
 from evalsvc.ops.embedded.valkey import EmbeddedValkey
+from evalsvc.ops.supervisor.roster import listen_on_free_port
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -77,19 +77,21 @@ def stack() -> Iterator[Stack]:
 
 @contextlib.contextmanager
 def gunicorn(conf: str = "evalsvc.ops.gunicorn_conf") -> Iterator[tuple[int, psutil.Process]]:
-    """Serve the benchmark's addresses on a free port, with the settings that `make up` uses, or a module's."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-c", f"python:{conf}"]
-    os.environ["EVALSVC_PORT"] = str(port)
-    process = subprocess.Popen(command, cwd=CHECKOUT)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/readyz")
-        yield port, psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+    """Serve the benchmark's addresses on a free port, with the settings that `make up` uses, or a module's.
+
+    The port stays bound from when it is found, so that nobody else can take it.
+    """
+    with listen_on_free_port("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        listen = ["--bind", f"fd://{listener.fileno()}"]
+        command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-c", f"python:{conf}", *listen]
+        process = subprocess.Popen(command, cwd=CHECKOUT, pass_fds=[listener.fileno()])
+        try:
+            wait_for(f"http://127.0.0.1:{port}/readyz")
+            yield port, psutil.Process(process.pid)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
 
 
 def wait_for(url: str, seconds: float = 30) -> None:

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -55,7 +54,6 @@ def told(process: psutil.Process, question: Callable[[psutil.Process], Any]) -> 
 class Installation:
     checkout: Path
     home: Path
-    port: int
     service: "Running | None" = None
     """What runs now, if anything does."""
 
@@ -79,7 +77,7 @@ class Installation:
             **ours,
             "EVALSVC_HOME": str(self.home),
             "EVALSVC_VENV": venv,
-            "EVALSVC_PORT": str(self.port),
+            "EVALSVC_PORT": "0",
             "HOME": "",
         }
 
@@ -156,12 +154,6 @@ def eventually_evaluates(running: Running, seconds: float = 180) -> None:
         time.sleep(0.5)
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def installation() -> Iterator[Installation]:
     folder = Path(tempfile.mkdtemp(prefix="evalsvc end to end "))
@@ -174,7 +166,7 @@ def installation() -> Iterator[Installation]:
             shutil.copytree(source, checkout / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, checkout / part)
-    installed = Installation(checkout, folder / "home", free_port())
+    installed = Installation(checkout, folder / "home")
     yield installed
     installed.stop()
     shutil.rmtree(folder)

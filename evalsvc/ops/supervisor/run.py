@@ -119,7 +119,7 @@ class Start:
         checkout, host = self.options.checkout, self.options.host
         listener = self.resources.enter_context(roster.listen_on_free_port(host, self.options.port))
         port = listener.getsockname()[1]
-        if port != self.options.port:
+        if self.options.port and port != self.options.port:
             self.progress.write(f"  port {self.options.port} is taken, using {port}")
         with self.progress.step("web answers"):
             self.supervisor.wait_ready(self.supervisor.add(roster.web(checkout, env, host, listener)), timeout=120)

@@ -32,7 +32,9 @@ class Command(BaseCommand):
         host = os.environ.get("EVALSVC_HOST") or "127.0.0.1"
         port = os.environ.get("EVALSVC_PORT") or "8000"
         parser.add_argument("--host", default=host, help="address to listen on (EVALSVC_HOST; default 127.0.0.1)")
-        parser.add_argument("--port", default=port, type=int, help="first port to try (EVALSVC_PORT; default 8000)")
+        parser.add_argument(
+            "--port", default=port, type=int, help="first port to try, 0 for any (EVALSVC_PORT; default 8000)"
+        )
         parser.add_argument("--no-demo", action="store_true", help="no demo account and no first evaluation")
         parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
 
