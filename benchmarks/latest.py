@@ -47,11 +47,12 @@ def main() -> None:
 def measure(account_id: int, n_rows: int, n_reads: int) -> dict[str, Any]:
     """Fill the table to so many rows and time reads of random histories."""
     from evalsvc.evaluations import store
+    from evalsvc.evaluations.round_trips import raw_connection
 
     n_histories = n_rows // HISTORY
     fill(account_id, n_rows, n_histories)
     rng = random.Random(n_rows)
-    backend = psutil.Process(store._raw().info.backend_pid)
+    backend = psutil.Process(raw_connection().info.backend_pid)
     names = [f"evaluator-{rng.randrange(n_histories)}" for _ in range(n_reads)]
 
     def read_all(name: str) -> None:

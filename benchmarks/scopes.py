@@ -95,6 +95,7 @@ def fill(account_id: int, n_rows: int) -> None:
 def measure(account_id: int, n_reads: int) -> list[dict[str, Any]]:
     """Time each kind of read, in turns; the first one is what the others are held to."""
     from evalsvc.evaluations import store
+    from evalsvc.evaluations.round_trips import raw_connection
 
     pair = (EVALUATOR, PROFILE)
     windows: dict[str, dict[str, Any] | None] = {
@@ -107,7 +108,7 @@ def measure(account_id: int, n_reads: int) -> list[dict[str, Any]]:
         "since a revision": {"include": "promoted", "revision": 1},
         **{f"tags, one in {every}": {"include": "none", "tags": {name: "yes"}} for name, every in TAGS.items()},
     }
-    backend = psutil.Process(store._raw().info.backend_pid)
+    backend = psutil.Process(raw_connection().info.backend_pid)
     times: dict[str, list[float]] = {name: [] for name in windows}
     used = dict.fromkeys(windows, 0.0)
     lengths = dict.fromkeys(windows, 0)

@@ -1,7 +1,4 @@
-"""The round trips of the hot path: plain SQL functions over the request's own pooled connection.
-
-The functions set the account themselves, so one call is one message; Django's cursor would add a layer per call.
-"""
+"""The round trips of the hot path: what is read and written of histories, verdicts and scores from elsewhere."""
 
 from __future__ import annotations
 
@@ -11,13 +8,12 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
-import orjson
-from django.db import connection, connections
-from psycopg import Connection
+from django.db import connection
 
+from evalsvc.evaluations.capturing import Captured, capture
 from evalsvc.evaluations.client_rows import ClientScore
 from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs, as_read, brought_up_to_date, remembered
-from evalsvc.tenancy.scope import current_role
+from evalsvc.evaluations.round_trips import call, dumps, raw_connection, split
 
 __all__ = [
     "HISTORY_LENGTH",
@@ -33,29 +29,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """What came back from capturing a request."""
-
-    request_id: int
-    created_at: datetime
-    evaluation_ids: list[int]
-    histories: list[History | None]
-
-
-def _raw() -> Connection[Any]:
-    wrapper = connections[current_role()]
-    wrapper.ensure_connection()
-    return wrapper.connection
-
-
-def _call(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    with connection.wrap_database_errors:
-        row = _raw().execute(sql, values, prepare=True, binary=True).fetchone()
-    assert row is not None  # noqa: S101  a function call always returns a row
-    return row
-
-
 def read_histories(
     account_id: int, pairs: Pairs, *, epoch: str | None = None, before: int | None = None
 ) -> list[History | None]:
@@ -66,8 +39,8 @@ def read_histories(
     if not any(pairs):
         return [None] * len(pairs)
     known = remembered(account_id, epoch if before is None else None, pairs)
-    values = [account_id, *_split(pairs), [history.snapshot if history else None for history in known], before]
-    row = _call(
+    values = [account_id, *split(pairs), [history.snapshot if history else None for history in known], before]
+    row = call(
         "SELECT ids, scores, facts, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
@@ -80,45 +53,22 @@ def read_scoped(
     """Read the scores of each (evaluator id, profile name) within a window (see `windows`), newest first."""
     if not any(pairs):
         return [None] * len(pairs)
-    row = _call(
+    row = call(
         "SELECT ids, scores, facts FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
-        [account_id, *_split(pairs), dumps(window), before],
+        [account_id, *split(pairs), dumps(window), before],
     )
     return [as_read(*(part[i] for part in row)) if pair else None for i, pair in enumerate(pairs)]
 
 
 def promote(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:
     """Let the trials of a config enter these histories; return how many scores that were."""
-    values = [account_id, *_split(pairs), experiment_id, config_id]
-    return _call("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s)", values)[0]
-
-
-def capture(
-    account_id: int,
-    request: dict[str, Any],
-    evaluations: Sequence[dict[str, Any]],
-    pairs: Pairs,
-    *,
-    epoch: str | None,
-    lease_seconds: float,
-) -> Captured:
-    """Write a request with its evaluations and history scores, and read the histories as they were before it."""
-    known = remembered(account_id, epoch, pairs)
-    values = [account_id, dumps(request), dumps(evaluations), lease_seconds, *_split(pairs)]
-    values.append([history.snapshot if history else None for history in known])
-    row = _call(
-        "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, snapshots, are_new"
-        " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[])",
-        values,
-    )
-    request_id, created_at, evaluation_ids, *histories = row
-    up_to_date = brought_up_to_date(account_id, epoch, pairs, known, histories)
-    return Captured(request_id, created_at, evaluation_ids, up_to_date)
+    values = [account_id, *split(pairs), experiment_id, config_id]
+    return call("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s)", values)[0]
 
 
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
-    return _call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
+    return call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
 
 
 REPEATED = """
@@ -153,7 +103,7 @@ def find_repeated(
     """
     values = {"account": account_id, "digest": fingerprint, "oldest": oldest, "n": n_results, "sign": sign}
     with connection.wrap_database_errors:
-        row = _raw().execute(REPEATED, values, prepare=True).fetchone()
+        row = raw_connection().execute(REPEATED, values, prepare=True).fetchone()
     return Repeated(*row) if row else None
 
 
@@ -219,14 +169,5 @@ def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[i
     ]
     sql = "SELECT row_position, evaluation_id FROM keep_client_evaluations(%s, %s::jsonb)"
     with connection.wrap_database_errors:
-        found = dict(_raw().execute(sql, [account_id, dumps(rows)], prepare=True, binary=True).fetchall())
+        found = dict(raw_connection().execute(sql, [account_id, dumps(rows)], prepare=True, binary=True).fetchall())
     return [found[first[score.fingerprint]] for score in scores]
-
-
-def dumps(value: Any) -> str:
-    """Write JSON for a jsonb parameter."""
-    return orjson.dumps(value).decode()
-
-
-def _split(pairs: Pairs) -> tuple[list[str | None], list[str | None]]:
-    return [pair[0] if pair else None for pair in pairs], [pair[1] if pair else None for pair in pairs]

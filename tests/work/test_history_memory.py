@@ -14,6 +14,7 @@ from django.db import connections
 
 from evalsvc.evaluations import memory, store
 from evalsvc.evaluations.models import HistoryScore
+from evalsvc.evaluations.round_trips import call
 from evalsvc.projects.services import remember_app
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
@@ -71,7 +72,7 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
             add(writer, alice.account.pk, score)
     read(alice)
 
-    row = store._call(
+    row = call(
         "SELECT ids, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
         [alice.account.pk, [PAIR[0]], [PAIR[1]], [memory._memory[alice.account.pk, *PAIR].snapshot]],
     )

@@ -9,7 +9,8 @@ from evalsvc.tenancy.rls import protect
 FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 DROP = """
 DROP FUNCTION finish_evaluations; DROP FUNCTION lease_evaluations;
-DROP FUNCTION capture_evaluations; DROP FUNCTION latest_scores;
+DROP FUNCTION IF EXISTS capture_batch; DROP FUNCTION capture_evaluations; DROP FUNCTION IF EXISTS keep_evaluations;
+DROP FUNCTION latest_scores;
 """
 # Rows that vacuum has not seen cost a heap fetch each; by default an insert-only table waits far too long for it.
 STORAGE = """

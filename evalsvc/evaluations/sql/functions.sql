@@ -182,31 +182,35 @@ BEGIN
   RETURN n;
 END $$;
 
--- Keep a request with its evaluations, finished or pending, and answer with the histories as they were before it.
-CREATE OR REPLACE FUNCTION capture_evaluations(
-  p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
-  p_evaluators text[], p_profiles text[], p_snapshots text[],
-  OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
-  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+-- Keep a request with its evaluations, finished or pending, under an id and a time that the caller drew; return the ids
+-- of the evaluations in the order of their positions. Sets the account, so that row-level security stands between two
+-- accounts in one transaction. Without `p_waits` a lock that somebody holds is the error `lock_not_available`.
+CREATE OR REPLACE FUNCTION keep_evaluations(
+  p_account bigint, p_id bigint, p_created_at timestamptz, p_request jsonb, p_evaluations jsonb,
+  p_lease_seconds double precision, p_waits boolean
+) RETURNS bigint[] LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   request evaluations_evaluationrequest;
+  evaluation_ids bigint[];
 BEGIN
-  SELECT h.* INTO ids, scores, facts, snapshots, are_new
-  FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
+  PERFORM set_config('app.account_id', p_account::text, true);
   request := jsonb_populate_record(NULL::evaluations_evaluationrequest, p_request);
-  request.id := next_id();
+  request.id := p_id;
   request.account_id := p_account;
   request.purged := false;
+  request.created_at := p_created_at;
   -- As a foreign key would: whoever deletes the project waits for this, and finds it in use.
   -- Where the deletion came first, the evaluation is in no project rather than in one that is gone.
   IF request.project_id IS NOT NULL THEN
-    PERFORM 1 FROM projects_project p WHERE p.account_id = p_account AND p.id = request.project_id FOR KEY SHARE;
+    IF p_waits THEN
+      PERFORM 1 FROM projects_project p WHERE p.account_id = p_account AND p.id = request.project_id FOR KEY SHARE;
+    ELSE
+      PERFORM 1 FROM projects_project p WHERE p.account_id = p_account AND p.id = request.project_id FOR KEY SHARE NOWAIT;
+    END IF;
     IF NOT FOUND THEN
       request.project_id := NULL;
     END IF;
   END IF;
-  request.created_at := clock_timestamp();
   IF NOT jsonb_path_exists(p_evaluations, '$[*] ? (@.status == "pending")') THEN
     request.completed_at := request.created_at;
   END IF;
@@ -241,8 +245,66 @@ BEGIN
     WHERE e.account_id = p_account AND e.id = ANY(evaluation_ids) AND e.captured
     ON CONFLICT DO NOTHING;
   END IF;
-  request_id := request.id;
-  created_at := request.created_at;
+  RETURN evaluation_ids;
+END $$;
+
+-- Keep a request with its evaluations, and answer with the histories as they were before it. Once it had a parameter
+-- less: processes from then get the default, which two functions of the name would leave open.
+DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[]);
+CREATE OR REPLACE FUNCTION capture_evaluations(
+  p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
+  p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
+  OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
+) LANGUAGE plpgsql SECURITY INVOKER AS $$
+BEGIN
+  SELECT h.* INTO ids, scores, facts, snapshots, are_new
+  FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
+  request_id := next_id();
+  created_at := clock_timestamp();
+  evaluation_ids := keep_evaluations(
+    p_account, request_id, created_at, p_request, p_evaluations, p_lease_seconds, p_waits);
+END $$;
+
+-- Keep the requests of several callers, of any accounts, in one transaction: all of them or none. p_captures:
+-- [{account, request, evaluations, lease_seconds}]. The wanted histories, each with its account and named once, equal
+-- accounts side by side, are read before anything is written: a transaction that has written hands no snapshot out.
+-- For the same reason no caller's scores are in the history of another one; and as all requests have their ids before
+-- the first evaluation has one, they are not "before" one another when an interval is asked for again either. Waits for
+-- nobody's lock. `evaluation_ids` are those of the first request, then of the second, and so on.
+CREATE OR REPLACE FUNCTION capture_batch(
+  p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
+  OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
+) LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  part record;
+  capture jsonb;
+  first int := 1;
+  final int;
+BEGIN
+  WHILE first <= coalesce(array_length(p_accounts, 1), 0) LOOP
+    final := first;
+    WHILE p_accounts[final + 1] = p_accounts[first] LOOP
+      final := final + 1;
+    END LOOP;
+    SELECT h.* INTO part FROM latest_scores(
+      p_accounts[first], p_evaluators[first:final], p_profiles[first:final], p_snapshots[first:final], NULL) h;
+    ids := ids || part.ids; scores := scores || part.scores; facts := facts || part.facts;
+    snapshots := snapshots || part.snapshots;
+    are_new := are_new || part.are_new;
+    first := final + 1;
+  END LOOP;
+  FOR i IN 1 .. jsonb_array_length(p_captures) LOOP
+    request_ids := request_ids || next_id();
+    created_at := created_at || clock_timestamp();
+  END LOOP;
+  FOR i IN 1 .. jsonb_array_length(p_captures) LOOP
+    capture := p_captures -> (i - 1);
+    evaluation_ids := evaluation_ids || keep_evaluations(
+      (capture->>'account')::bigint, request_ids[i], created_at[i], capture->'request', capture->'evaluations',
+      (capture->>'lease_seconds')::double precision, false);
+  END LOOP;
 END $$;
 
 -- Take the pending evaluations of one lane of a request. A message that expects fewer attempts than were made is late:

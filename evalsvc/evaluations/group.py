@@ -1,0 +1,195 @@
+"""One call for all who wait: the first caller leads, the others leave their items to it and get their own answers.
+
+No thread of its own and no delay. Whoever finds nobody leading leads, and calls at once with whatever waits by then;
+who comes during the call waits for the next one, which the first of them leads. So a call takes more items the more
+callers there are, and a caller that is alone pays two uncontended locks.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Generic, Protocol, TypeVar
+
+from django.db import OperationalError
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+class Work(Protocol[Item_contra, Answer_co]):
+    """What is done for many callers in one call."""
+
+    def prepare(self) -> None:
+        """Get what a call needs, before it is known whose items go with it."""
+
+    def step_aside(self) -> None:
+        """Give back what others may need, as this caller waits for one of them."""
+
+    def together(self, items: Sequence[Item_contra]) -> Sequence[Answer_co] | None:
+        """Do all items or none, and return their answers in order; None: none was done, and each may be tried alone.
+
+        An exception means that nobody knows: nothing is tried again, and every caller gets it.
+        """
+
+    def alone(self, item: Item_contra) -> Answer_co:
+        """Do one item by itself."""
+
+
+class Interrupted(OperationalError):
+    """Whoever did this together with others was stopped in the middle, so nobody knows whether it was done."""
+
+
+class Order(Enum):
+    """What a waiting caller is told to do itself."""
+
+    LEAD = "lead the next call"
+    ALONE = "do it by yourself"
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[Answer]):
+    """What came of a caller's item."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why nothing came of it, as the leader saw it."""
+
+    cause: BaseException
+
+    def raised_again(self) -> Exception:
+        """Return the error for another thread: of the same kind, with a traceback of its own."""
+        if not isinstance(self.cause, Exception):
+            return Interrupted("The call that this was part of was interrupted.")
+        again = copy.copy(self.cause)
+        again.__cause__ = self.cause
+        return again
+
+
+def _locked() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+@dataclass(slots=True, eq=False)
+class _Caller(Generic[Item, Answer]):
+    """Somebody with an item. `turn` is locked until the caller is told something: cheaper than an Event."""
+
+    item: Item
+    told: Done[Answer] | Failed | Order | None = None
+    turn: threading.Lock = field(default_factory=_locked)
+
+    def tell(self, what: Done[Answer] | Failed | Order) -> None:
+        self.told = what
+        self.turn.release()
+
+
+class Group(Generic[Item, Answer]):
+    """The callers of one process that want the same work done."""
+
+    def __init__(self, work: Work[Item, Answer], *, most: int) -> None:
+        """Do at most `most` items in a call."""
+        self._work = work
+        self._most = most
+        self._forget()
+        # A child of this process has none of the threads that lead or wait.
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._is_led = False
+        self._waiting: deque[_Caller[Item, Answer]] = deque()
+
+    def ask(self, item: Item) -> Answer:
+        """Do an item, with those of other callers if there are any; raise what a call of its own would have."""
+        caller: _Caller[Item, Answer] = _Caller(item)
+        with self._lock:
+            if self._is_led:
+                self._waiting.append(caller)
+            else:
+                self._is_led, caller.told = True, Order.LEAD
+        if caller.told is None:
+            self._wait(caller)
+        if caller.told is Order.LEAD:
+            caller.told = self._lead(caller)
+        if isinstance(caller.told, Done):
+            return caller.told.answer
+        if isinstance(caller.told, Failed):
+            raise caller.told.raised_again()
+        return self._work.alone(item)
+
+    def _wait(self, caller: _Caller[Item, Answer]) -> None:
+        try:
+            self._work.step_aside()
+            caller.turn.acquire()
+        except BaseException:
+            self._withdraw(caller)
+            raise
+
+    def _withdraw(self, caller: _Caller[Item, Answer]) -> None:
+        """Let nobody wait for a caller that was stopped while it waited itself."""
+        with self._lock:
+            if caller in self._waiting:
+                self._waiting.remove(caller)
+                return
+            leads = caller.told is Order.LEAD
+        if leads:
+            self._pass_on()
+
+    def _lead(self, own: _Caller[Item, Answer]) -> Done[Answer] | Order:
+        """Call for all who wait, tell each what came of it, and pass the lead on; return what came of one's own."""
+        others: list[_Caller[Item, Answer]] = []
+        try:
+            others = self._gather()
+            answers = self._work.together([own.item, *(other.item for other in others)])
+            told = self._told(len(others) + 1, answers)
+        except BaseException as exc:
+            self._pass_on()
+            for other in others:
+                other.tell(Failed(exc))
+            raise
+        self._pass_on()
+        for other, what in zip(others, told[1:], strict=True):
+            other.tell(what)
+        return told[0]
+
+    @staticmethod
+    def _told(n: int, answers: Sequence[Answer] | None) -> list[Done[Answer] | Order]:
+        if answers is None:
+            return [Order.ALONE] * n
+        if len(answers) != n:
+            raise ValueError(f"{n} items have {len(answers)} answers")
+        return [Done(answer) for answer in answers]
+
+    def _gather(self) -> list[_Caller[Item, Answer]]:
+        """Get ready, then take those who wait by now. If that fails they all get the error: they waited for it too."""
+        try:
+            self._work.prepare()
+        except BaseException as exc:
+            for other in self._take(len(self._waiting)):
+                other.tell(Failed(exc))
+            raise
+        return self._take(self._most - 1)
+
+    def _take(self, most: int) -> list[_Caller[Item, Answer]]:
+        with self._lock:
+            return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def _pass_on(self) -> None:
+        """Let the one who has waited longest lead, if anybody waits."""
+        with self._lock:
+            self._is_led = bool(self._waiting)
+            if self._is_led:
+                # Told under the lock: whoever withdraws must know whether it leads.
+                self._waiting.popleft().tell(Order.LEAD)

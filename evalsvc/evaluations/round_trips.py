@@ -1,0 +1,41 @@
+"""One message to the database and one answer: plain SQL over the request's own pooled connection.
+
+The functions in sql/ set the account themselves; Django's cursor would add a layer per call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from django.db import connection, connections
+from psycopg import Connection
+
+from evalsvc.evaluations.memory import Pairs
+from evalsvc.tenancy.scope import current_role
+
+
+def raw_connection() -> Connection[Any]:
+    """Return psycopg's connection of the role in force, opened if need be."""
+    wrapper = connections[current_role()]
+    wrapper.ensure_connection()
+    return wrapper.connection
+
+
+def call(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Call a function that answers with one row, in binary. Raises Django's database errors."""
+    with connection.wrap_database_errors:
+        row = raw_connection().execute(sql, values, prepare=True, binary=True).fetchone()
+    assert row is not None  # noqa: S101  a function call always returns a row
+    return row
+
+
+def dumps(value: Any) -> str:
+    """Write JSON for a jsonb parameter."""
+    return orjson.dumps(value).decode()
+
+
+def split(pairs: Pairs) -> tuple[list[str | None], list[str | None]]:
+    """Return the evaluators and the profiles of pairs as two array parameters."""
+    return [pair[0] if pair else None for pair in pairs], [pair[1] if pair else None for pair in pairs]
