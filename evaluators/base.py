@@ -298,7 +298,7 @@ class Family(ABC):
         Raises CannotScore for what a retry cannot mend. Any other exception is a bug and becomes `status: error`.
         """
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Score a sample with the help of servers elsewhere: what runs where `lane_of` says Lane.JUDGE.
 
         As `score`, and raises FailedForNow, besides CannotScore, for what a retry may mend.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,6 +54,8 @@ def _kinds(family: Family) -> Iterator[str]:
         yield "Its lane is none of Lane."
     if not isinstance(family.binary, bool):
         yield "Its `binary` is neither True nor False."
+    if not inspect.iscoroutinefunction(family.score_with):
+        yield "Its score_with is no coroutine: write `async def score_with`."
     low, high = family.value_range
     if not (math.isfinite(low) and math.isfinite(high) and 0 <= low < high <= 1):
         yield "Its value_range is not two numbers between 0 and 1, the lower first."

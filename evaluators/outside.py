@@ -88,18 +88,18 @@ class Outside(Protocol):
     (`timeout`, `rate_limited`, `bad_output`, `connection`), with what was used in `extra`, as `judge`.
     """
 
-    def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
+    async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         """Ask a judge once. Answers to the same question are remembered by `sample_number`, for this account only."""
         ...
 
-    def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
+    async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
         """Ask several questions, some at a time, and return the answers in their order; the first failure is raised."""
         ...
 
-    def moderate(self, text: str, settings: Settings) -> Moderation:
+    async def moderate(self, text: str, settings: Settings) -> Moderation:
         """Ask the connection's moderation endpoint."""
         ...
 
-    def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
+    async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         """Send a signed request to the account's own server and return its JSON answer."""
         ...

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import orjson
 
+from evalsvc.judges import loop
 from evalsvc.rest.parsing import find_unstorable
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
 from evaluators.outside import NotYet, Outside
@@ -59,15 +62,38 @@ def score_sample(
 ) -> Verdict:
     """Score a sample; whatever goes wrong is a status, an error code and a sentence.
 
-    `outside` is whom families on the judge lane may ask.
+    `outside` is whom families on the judge lane may ask; their answers are waited for in this thread.
     """
+    if family.lane_of(settings) == Lane.JUDGE:
+        return loop.run(judge_sample(family, spec, settings, sample, explain, outside))
     if refusal := unfit(family, spec.id, settings, sample):
         return refusal
-    verdict = _verdict(family, spec, settings, sample, explain, outside)
-    if _is_storable(verdict):
-        return verdict
-    log.error("family %s returned what cannot be stored", family.name)
-    return _broke(spec)
+    with _Attempt(family, spec, settings, sample, explain) as attempt:
+        attempt.take(family.score(sample, settings, explain=attempt.wants_words))
+    return attempt.verdict()
+
+
+async def judge_sample(
+    family: Family,
+    spec: EvaluatorSpec,
+    settings: Settings,
+    sample: Sample,
+    explain: str,
+    outside: Outside | None,
+) -> Verdict:
+    """Score a sample as `score_sample` does, without a thread that waits.
+
+    What needs no judge is scored in a thread all the same: hundreds of others share the loop.
+    """
+    if family.lane_of(settings) != Lane.JUDGE:
+        return await asyncio.to_thread(score_sample, family, spec, settings, sample, explain)
+    if refusal := unfit(family, spec.id, settings, sample):
+        return refusal
+    with _Attempt(family, spec, settings, sample, explain) as attempt:
+        if outside is None:
+            raise ValueError(f"family {family.name} asks other servers, and nobody brought them")
+        attempt.take(await family.score_with(sample, settings, outside, explain=attempt.wants_words))
+    return attempt.verdict()
 
 
 def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample) -> Verdict | None:
@@ -94,39 +120,69 @@ def _broke(spec: EvaluatorSpec) -> Verdict:
     return Verdict("error", error_code="evaluator_failed", error_message=message)
 
 
-def _verdict(
-    family: Family, spec: EvaluatorSpec, settings: Settings, sample: Sample, explain: str, outside: Outside | None
-) -> Verdict:
-    started = time.perf_counter_ns()
-    try:
-        score = _scored(family, settings, sample, explain=explain != "never" and family.can_explain, outside=outside)
+class _Attempt:
+    """One try at a score: a context in which every exception is a verdict too."""
+
+    __slots__ = ("_began", "_explain", "_family", "_sample", "_settings", "_spec", "_verdict", "wants_words")
+
+    def __init__(self, family: Family, spec: EvaluatorSpec, settings: Settings, sample: Sample, explain: str) -> None:
+        self._family = family
+        self._spec = spec
+        self._settings = settings
+        self._sample = sample
+        self._explain = explain
+        self._verdict: Verdict | None = None
+        self.wants_words = explain != "never" and family.can_explain
+        self._began = time.perf_counter_ns()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(failure, Exception):
+            return False
+        self._verdict = self._failure(failure)
+        return True
+
+    def take(self, score: Score) -> None:
+        """Make a verdict of what the family says."""
         if not math.isfinite(score.value):
-            raise ValueError(f"family {family.name} returned {score.value}")
-    except NotYet as exc:
-        return Postponable(
-            "error",
-            error_code=exc.code,
-            error_message=exc.detail,
-            extra=exc.extra,
-            retry_after_seconds=exc.retry_after_seconds,
+            raise ValueError(f"family {self._family.name} returned {score.value}")
+        self._verdict = Verdict(
+            "success",
+            score=float(score.value),
+            passed=bool(score.passed),
+            text_output=score.text_output,
+            explanation=score.explanation if wants_explanation(self._explain, score.passed) else None,
+            spans=[list(span) for span in score.spans] if score.spans is not None else None,
+            extra=extra_of(self._family, self._settings, self._sample, score),
+            duration_us=(time.perf_counter_ns() - self._began) // 1000,
         )
-    except FailedForNow as exc:
-        return Verdict("error", error_code=exc.code, error_message=exc.detail, extra=exc.extra)
-    except CannotScore as exc:
-        return refused(exc.code, exc.detail, exc.extra)
-    except Exception:
-        log.exception("family %s broke", family.name)
-        return _broke(spec)
-    return Verdict(
-        "success",
-        score=float(score.value),
-        passed=bool(score.passed),
-        text_output=score.text_output,
-        explanation=score.explanation if wants_explanation(explain, score.passed) else None,
-        spans=[list(span) for span in score.spans] if score.spans is not None else None,
-        extra=extra_of(family, settings, sample, score),
-        duration_us=(time.perf_counter_ns() - started) // 1000,
-    )
+
+    def verdict(self) -> Verdict:
+        """Return what came of it."""
+        if self._verdict is not None and _is_storable(self._verdict):
+            return self._verdict
+        log.error("family %s returned what cannot be stored", self._family.name)
+        return _broke(self._spec)
+
+    def _failure(self, failure: Exception) -> Verdict:
+        if isinstance(failure, NotYet):
+            return Postponable(
+                "error",
+                error_code=failure.code,
+                error_message=failure.detail,
+                extra=failure.extra,
+                retry_after_seconds=failure.retry_after_seconds,
+            )
+        if isinstance(failure, FailedForNow):
+            return Verdict("error", error_code=failure.code, error_message=failure.detail, extra=failure.extra)
+        if isinstance(failure, CannotScore):
+            return refused(failure.code, failure.detail, failure.extra)
+        log.error("family %s broke", self._family.name, exc_info=failure)
+        return _broke(self._spec)
 
 
 def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, Any]:
@@ -134,14 +190,6 @@ def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -
     if not family.by_verdict:
         return score.extra
     return {"threshold": family.threshold_for(sample, settings), **score.extra}
-
-
-def _scored(family: Family, settings: Settings, sample: Sample, *, explain: bool, outside: Outside | None) -> Score:
-    if family.lane_of(settings) != Lane.JUDGE:
-        return family.score(sample, settings, explain=explain)
-    if outside is None:
-        raise ValueError(f"family {family.name} asks other servers, and nobody brought them")
-    return family.score_with(sample, settings, outside, explain=explain)
 
 
 def wants_explanation(strategy: str, passed: bool) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any
+from contextvars import copy_context
+from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 from django.conf import settings as django_settings
 
 from evalsvc.judges import cache
-from evalsvc.judges.asking import Asking, Tries
+from evalsvc.judges.asking import MAX_CALLS_AT_ONCE, Asking, Tries
 from evalsvc.judges.bill import Bill, as_no_score, prompt_hash
 from evalsvc.judges.cache import Kept, digest_of
 from evalsvc.judges.facts import ConnectionFacts
@@ -22,6 +26,7 @@ from evalsvc.judges.selectors import connection_facts, default_connection_facts,
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
 from evaluators.outside import Answer, Moderation, Question
 
+T = TypeVar("T")
 WAIT_IN_PLACE_SECONDS = 2.0
 """For its turn a question waits so long in its thread; a longer wait is better spent in the database."""
 MAX_AT_ONCE = 8
@@ -38,7 +43,40 @@ def outside_for(
 
 
 class AccountOutside:
-    """See `evaluators.outside.Outside`. Used by one score; its methods may be called from several threads."""
+    """See `evaluators.outside.Outside`. Used by one score."""
+
+    def __init__(self, account_id: int, until: float, patience_seconds: float) -> None:
+        self._waiting = Waiting(account_id, until, patience_seconds)
+
+    async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
+        """Ask a judge once."""
+        return await _in_thread(partial(self._waiting.ask, question, settings, sample_number=sample_number))
+
+    async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
+        """Ask several questions at once, at most eight and no more than the connection takes."""
+        return await _in_thread(partial(self._waiting.ask_all, questions, settings))
+
+    async def moderate(self, text: str, settings: Settings) -> Moderation:
+        """Ask the connection's moderation endpoint; `model` is left to it where the settings name none."""
+        return await _in_thread(partial(self._waiting.moderate, text, settings))
+
+    async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
+        """Send a signed request to the account's own server."""
+        return await _in_thread(partial(self._waiting.post, url, payload, settings))
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    context = copy_context()
+    return await asyncio.get_running_loop().run_in_executor(_threads(os.getpid()), lambda: context.run(call))
+
+
+@lru_cache(maxsize=1)
+def _threads(pid: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MAX_CALLS_AT_ONCE, thread_name_prefix="judge")
+
+
+class Waiting:
+    """What waits for answers; its methods may be called from several threads."""
 
     def __init__(self, account_id: int, until: float, patience_seconds: float) -> None:
         self.account_id = account_id

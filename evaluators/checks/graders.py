@@ -50,7 +50,7 @@ class ModelGrader:
 
 
 Ask = Callable[[ModelGrader], float]
-"""Asks a model: a score model's number, within its range; of a label model 1.0 for a passing label, else 0.0."""
+"""Tells what a model said: a score model's number, within its range; of a label model 1.0 for a passing one, else 0."""
 
 
 def is_grader(settings: Settings) -> bool:
@@ -94,8 +94,19 @@ def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
     )
 
 
+def model_graders(settings: Settings, sample: Sample) -> list[ModelGrader]:
+    """List what `grade` will ask a model about the sample; nothing where the sample lacks what one of them reads."""
+    asking = [each for each in (settings, *members(settings).values()) if each.get("type") in ASKING]
+    try:
+        return [model_grader(each, sample) for each in asking]
+    except Unfilled:
+        return []
+
+
 def grade(settings: Settings, sample: Sample, ask: Ask | None = None) -> Outcome:
     """Run a definition that has passed `grader_problems`. `ask` is needed where `asks_model` says so.
+
+    `ask` may know no more than the answers to `model_graders`: of a `multi`, all are written before one is asked.
 
     An output that lacks what the definition reads of it, for example because it is not JSON, gets 0; a row that lacks
     it raises Unfilled.
@@ -139,9 +150,11 @@ def _text_similarity(settings: Settings, sample: Sample) -> Outcome:
 def _multi(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     grades: dict[str, float] = {}
     details: dict[str, JSONValue] = {}
-    for name, member in members(settings).items():
-        if member["type"] in ASKING:
-            grades[name] = _answer(model_grader(member, sample), ask)
+    parts = members(settings)
+    asking = {name: model_grader(each, sample) for name, each in parts.items() if each["type"] in ASKING}
+    for name, member in parts.items():
+        if name in asking:
+            grades[name] = _answer(asking[name], ask)
             details[name] = {"grade": grades[name]}
         else:
             found = grade(member, sample)

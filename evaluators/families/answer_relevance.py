@@ -100,13 +100,13 @@ class AnswerRelevance(FamilyWithJudge):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         return _scored(question, output, measure_nearness(question, (output,)), threshold, explain=explain)
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
         question = sample.input or ""
         if _says_nothing(question, _without_echo(sample.output or "", question)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return judge_answer_relevance(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_answer_relevance(sample, settings, outside, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
         """Load the small model: some 0.3 seconds and 140 MB."""

@@ -89,12 +89,12 @@ class ContextRelevance(FamilyWithJudge):
             extra=_extra(found, best, len(contexts)),
         )
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
         if _nothing_to_compare(sample.input or "", sample.context_texts):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return judge_context_relevance(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_context_relevance(sample, settings, outside, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
         """Load the small model: some 0.3 seconds and 140 MB."""

@@ -21,7 +21,7 @@ from evaluators.base import (
     SettingsProblem,
 )
 from evaluators.checks.grader_settings import grader_problems
-from evaluators.checks.graders import ASKING, Ask, asks_model, grade, is_grader, uses_embedding
+from evaluators.checks.graders import ASKING, Ask, asks_model, grade, is_grader, model_graders, uses_embedding
 from evaluators.checks.outcome import Outcome
 from evaluators.checks.references import fields_named, fields_named_as_json
 from evaluators.checks.run import (
@@ -168,13 +168,15 @@ class Custom(Family):
         """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
         return _score(_checked(settings, _with_json(sample, settings), None), explain=explain)
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Judge by the profile's criteria, as the family judge does, or run a grader that asks a model."""
         if CRITERIA in settings:
-            return judge_criteria(sample, settings, outside, explain=explain)
+            return await judge_criteria(sample, settings, outside, explain=explain)
         asker = GraderAsker(outside, settings)
         with owing(asker.answers):
-            found = _checked(settings, _with_json(sample, settings), asker)
+            shown = _with_json(sample, settings)
+            wanted = [grader for each in _versions(settings, shown) for grader in model_graders(settings, each)]
+            found = _checked(settings, shown, (await asker.ask_all(wanted)).__getitem__)
         asked = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
         return _score(found, explain=explain, more=asked)
 
@@ -212,17 +214,29 @@ def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     One question to a model shows all of them, and marks to be found are wanted together. A check that looks for absence
     must pass for each: the worst counts.
     """
-    golds = sample.golds or ()
-    reads_gold = Field.GOLD in (fields_named(settings) if is_grader(settings) else fields_read(settings))
-    if len(golds) < 2 or not reads_gold:
-        return _run(settings, sample, ask)
-    if settings["type"] in ASKING or reads_all_golds(settings):
-        found = _run(settings, sample, ask)
-        return replace(found, detail={**found.detail, "references": len(golds)})
-    outcomes = [_run(settings, replace(sample, golds=(gold,)), ask) for gold in golds]
+    outcomes = [_run(settings, each, ask) for each in _versions(settings, sample)]
+    if len(outcomes) == 1:
+        [found] = outcomes
+        n_golds = len(sample.golds or ())
+        return (
+            replace(found, detail={**found.detail, "references": n_golds}) if _reads_golds(settings, sample) else found
+        )
     choose = min if _looks_for_absence(settings) else max
     index = choose(range(len(outcomes)), key=lambda index: (outcomes[index].passed, outcomes[index].value))
     return replace(outcomes[index], detail={**outcomes[index].detail, "gold_index": index})
+
+
+def _versions(settings: Settings, sample: Sample) -> list[Sample]:
+    """Return what a check runs on: the sample, or one with each of its accepted answers."""
+    if not _reads_golds(settings, sample) or settings["type"] in ASKING or reads_all_golds(settings):
+        return [sample]
+    return [replace(sample, golds=(gold,)) for gold in sample.golds or ()]
+
+
+def _reads_golds(settings: Settings, sample: Sample) -> bool:
+    """Say whether there are several accepted answers, and the check reads them."""
+    read = fields_named(settings) if is_grader(settings) else fields_read(settings)
+    return len(sample.golds or ()) > 1 and Field.GOLD in read
 
 
 def _looks_for_absence(settings: Settings) -> bool:

@@ -103,12 +103,12 @@ class Hallucination(FamilyWithJudge):
         near = near_question(output, question, sample.context_texts, evidence)
         return _measured(replace(support, near_question=near), threshold, explain=explain)
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""
         if not (sample.output or "").strip() or not any(map(str.strip, sample.context_texts)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return judge_claims(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_claims(sample, settings, outside, threshold=threshold, explain=explain)
 
 
 def _without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:

@@ -69,11 +69,11 @@ class Judge(Family):
         because = f"The output {'is' if passed else 'is not'} valid {form.upper()}."
         return Score(float(passed), passed, because if explain else None, extra={"check": form})
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask an LLM. A sample without any text to judge is decided by `blank_output`, and nobody is asked."""
         if "check" in settings:
             return self.score(sample, settings, explain=explain)
-        return judge_criteria(sample, settings, outside, explain=explain)
+        return await judge_criteria(sample, settings, outside, explain=explain)
 
 
 _FORMS: dict[str, Callable[[str], bool]] = {"json": is_json, "csv": is_csv}

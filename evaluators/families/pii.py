@@ -113,12 +113,12 @@ class Pii(Family):
             found, extra = _with_persons(text, found, entities)
         return _score([one for one in found if one.entity in entities], extra, explain)
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Score 0 when a judge names personal data that the output holds. A blank output is not asked about."""
         text = sample.output or ""
         if not text.strip():
             return _score([], {}, explain)
-        named = extract_personal_data(text, [str(kind) for kind in _entities(settings)], settings, outside)
+        named = await extract_personal_data(text, [str(kind) for kind in _entities(settings)], settings, outside)
         found = [Finding(start, end, Entity(kind)) for kind, (start, end) in named.found]
         return _score(found, {"n_dropped": named.n_dropped, "judge": named.usage}, explain)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from evaluators.base import (
@@ -188,14 +188,14 @@ class RagMetrics(Family):
         """Refuse: without an LLM there is no score."""
         raise CannotScore("not_configured", "RAG metrics need an LLM to ask.")
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Compute the metric; raises CannotScore("not_applicable") where it has no value for the sample."""
         signs = injection_signs(_scanned(sample, self.fields_for(settings)))
         if signs and fails_injection(settings):
             return failed_for_injection(signs, explain=explain)
         asker = Asker(outside, settings)
         with owing(asker.answers):
-            measured = _measure(sample, settings, asker)
+            measured = await _measure(sample, settings, asker)
         return Score(
             value=measured.value,
             passed=measured.value >= threshold_of(settings),
@@ -225,18 +225,18 @@ def _scanned(sample: Sample, needed: tuple[Field, ...]) -> tuple[str, ...]:
     return (*sample.context_texts, *sample.top_k_texts)
 
 
-def _measure(sample: Sample, settings: Settings, asker: Asker) -> Measured:
+async def _measure(sample: Sample, settings: Settings, asker: Asker) -> Measured:
     rag = Rag(sample, settings, asker)
     metric = _metric(settings)
     if metric != _OVERALL:
-        return _MEASURES[metric](rag)
+        return await _MEASURES[metric](rag)
     names = _chosen(settings) or [name for name in DEFAULT_SET if all(map(sample.has, FIELDS[name]))]
     if not names:
         raise CannotScore("missing_input", "Send a gold answer, retrieved contexts or both.")
-    return overall({name: partial(_MEASURES[name], rag) for name in names})
+    return await overall({name: partial(_MEASURES[name], rag) for name in names})
 
 
-_MEASURES: dict[str, Callable[[Rag], Measured]] = {
+_MEASURES: dict[str, Callable[[Rag], Awaitable[Measured]]] = {
     "answer_similarity": Rag.answer_similarity,
     "retrieval_precision": Rag.retrieval_precision,
     "augmentation_precision": Rag.augmentation_precision,

@@ -119,12 +119,12 @@ class Toxicity(Family):
             extra={"n_windows": worst.n_windows, **worst.extra},
         )
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Ask the moderation endpoint, which reads any language; an output with nothing in it is clean."""
         if not (sample.output or "").strip():
             return _wordless(explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return moderated(sample, settings, outside, threshold=threshold, explain=explain)
+        return await moderated(sample, settings, outside, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
         """Load scikit-learn and the models: seconds, and some 200 MB."""

@@ -103,12 +103,12 @@ class Webhook(Family):
         """Score nothing: only the account's server can."""
         raise NotImplementedError("a webhook is asked through `score_with`")
 
-    def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
         """Post the inputs and read the verdict. Raises CannotScore and FailedForNow as `Outside.post` does.
 
         FailedForNow("bad_output") for an answer that is no verdict.
         """
-        found = outside.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
+        found = await outside.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
         answered = read_answer(found, output=sample.output or "")
         threshold = number_setting(settings, "pass_threshold")
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold

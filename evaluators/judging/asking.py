@@ -19,17 +19,17 @@ class Asker:
         self._settings = settings
         self._answers: list[Answer] = []
 
-    def ask_all(self, questions: Sequence[Question]) -> list[Answer]:
+    async def ask_all(self, questions: Sequence[Question]) -> list[Answer]:
         """Return the answers in order; equal questions are asked once, and one failure fails them all."""
         distinct = list({(asked.prompt_id, asked.user): asked for asked in questions}.values())
-        answers = self._outside.ask_all(distinct, self._settings) if distinct else []
+        answers = await self._outside.ask_all(distinct, self._settings) if distinct else []
         self._answers.extend(answers)
         found = {(asked.prompt_id, asked.user): answer for asked, answer in zip(distinct, answers, strict=True)}
         return [found[asked.prompt_id, asked.user] for asked in questions]
 
-    def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> Answer:
         """Ask one question."""
-        return self.ask_all([question])[0]
+        return (await self.ask_all([question]))[0]
 
     def usage(self) -> dict[str, JSONValue]:
         """Return what all questions together have cost."""

@@ -14,7 +14,7 @@ from evaluators.judging.settings import answer_tokens
 from evaluators.outside import Answer, Outside
 
 
-def judged_by_criteria(
+async def judged_by_criteria(
     prompt_id: str,
     task: str,
     data: Data,
@@ -36,7 +36,7 @@ def judged_by_criteria(
         max_output_tokens=answer_tokens(settings, 1_536),
     )
     read = _reader(scale, data, output)
-    return judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
 def _reader(scale: Scale, data: Data, output: str) -> Callable[[Answer], Reading]:

@@ -30,7 +30,9 @@ of it, or speak of another person, time, number or condition, even if it is true
 and saying that the contexts do not answer the question are no claims."""
 
 
-def judge_claims(sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool) -> Score:
+async def judge_claims(
+    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+) -> Score:
     """Score 1 when the contexts support every claim; else half of the share that they support, so that no such output \
     reaches 0.5, and the worse one is still the lower.
 
@@ -45,7 +47,7 @@ def judge_claims(sample: Sample, settings: Settings, outside: Outside, *, thresh
         max_output_tokens=answer_tokens(settings, 4_096),
     )
     read = _reader(output, contexts)
-    return judged(outside, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
+    return await judged(outside, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
 
 
 def _reader(output: str, contexts: Sequence[str]) -> Callable[[Answer], Reading]:

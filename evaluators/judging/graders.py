@@ -26,9 +26,13 @@ class GraderAsker:
         self._settings = settings
         self.answers: list[Answer] = []
 
-    def __call__(self, grader: ModelGrader) -> float:
+    async def ask_all(self, graders: Sequence[ModelGrader]) -> dict[ModelGrader, float]:
+        """Return what is said to each; equal ones are asked once."""
+        return {grader: await self.ask(grader) for grader in dict.fromkeys(graders)}
+
+    async def ask(self, grader: ModelGrader) -> float:
         """Return a score model's number; of a label model 1.0 for a passing label, else 0.0."""
-        answer = self._outside.ask(grader_question(grader), {**self._settings, **_chosen(grader)})
+        answer = await self._outside.ask(grader_question(grader), {**self._settings, **_chosen(grader)})
         self.answers.append(answer)
         if grader.labels:
             return float(text_of(answer.data, "label") in grader.passing_labels)

@@ -32,7 +32,7 @@ class Extracted:
     usage: dict[str, JSONValue]
 
 
-def extract_personal_data(output: str, kinds: Sequence[str], settings: Settings, outside: Outside) -> Extracted:
+async def extract_personal_data(output: str, kinds: Sequence[str], settings: Settings, outside: Outside) -> Extracted:
     """Ask for personal data of these kinds. A passage counts wherever the output holds it; its text is not kept."""
     entity = strict_object({"type": {"type": "string", "enum": list(kinds)}, "quote": {"type": "string"}})
     asked = question(
@@ -42,7 +42,7 @@ def extract_personal_data(output: str, kinds: Sequence[str], settings: Settings,
         schema=answer_schema({"entities": {"type": "array", "items": entity}}),
         max_output_tokens=answer_tokens(settings, 4_096),
     )
-    answer = outside.ask(asked, settings)
+    answer = await outside.ask(asked, settings)
     found: set[tuple[str, Span]] = set()
     n_dropped = 0
     for entry in objects_of(answer.data, "entities"):

@@ -75,13 +75,13 @@ def criteria_fields(settings: Settings) -> tuple[Field, ...]:
     return tuple(field for word, field in WORDS.items() if re.search(rf"\b{word}\b", texts))
 
 
-def judge_criteria(sample: Sample, settings: Settings, outside: Outside, *, explain: bool) -> Score:
+async def judge_criteria(sample: Sample, settings: Settings, outside: Outside, *, explain: bool) -> Score:
     """Ask whether a sample meets the criteria; one without any text to judge is decided by `blank_output` alone."""
     subject = _subject(sample, criteria_fields(settings))
     if not subject.strip():
         return _blank(settings, explain=explain)
     scale = Scale(settings)
-    return judged_by_criteria(
+    return await judged_by_criteria(
         "judge/1",
         _task(settings, scale, len(sample.gold_texts)),
         _data(sample, settings),

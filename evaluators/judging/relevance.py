@@ -50,12 +50,12 @@ _ANY_GOLD_NEEDS = {
 }
 
 
-def judge_answer_relevance(
+async def judge_answer_relevance(
     sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
 ) -> Score:
     """Score whether the output answers the input, right or wrong: 1 when all of four requirements are met."""
     output = sample.output or ""
-    return judge_requirements(
+    return await judge_requirements(
         "answer-relevance/1",
         _ANSWER,
         _ANSWER_NEEDS,
@@ -69,7 +69,7 @@ def judge_answer_relevance(
     )
 
 
-def judge_sufficiency(
+async def judge_sufficiency(
     sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
 ) -> Score:
     """Score whether the contexts are enough to answer the input, and hold the gold answer where one was sent.
@@ -79,7 +79,7 @@ def judge_sufficiency(
     contexts = sample.context_texts
     golds = tuple(gold for gold in sample.gold_texts if gold.strip())
     data: Data = [("USER INPUT", sample.input or ""), ("RETRIEVED CONTEXT", contexts)]
-    return judge_requirements(
+    return await judge_requirements(
         "context-sufficiency/1",
         _SUFFICIENT,
         _SUFFICIENT_NEEDS | (_GOLD_NEEDS if len(golds) == 1 else _ANY_GOLD_NEEDS) if golds else _SUFFICIENT_NEEDS,
@@ -93,7 +93,7 @@ def judge_sufficiency(
     )
 
 
-def judge_context_relevance(
+async def judge_context_relevance(
     sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
 ) -> Score:
     """Score the most helpful context, each graded 0 to 3 by itself: their order cannot matter. Blank ones get 0."""
@@ -106,7 +106,7 @@ def judge_context_relevance(
     asker = Asker(outside, settings)
     shown = {index: context for index, context in enumerate(contexts) if context.strip()}
     with owing(asker.answers):
-        answers = asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
+        answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
         pairs = zip(shown.items(), answers, strict=True)
         rows: list[JSONValue] = [_row(index, context, answer) for (index, context), answer in pairs]
         grades = [number_of(answer.data, "grade", high=HIGHEST_GRADE) for answer in answers]

@@ -29,7 +29,7 @@ _HOW = "For each requirement, `quote` the passage that decides it, and say wheth
 _VERDICT = strict_object({"quote": {"type": "string"}, "met": {"type": "boolean"}})
 
 
-def judge_requirements(
+async def judge_requirements(
     prompt_id: str,
     task: str,
     requirements: Mapping[str, str],
@@ -52,7 +52,7 @@ def judge_requirements(
         max_output_tokens=answer_tokens(settings, 1_024),
     )
     read = _reader(list(requirements), data, output)
-    return judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
 def _reader(names: Sequence[str], data: Data, output: str) -> Callable[[Answer], Reading]:

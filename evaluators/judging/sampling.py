@@ -18,7 +18,7 @@ NEAR = 0.15
 Z_95 = 1.959963984540054
 
 
-def judged(
+async def judged(
     outside: Outside,
     question: Question,
     settings: Settings,
@@ -35,7 +35,7 @@ def judged(
     signs = injection_signs(scanned)
     if signs and fails_injection(settings):
         return failed_for_injection(signs, explain=explain)
-    answers, readings = _samples(outside, question, settings, read, threshold)
+    answers, readings = await _samples(outside, question, settings, read, threshold)
     value = math.fsum(reading.value for reading in readings) / len(readings)
     passed = value >= threshold
     shown = _representative(readings, threshold, passed=passed)
@@ -65,14 +65,14 @@ def injection_extra(signs: Sequence[str]) -> dict[str, JSONValue]:
     return {"injection_suspected": bool(signs), **({"injection_signs": list(signs)} if signs else {})}
 
 
-def _samples(
+async def _samples(
     outside: Outside, question: Question, settings: Settings, read: Callable[[Answer], Reading], threshold: float
 ) -> tuple[list[Answer], list[Reading]]:
     answers: list[Answer] = []
     readings: list[Reading] = []
     while len(readings) < wanted_samples(settings, [reading.value for reading in readings], threshold):
         with owing(answers):
-            answers.append(outside.ask(question, settings, sample_number=len(answers)))
+            answers.append(await outside.ask(question, settings, sample_number=len(answers)))
             readings.append(read(answers[-1]))
     return answers, readings
 

@@ -6,9 +6,9 @@ What has no value raises CannotScore("not_applicable") and is not 0. The formula
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import Any, TypeVar
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings
 from evaluators.judging.asking import Asker
@@ -17,6 +17,7 @@ from evaluators.outside import Question
 from evaluators.rag import questions
 from evaluators.rag.questions import Statement, Truth
 
+T = TypeVar("T")
 MAX_CONTEXTS = 100
 MAX_POINTS = 100
 
@@ -42,39 +43,51 @@ class Rag:
         self.top_k = tuple(dict.fromkeys(_kept(sample.top_k_texts)))
         self._settings = settings
         self._asker = asker
+        self._known: dict[str, Any] = {}
 
-    def relevant(self, contexts: Sequence[str]) -> list[Truth]:
+    async def relevant(self, contexts: Sequence[str]) -> list[Truth]:
         """Say of each context whether it helps to answer the question."""
         _require(self.input, Field.INPUT)
-        return self._truths(contexts, [questions.relevance(self.input, each, self._settings) for each in contexts])
+        asked = [questions.relevance(self.input, each, self._settings) for each in contexts]
+        return await self._truths(contexts, asked)
 
-    @cached_property
-    def relevance(self) -> list[Truth]:
+    async def relevance(self) -> list[Truth]:
         """Say of each retrieved context whether it is relevant."""
-        return self.relevant(self._some_contexts())
+        return await self._once("relevance", lambda: self.relevant(self._some_contexts()))
 
-    @cached_property
-    def contained(self) -> list[Truth]:
+    async def contained(self) -> list[Truth]:
         """Say of each retrieved context whether the answer uses it; a blank answer uses none."""
+        return await self._once("contained", self._contained)
+
+    async def points(self) -> list[Statement]:
+        """Return the answer's main points, and whether each can be derived from the contexts."""
+        return await self._once("points", self._points)
+
+    async def _once(self, name: str, ask: Callable[[], Awaitable[T]]) -> T:
+        if name not in self._known:
+            self._known[name] = await ask()
+        found: T = self._known[name]
+        return found
+
+    async def _contained(self) -> list[Truth]:
         contexts = self._some_contexts()
         if not self.output.strip():
             return [Truth(False)] * len(contexts)
-        return self._truths(contexts, [questions.containment(self.output, each, self._settings) for each in contexts])
+        asked = [questions.containment(self.output, each, self._settings) for each in contexts]
+        return await self._truths(contexts, asked)
 
-    @cached_property
-    def points(self) -> list[Statement]:
-        """Return the answer's main points, and whether each can be derived from the contexts."""
+    async def _points(self) -> list[Statement]:
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
-        texts = questions.points_of(self._asker.ask(questions.main_points(self.output, self._settings)))
+        texts = questions.points_of(await self._asker.ask(questions.main_points(self.output, self._settings)))
         _require_statements(texts)
         if len(texts) > MAX_POINTS:
             raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")
         asked = [questions.derivability(text, contexts, self._settings) for text in texts]
-        found = [questions.truth(answer, contexts) for answer in self._asker.ask_all(asked)]
+        found = [questions.truth(answer, contexts) for answer in await self._asker.ask_all(asked)]
         return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
 
-    def answer_similarity(self) -> Measured:
+    async def answer_similarity(self) -> Measured:
         """Return a number from 0 to 5, divided by 5. Both blank is 5, one blank is 0, and nobody is asked.
 
         Of several accepted answers the nearest counts: all are shown in one question.
@@ -85,22 +98,22 @@ class Rag:
             raw, why = (5.0, "Both are blank.") if all(blank) else (0.0, "One of them is blank.")
         else:
             asked = questions.similarity(self.input, golds, self.output, self._settings)
-            raw, why = questions.similarity_of(self._asker.ask(asked))
+            raw, why = questions.similarity_of(await self._asker.ask(asked))
         because = f"The answer is similar to the gold answer by {raw:g} of 5. {why}".rstrip()
         several: dict[str, JSONValue] = {"references": len(self.golds)} if len(self.golds) > 1 else {}
         return Measured(raw / 5, because, {"raw": raw, **several})
 
-    def retrieval_precision(self) -> Measured:
+    async def retrieval_precision(self) -> Measured:
         """Return the relevant contexts over all retrieved ones."""
-        return _share(self.relevance, "relevant", "contexts are relevant to the question")
+        return _share(await self.relevance(), "relevant", "contexts are relevant to the question")
 
-    def augmentation_accuracy(self) -> Measured:
+    async def augmentation_accuracy(self) -> Measured:
         """Return the contexts that the answer uses over all retrieved ones."""
-        return _share(self.contained, "contained", "contexts are used in the answer")
+        return _share(await self.contained(), "contained", "contexts are used in the answer")
 
-    def augmentation_precision(self) -> Measured:
+    async def augmentation_precision(self) -> Measured:
         """Return the relevant contexts that the answer uses over the relevant ones; none relevant is 0."""
-        pairs = list(zip(self.relevance, self.contained, strict=True))
+        pairs = list(zip(await self.relevance(), await self.contained(), strict=True))
         n_relevant = sum(relevant.met for relevant, _ in pairs)
         n_used = sum(relevant.met and contained.met for relevant, contained in pairs)
         rows: list[JSONValue] = [
@@ -111,20 +124,20 @@ class Rag:
         extra: dict[str, JSONValue] = {"contexts": rows, "n_relevant": n_relevant, "n_used": n_used}
         return Measured(n_used / n_relevant if n_relevant else 0.0, because, extra)
 
-    def answer_consistency(self) -> Measured:
+    async def answer_consistency(self) -> Measured:
         """Return the main points that can be derived from the contexts over all of them."""
-        return _supported(self.points, "points", "main points can be derived from the contexts")
+        return _supported(await self.points(), "points", "main points can be derived from the contexts")
 
-    def answer_consistency_binary(self) -> Measured:
+    async def answer_consistency_binary(self) -> Measured:
         """Return 1 when everything in the answer can be derived from the contexts, else 0."""
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
-        answer = self._asker.ask(questions.consistency(self.output, contexts, self._settings))
+        answer = await self._asker.ask(questions.consistency(self.output, contexts, self._settings))
         found = questions.truth(answer, (*contexts, self.output))
         because = f"{'All' if found.met else 'Not all'} of the answer can be derived from the contexts."
         return Measured(float(found.met), because, {"quotes_verified": found.verified})
 
-    def retrieval_k_recall(self) -> Measured:
+    async def retrieval_k_recall(self) -> Measured:
         """Return the relevant texts of the longer list that were retrieved over all its relevant ones.
 
         Texts are the same when every character is; repeats count once. Where none is relevant there is no recall:
@@ -132,7 +145,7 @@ class Rag:
         """
         if not self.top_k:
             raise _nothing("The longer list of contexts is empty.", code="missing_input")
-        found = self.relevant(_bounded(self.top_k))
+        found = await self.relevant(_bounded(self.top_k))
         relevant = [text for text, each in zip(self.top_k, found, strict=True) if each.met]
         if not relevant:
             raise _nothing("None of the longer list of contexts is relevant, so there is nothing to recall.")
@@ -141,29 +154,29 @@ class Rag:
         because = f"{n_found} of {len(relevant)} relevant contexts of the longer list were retrieved."
         return Measured(n_found / len(relevant), because, extra)
 
-    def faithfulness(self) -> Measured:
+    async def faithfulness(self) -> Measured:
         """Return the supported statements over all of them; an answer without statements is 0 and flagged."""
         contexts = self._some_contexts()
         found: list[Statement] = []
         if self.output.strip():
             asked = questions.faithfulness(self.input, self.output, contexts, self._settings)
-            found = questions.statements_of(self._asker.ask(asked), contexts)
+            found = questions.statements_of(await self._asker.ask(asked), contexts)
         if not found:
             return Measured(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
         return _supported(found, "statements", "statements are supported by the contexts")
 
-    def context_relevance(self) -> Measured:
+    async def context_relevance(self) -> Measured:
         """Return 1 when the contexts together hold anything that the question needs, else 0."""
         contexts = self._some_contexts()
         _require(self.input, Field.INPUT)
         asked = questions.relevant_statements(self.input, contexts, self._settings)
-        found = questions.relevant_of(self._asker.ask(asked), contexts)
+        found = questions.relevant_of(await self._asker.ask(asked), contexts)
         because = f"The contexts hold {len(found)} statements that the question needs."
         verified = all(each.verified for each in found) if found else None
         return Measured(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
 
-    def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
-        answers = self._asker.ask_all(asked)
+    async def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
+        answers = await self._asker.ask_all(asked)
         return [questions.truth(answer, [context]) for answer, context in zip(answers, contexts, strict=True)]
 
     def _some_contexts(self) -> tuple[str, ...]:
@@ -172,13 +185,13 @@ class Rag:
         return _bounded(self.contexts)
 
 
-def overall(measures: Mapping[str, Callable[[], Measured]]) -> Measured:
+async def overall(measures: Mapping[str, Callable[[], Awaitable[Measured]]]) -> Measured:
     """Return the mean of the metrics that have a value, similarity as a fifth of its number; the others are named."""
     values: dict[str, JSONValue] = {}
     absent: list[JSONValue] = []
     for name, measure in measures.items():
         try:
-            values[name] = measure().value
+            values[name] = (await measure()).value
         except CannotScore as exc:
             # Only what has no value is left out: an error of one metric is an error of their mean.
             if exc.code != "not_applicable":

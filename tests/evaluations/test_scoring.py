@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.scoring import PENDING, refused, score_sample, wants_explanation
-from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, SettingsProblem
+from evalsvc.evaluations.scoring import PENDING, Postponable, judge_sample, refused, score_sample, wants_explanation
+from evaluators.base import (
+    CannotScore,
+    EvaluatorSpec,
+    FailedForNow,
+    Family,
+    Field,
+    Lane,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+)
+from evaluators.outside import NotYet, Outside
+from tests.evaluators.fake_outside import Unasked
 from tests.evaluators.samples import make_sample
 
 SPEC = EvaluatorSpec("probe-2026-11-01", "Probe", "Does as it is told.")
@@ -40,7 +54,7 @@ class Probe(Family):
         return self.act()
 
 
-def fail(error: Exception) -> Callable[[], Score]:
+def fail(error: BaseException) -> Callable[[], Score]:
     def act() -> Score:
         raise error
 
@@ -188,3 +202,72 @@ def test_what_the_database_cannot_hold_is_a_bug_of_the_family_and_no_score(score
 
 def test_a_text_about_escapes_is_stored() -> None:
     assert verdict(Probe(lambda: Score(1.0, True, "Write \\u0000 for NUL."))).status == "success"
+
+
+class Asking(Probe):
+    """The same on the judge lane."""
+
+    lane = Lane.JUDGE
+
+    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+        await asyncio.sleep(0)
+        return self.score(sample, settings, explain=explain)
+
+
+def judged(family: Probe, sample: Sample | None = None, outside: Outside | None = None) -> Any:
+    """The verdict of one who awaits it, which must be that of one who waits in a thread."""
+    asked = (family, SPEC, {"mode": "x"}, sample or make_sample(output="a", gold="b"), "always", outside or Unasked())
+    found, waited = asyncio.run(judge_sample(*asked)), score_sample(*asked)
+    found.duration_us = waited.duration_us = None
+    assert waited == found
+    return found
+
+
+def test_a_judge_s_verdict_is_awaited() -> None:
+    found = judged(Asking(lambda: Score(0.5, True, "Because.", extra={"n": 1})))
+
+    assert (found.status, found.score, found.passed, found.explanation) == ("success", 0.5, True, "Because.")
+
+
+def test_what_needs_no_judge_is_scored_beside_judges() -> None:
+    assert judged(Probe(lambda: Score(1.0, True))).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (NotYet("rate_limited", "Later.", retry_after_seconds=3.0), "error", "rate_limited"),
+        (FailedForNow("timeout", "Late."), "error", "timeout"),
+        (CannotScore("refused", "No."), "validation_error", "refused"),
+        (ValueError("secret"), "error", "evaluator_failed"),
+    ],
+)
+def test_a_judge_s_failure_is_a_verdict(error: Exception, status: str, code: str) -> None:
+    found = judged(Asking(fail(error)))
+
+    assert (found.status, found.error_code, found.score) == (status, code, None)
+    assert isinstance(found, Postponable) is isinstance(error, NotYet)
+    assert getattr(found, "retry_after_seconds", 3.0) == 3.0
+
+
+def test_nobody_is_asked_about_what_lacks_its_inputs() -> None:
+    family = Asking(lambda: Score(1.0, True))
+
+    assert judged(family, make_sample(output="a")).error_code == "missing_input"
+    assert family.asked == []
+
+
+def test_a_judge_that_nobody_brought_is_an_error() -> None:
+    family, sample = Asking(lambda: Score(1.0, True)), make_sample(output="a", gold="b")
+
+    assert asyncio.run(judge_sample(family, SPEC, {}, sample, "always", None)).error_code == "evaluator_failed"
+    assert family.asked == []
+
+
+def test_a_verdict_that_nobody_waits_for_is_no_verdict() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(
+            judge_sample(
+                Asking(fail(asyncio.CancelledError())), SPEC, {}, make_sample(output="a", gold="b"), "always", Unasked()
+            )
+        )

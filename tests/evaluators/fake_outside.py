@@ -44,7 +44,7 @@ class FakeOutside:
         self.moderated: list[str] = []
         self.moderation: Moderation | Exception = FailedForNow("connection", "No moderation was scripted.")
 
-    def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
+    async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         self.questions.append(question)
         self.settings.append(settings)
         self.sample_numbers.append(sample_number)
@@ -57,16 +57,16 @@ class FakeOutside:
             raise FailedForNow("bad_output", "The judge's answer has another form.") from exc
         return Answer(dict(reply), USED)
 
-    def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
-        return [self.ask(question, settings) for question in questions]
+    async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
+        return [await self.ask(question, settings) for question in questions]
 
-    def moderate(self, text: str, settings: Settings) -> Moderation:
+    async def moderate(self, text: str, settings: Settings) -> Moderation:
         self.moderated.append(text)
         if isinstance(self.moderation, Exception):
             raise self.moderation
         return self.moderation
 
-    def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
+    async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         raise AssertionError("nobody posts here")
 
 

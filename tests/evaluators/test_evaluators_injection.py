@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -97,7 +98,7 @@ def attacked(attack: str, *fields: str) -> Sample:
 
 def run(family: Family, spec: EvaluatorSpec, sample: Sample, **chosen: JSONValue) -> tuple[Score, list[Question]]:
     outside = strict_judge()
-    return family.score_with(sample, {**settings_of(family, spec), **chosen}, outside), outside.questions
+    return asyncio.run(family.score_with(sample, {**settings_of(family, spec), **chosen}, outside)), outside.questions
 
 
 def test_every_family_with_a_judge_is_attacked_here() -> None:

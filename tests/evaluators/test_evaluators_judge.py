@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def said(value: float = 1.0, *checks: dict[str, Any], **more: Any) -> dict[str, 
 
 def ask(reply: Any, settings: dict[str, Any], sample: Sample = SAMPLE, **chosen: Any) -> tuple[Score, FakeOutside]:
     outside = FakeOutside(reply)
-    return FAMILY.score_with(sample, settings, outside, **chosen), outside
+    return asyncio.run(FAMILY.score_with(sample, settings, outside, **chosen)), outside
 
 
 # Criteria
@@ -86,7 +87,7 @@ def test_a_rubric_names_fields_too() -> None:
 
 def test_a_sample_with_neither_input_nor_output_is_refused() -> None:
     with pytest.raises(CannotScore) as refusal:
-        FAMILY.score_with(make_sample(gold="x"), {"pass_criteria": "Good."}, Unasked())
+        asyncio.run(FAMILY.score_with(make_sample(gold="x"), {"pass_criteria": "Good."}, Unasked()))
     assert refusal.value.code == "missing_input"
 
 
@@ -95,7 +96,7 @@ def test_a_sample_with_neither_input_nor_output_is_refused() -> None:
     ("chosen", "value"), [({}, 0.0), ({"blank_output": "fail"}, 0.0), ({"blank_output": "pass"}, 1.0)]
 )
 def test_a_blank_output_costs_no_call(output: str, chosen: dict[str, str], value: float) -> None:
-    score = FAMILY.score_with(make_sample(input="Hi", output=output), {**POLITE, **chosen}, Unasked())
+    score = asyncio.run(FAMILY.score_with(make_sample(input="Hi", output=output), {**POLITE, **chosen}, Unasked()))
     assert (score.value, score.passed) == (value, value == 1.0)
     assert score.extra == {"blank": True}
 
@@ -104,7 +105,7 @@ def test_criteria_about_the_input_are_asked_even_without_an_output() -> None:
     settings = {"pass_criteria": "The USER INPUT must be a question."}
     _, outside = ask(said(), settings, make_sample(input="When?", output=""))
     assert len(outside.questions) == 1
-    assert FAMILY.score_with(make_sample(input=" ", output="x"), settings, Unasked()).value == 0.0
+    assert asyncio.run(FAMILY.score_with(make_sample(input=" ", output="x"), settings, Unasked())).value == 0.0
 
 
 def test_examples_are_shown_as_json() -> None:
@@ -289,7 +290,7 @@ def test_forms_are_parsed_within_the_request(name: str) -> None:
     settings = dict(MANAGED[name].settings)
     assert FAMILY.lane_of(settings) is Lane.INLINE
     assert FAMILY.fields_for(settings) == (Field.OUTPUT,)
-    assert FAMILY.score_with(make_sample(output="x"), settings, Unasked()) == FAMILY.score(
+    assert asyncio.run(FAMILY.score_with(make_sample(output="x"), settings, Unasked())) == FAMILY.score(
         make_sample(output="x"), settings
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def ask(name: str, sample: Sample, reply: Any, **chosen: Any) -> tuple[Score, Fa
     family, settings = found(name)
     outside = reply if isinstance(reply, FakeOutside) else FakeOutside(reply)
     assert family.lane_of(settings) is Lane.JUDGE
-    return family.score_with(sample, {**settings, **chosen}, outside), outside
+    return asyncio.run(family.score_with(sample, {**settings, **chosen}, outside)), outside
 
 
 # Hallucination
@@ -251,14 +252,14 @@ def run_custom(settings: dict[str, Any], reply: Any, sample: Sample = RAG) -> tu
     assert CUSTOM.check_settings(settings) == []
     assert CUSTOM.lane_of(settings) is Lane.JUDGE
     outside = reply if isinstance(reply, FakeOutside) else FakeOutside(reply)
-    return CUSTOM.score_with(sample, settings, outside), outside
+    return asyncio.run(CUSTOM.score_with(sample, settings, outside)), outside
 
 
 def test_custom_criteria_are_judged_as_by_the_family_judge() -> None:
     settings = {"pass_criteria": "The MODEL OUTPUT must answer the USER INPUT."}
     reply = {"reasoning": "It does.", "checks": [{"id": "a", "met": True, "quote": ""}], "score": 0.8}
     score, outside = run_custom(settings, reply)
-    assert score == Judge().score_with(RAG, settings, FakeOutside(reply))
+    assert score == asyncio.run(Judge().score_with(RAG, settings, FakeOutside(reply)))
     assert CUSTOM.fields_for(settings) == Judge().fields_for(settings)
     assert outside.questions[0].prompt_id == "judge/1"
 

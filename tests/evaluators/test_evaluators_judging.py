@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
@@ -172,14 +173,16 @@ def read(answer: Answer) -> Reading:
 
 def run(values: list[float], *, threshold: float = 0.5, scanned: str = "", **chosen: JSONValue) -> Any:
     outside = FakeOutside(lambda _, number: {"reasoning": f"Sample {number}.", "score": values[number]})
-    score = judged(
-        outside,
-        made(("MODEL OUTPUT", "x")),
-        chosen,
-        read,
-        threshold=threshold,
-        scanned=(scanned,),
-        explain=True,
+    score = asyncio.run(
+        judged(
+            outside,
+            made(("MODEL OUTPUT", "x")),
+            chosen,
+            read,
+            threshold=threshold,
+            scanned=(scanned,),
+            explain=True,
+        )
     )
     return score, outside
 
@@ -244,14 +247,16 @@ def test_a_failed_sample_fails_the_evaluation_and_says_what_was_paid() -> None:
         return late if number == 1 else {"reasoning": "", "score": 1.0}
 
     with pytest.raises(FailedForNow) as failure:
-        judged(
-            FakeOutside(reply),
-            made(("MODEL OUTPUT", "x")),
-            {"n_samples": 3},
-            read,
-            threshold=0.5,
-            scanned=(),
-            explain=True,
+        asyncio.run(
+            judged(
+                FakeOutside(reply),
+                made(("MODEL OUTPUT", "x")),
+                {"n_samples": 3},
+                read,
+                threshold=0.5,
+                scanned=(),
+                explain=True,
+            )
         )
     assert failure.value.code == "timeout"
     assert failure.value.extra is not None
@@ -264,9 +269,9 @@ def test_asker_asks_equal_questions_once() -> None:
     outside = FakeOutside(lambda asked, _: {"reasoning": data_of(asked)["MODEL OUTPUT"], "score": 1})
     asker = Asker(outside, {})
     asked = [made(("MODEL OUTPUT", text)) for text in ("a", "b", "a")]
-    assert [answer.data["reasoning"] for answer in asker.ask_all(asked)] == ["a", "b", "a"]
+    assert [answer.data["reasoning"] for answer in asyncio.run(asker.ask_all(asked))] == ["a", "b", "a"]
     assert len(outside.questions) == 2
-    assert asker.ask_all([]) == []
+    assert asyncio.run(asker.ask_all([])) == []
 
 
 def test_usage_names_models_and_prompts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def run(metric: str, sample: Sample = SAMPLE, *, chosen: Any = None, **said: Any
     outside = FakeOutside(Script(**said))
     settings = effective_settings(spec(metric), chosen or {})
     assert FAMILY.missing_fields(sample, settings) == []
-    return FAMILY.score_with(sample, settings, outside), outside
+    return asyncio.run(FAMILY.score_with(sample, settings, outside)), outside
 
 
 def refusal_of(metric: str, sample: Sample = SAMPLE, **said: Any) -> str:
@@ -155,7 +156,7 @@ def test_each_context_is_judged_alone() -> None:
 def test_without_contexts_there_is_no_value_and_no_call(metric: str, contexts: tuple[str, ...]) -> None:
     sample = make_sample(input="q", output="a", contexts=contexts)
     with pytest.raises(CannotScore) as refusal:
-        FAMILY.score_with(sample, effective_settings(spec(metric), {}), Unasked())
+        asyncio.run(FAMILY.score_with(sample, effective_settings(spec(metric), {}), Unasked()))
     assert refusal.value.code == "missing_input"
 
 
@@ -177,19 +178,19 @@ def test_no_main_points_is_not_applicable() -> None:
 def test_a_blank_output_has_nothing_to_derive(metric: str) -> None:
     sample = make_sample(output=" ", contexts=(A,))
     with pytest.raises(CannotScore) as refusal:
-        FAMILY.score_with(sample, effective_settings(spec(metric), {}), Unasked())
+        asyncio.run(FAMILY.score_with(sample, effective_settings(spec(metric), {}), Unasked()))
     assert refusal.value.code == "not_applicable"
 
 
 def test_a_blank_output_uses_no_context_and_costs_no_call() -> None:
     settings = effective_settings(spec("augmentation_accuracy"), {})
-    assert FAMILY.score_with(make_sample(output="", contexts=(A, B)), settings, Unasked()).value == 0.0
+    assert asyncio.run(FAMILY.score_with(make_sample(output="", contexts=(A, B)), settings, Unasked())).value == 0.0
 
 
 @pytest.mark.parametrize(("output", "gold", "raw"), [("", "x", 0.0), ("x", " ", 0.0), ("", "", 5.0)])
 def test_similarity_of_blanks_costs_no_call(output: str, gold: str, raw: float) -> None:
     settings = effective_settings(spec("answer_similarity"), {})
-    score = FAMILY.score_with(make_sample(input="q", output=output, gold=gold), settings, Unasked())
+    score = asyncio.run(FAMILY.score_with(make_sample(input="q", output=output, gold=gold), settings, Unasked()))
     assert (score.value, score.extra["raw"]) == (raw / 5, raw)
 
 
@@ -239,7 +240,7 @@ def test_faithfulness_of_no_statements_is_0_and_flagged() -> None:
     score, _ = run("faithfulness", statements=[])
     assert (score.value, score.extra["no_statements"]) == (0.0, True)
     blank = make_sample(input="q", output="", contexts=(A,))
-    assert FAMILY.score_with(blank, effective_settings(spec("faithfulness"), {}), Unasked()).value == 0.0
+    assert asyncio.run(FAMILY.score_with(blank, effective_settings(spec("faithfulness"), {}), Unasked())).value == 0.0
 
 
 @pytest.mark.parametrize(("needed", "value"), [([], 0.0), (["  "], 0.0), ([A], 1.0), ([A, B], 1.0)])
@@ -256,7 +257,7 @@ def test_statements_that_stand_in_no_context_are_told() -> None:
 @pytest.mark.parametrize("reply", [{}, {"reasoning": "", "met": "true", "quote": ""}, {"answer": "maybe"}])
 def test_what_cannot_be_read_is_an_error_and_never_false(metric: str, reply: dict[str, Any]) -> None:
     with pytest.raises(FailedForNow) as failure:
-        FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeOutside(reply))
+        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeOutside(reply)))
     assert failure.value.code == "bad_output"
 
 
@@ -264,7 +265,7 @@ def test_what_cannot_be_read_is_an_error_and_never_false(metric: str, reply: dic
 def test_without_a_connection_there_is_no_score(metric: str) -> None:
     error = CannotScore("not_configured", "No connection.")
     with pytest.raises(CannotScore) as caught:
-        FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeOutside(error))
+        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeOutside(error)))
     assert caught.value is error
 
 
@@ -276,7 +277,7 @@ def test_an_error_half_way_says_what_was_paid_before() -> None:
         return late if asked.prompt_id == "rag-derivability/1" else script(asked, number)
 
     with pytest.raises(FailedForNow) as failure:
-        FAMILY.score_with(SAMPLE, effective_settings(spec("answer_consistency"), {}), FakeOutside(reply))
+        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec("answer_consistency"), {}), FakeOutside(reply)))
     assert failure.value.extra is not None
     assert failure.value.extra["judge"]
 
@@ -382,7 +383,7 @@ def test_components_are_named() -> None:
 
 def test_it_keeps_quiet_when_not_asked_to_explain() -> None:
     settings = effective_settings(spec("faithfulness"), {})
-    assert FAMILY.score_with(SAMPLE, settings, FakeOutside(Script()), explain=False).explanation is None
+    assert asyncio.run(FAMILY.score_with(SAMPLE, settings, FakeOutside(Script()), explain=False)).explanation is None
 
 
 def test_without_an_llm_it_refuses() -> None:

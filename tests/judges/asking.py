@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.judges.loop import run
 from evalsvc.judges.outside import AccountOutside, outside_for
 from evaluators.base import CannotScore
 from evaluators.outside import BOUNDARY, Answer, Question
@@ -35,6 +36,16 @@ def question(text: str | None = None, **fields: Any) -> Question:
     return Question(**({"prompt_id": "test/1", "system": "Judge.", "user": user, "schema": SCHEMA} | fields))
 
 
+class Waited:
+    """An outside whose answers are waited for."""
+
+    def __init__(self, outside: AccountOutside) -> None:
+        self._outside = outside
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **how: run(getattr(self._outside, name)(*args, **how))
+
+
 class Judge:
     """An account with one connection to the stub, and what the stub counts of it."""
 
@@ -45,11 +56,11 @@ class Judge:
         given = {"key": self.key, "model": "stub-judge-pass", **PRICES, "timeout_seconds": 30}
         self.connection = made(self.caller, **({"base_url": stub.base_url} | given | fields))
 
-    def outside(self, **how: Any) -> AccountOutside:
-        return outside_for(self.caller.account.pk, **how)
+    def outside(self, **how: Any) -> Waited:
+        return Waited(outside_for(self.caller.account.pk, **how))
 
     def ask(self, model: str = "stub-judge-pass", asked: Question | None = None, **settings: Any) -> Answer:
-        return self.outside().ask(asked or question(), {"model": model, **settings})
+        return self.outside().ask(asked or question(), {"model": model, **settings})  # type: ignore[no-any-return]
 
     def n_calls(self) -> int:
         return self.stub.calls()["by_key"].get(self.key, 0)  # type: ignore[no-any-return]

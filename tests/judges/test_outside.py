@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.judges.loop import run
 from evalsvc.judges.outside import outside_for
 from evaluators.base import CannotScore, FailedForNow
 from evaluators.outside import BOUNDARY, NotYet
@@ -51,7 +52,7 @@ def test_nobody_is_asked_where_none_is_the_default(judge: Judge, stub: RunningSt
 
 def test_no_connection(charlie: Caller) -> None:
     with pytest.raises(CannotScore) as caught:
-        outside_for(charlie.account.pk).ask(question(), {})
+        run(outside_for(charlie.account.pk).ask(question(), {}))
 
     assert caught.value.code == "not_configured" and not isinstance(caught.value, FailedForNow)
     assert "add one under Connections" in caught.value.detail
@@ -59,7 +60,7 @@ def test_no_connection(charlie: Caller) -> None:
 
 def test_a_foreign_connection_does_not_exist(judge: Judge, charlie: Caller) -> None:
     with pytest.raises(CannotScore) as caught:
-        outside_for(charlie.account.pk).ask(question(), {"connection": judge.connection["id"]})
+        run(outside_for(charlie.account.pk).ask(question(), {"connection": judge.connection["id"]}))
 
     assert caught.value.code == "not_configured"
 

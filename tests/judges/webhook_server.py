@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -90,8 +91,8 @@ class Out:
     def __init__(self, caller: Caller) -> None:
         self._account_id = caller.account.pk
 
-    def post(self, url: str, payload: Any, settings: Any) -> Any:
-        return post_signed(self._account_id, url, payload, settings)
+    async def post(self, url: str, payload: Any, settings: Any) -> Any:
+        return await asyncio.to_thread(post_signed, self._account_id, url, payload, settings)
 
 
 def rotate(caller: Caller) -> str:
@@ -105,7 +106,7 @@ def rotate(caller: Caller) -> str:
 def ask(caller: Caller, server: Server, sample: Sample = SAMPLE, *, explain: bool = True, **settings: Any) -> Score:
     effective = {"url": server.url, **settings}
     assert Webhook().check_settings(effective) == []
-    return Webhook().score_with(sample, effective, Out(caller), explain=explain)  # type: ignore[arg-type]
+    return asyncio.run(Webhook().score_with(sample, effective, Out(caller), explain=explain))  # type: ignore[arg-type]
 
 
 def failure(caller: Caller, server: Server, **settings: Any) -> tuple[str, bool, str]:
