@@ -10,6 +10,7 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from evalsvc.accounts import permits
 from evalsvc.accounts.gate import Admission, admit
 from evalsvc.accounts.keys import KeyText, parse_key, same_secret
 from evalsvc.accounts.models import Account
@@ -44,6 +45,14 @@ class Cached:
 
 _cache: dict[str, Cached] = {}
 MAX_CACHED = 10_000
+
+
+def limits_of(row: KeyRow) -> tuple[int, int]:
+    """Return the account's limits a minute and a month."""
+    return (
+        settings.RPM_LIMIT if row.rpm_limit is None else row.rpm_limit,
+        settings.MONTHLY_LIMIT if row.monthly_limit is None else row.monthly_limit,
+    )
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -84,7 +93,8 @@ def identify(text: KeyText) -> Caller | None:
         return _identify_anew(text)
     if not _opens(cached.row, text):
         return None
-    admission = admit(cached.row.account_id)
+    rpm, monthly = limits_of(cached.row)
+    admission = permits.admit(cached.row.account_id, rpm=rpm, monthly=monthly)
     if admission.epoch != cached.epoch or time.monotonic() > cached.until:
         return _identify_anew(text, admission)
     return Caller(cached.row, cached.account, admission)

@@ -1,7 +1,8 @@
 """The door of /v1 in one Redis round trip: the counters of the rate limit and the account's epoch.
 
 An account's epoch changes when anything that processes cache about it changes (its keys, its profiles). Every request
-reads it together with the counters, so a revoked key stops working on the next request of every process.
+reads it together with the counters, so a revoked key stops working on the next request of every process. A process in
+which an account calls often reads both for several requests at once: see `evalsvc.accounts.permits`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ OPEN_DOORS = Counter("evalsvc_throttle_skipped_total", "Requests let through unc
 # One script, so that two requests cannot both take the last place. A window is a clock minute or a calendar month, as
 # clients of this API compute their pauses from it. The epoch is a time: a lost key never brings an old one back.
 SCRIPT = """
-local minute = redis.call('INCR', KEYS[1])
-if minute == 1 then redis.call('EXPIRE', KEYS[1], 120) end
-local month = redis.call('INCR', KEYS[2])
-if month == 1 then redis.call('EXPIRE', KEYS[2], 2764800) end
+local function count(key, by, seconds)
+  local n = redis.call('INCRBY', key, by)
+  if n == tonumber(by) then redis.call('EXPIRE', key, seconds) end
+  return n
+end
+local minute, month = count(KEYS[1], ARGV[1], 120), count(KEYS[2], ARGV[2], 2764800)
 local epoch = redis.call('GET', KEYS[3])
 if not epoch then
   local now = redis.call('TIME')
@@ -37,6 +40,10 @@ if not epoch then
 end
 return {minute, month, epoch}
 """
+
+
+HELD_SECONDS = 0.05
+"""For so long a process may go by what it has read here; whoever moves an epoch waits until nobody does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +67,24 @@ def _script() -> Script:
     return connection().register_script(SCRIPT)
 
 
-def admit(account_id: int) -> Admission:
-    """Count a request. When Redis is down the door stays open, uncounted and uncached: verdicts outrank limits."""
-    now = time.gmtime()
-    tag = f"{{{account_id}}}"
-    minute = f"{now.tm_yday}{now.tm_hour:02}{now.tm_min:02}"
-    keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{now.tm_year}{now.tm_mon:02}", f"epoch:{tag}"]
+def window(now: time.struct_time) -> tuple[int, int]:
+    """Return the clock minute and the calendar month (UTC) in which a request is counted, as numbers."""
+    return (now.tm_yday * 100 + now.tm_hour) * 100 + now.tm_min, now.tm_year * 100 + now.tm_mon
+
+
+def admit(
+    account_id: int, *, n: int = 1, now: time.struct_time | None = None, unused: tuple[int, int] = (0, 0)
+) -> Admission:
+    """Count `n` requests more; return the counts with all of them.
+
+    `unused` were counted in this minute, and in this month, and never came. When Redis is down the door stays open,
+    uncounted and uncached: verdicts outrank limits.
+    """
+    now = now or time.gmtime()
+    tag, (minute, month) = f"{{{account_id}}}", window(now)
+    keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{month}", f"epoch:{tag}"]
     try:
-        n_minute, n_month, epoch = _script()(keys=keys)
+        n_minute, n_month, epoch = _script()(keys=keys, args=[n - unused[0], n - unused[1]])
     except RedisError:
         OPEN_DOORS.inc()
         log.warning("rate limit skipped: Redis does not answer")
@@ -79,7 +96,7 @@ _bump_lock = threading.Lock()
 
 
 def bump_epoch(account_id: int) -> None:
-    """Make every process forget what it cached about the account.
+    """Make every process forget what it cached about the account; on return all of them have.
 
     A failure is logged, not raised: the change itself is committed, and caches end by themselves after
     EVALSVC_API_KEY_CACHE_SECONDS.
@@ -89,3 +106,5 @@ def bump_epoch(account_id: int) -> None:
             connection().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
     except RedisError:
         log.error("epoch of account %s not bumped: Redis does not answer", account_id)
+        return
+    time.sleep(HELD_SECONDS)

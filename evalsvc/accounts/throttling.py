@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from evalsvc.accounts.authentication import Caller
+from evalsvc.accounts.authentication import Caller, limits_of
 from evalsvc.rest.problems import Problem
 
 if TYPE_CHECKING:
@@ -25,21 +24,12 @@ class AccountThrottle(BaseThrottle):
         caller = request.user
         if not isinstance(caller, Caller):
             return True
-        rpm, monthly = limits(caller)
+        rpm, monthly = limits_of(caller.key)
         if caller.admission.n_minute <= rpm and caller.admission.n_month <= monthly:
             return True
         wait = seconds_left(caller) if caller.admission.n_month <= monthly else seconds_left_of_month()
         headers = clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
         raise Problem(code="too_many_requests", headers=headers)
-
-
-def limits(caller: Caller) -> tuple[int, int]:
-    """Return the account's limits a minute and a month."""
-    rpm, monthly = caller.key.rpm_limit, caller.key.monthly_limit
-    return (
-        settings.RPM_LIMIT if rpm is None else rpm,
-        settings.MONTHLY_LIMIT if monthly is None else monthly,
-    )
 
 
 def seconds_left(caller: Caller) -> int:
@@ -56,7 +46,7 @@ def seconds_left_of_month() -> int:
 
 def rate_limit_headers(caller: Caller) -> dict[str, str]:
     """Return the IETF pair and the names that clients of Patronus read; remaining may be negative here."""
-    rpm, monthly = limits(caller)
+    rpm, monthly = limits_of(caller.key)
     left_minute, left_month = rpm - caller.admission.n_minute, monthly - caller.admission.n_month
     return {
         "RateLimit-Policy": f'"minute";q={rpm};w=60, "month";q={monthly};w=2592000',

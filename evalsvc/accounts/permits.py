@@ -1,0 +1,111 @@
+"""Several requests counted in one round trip to Redis, where an account calls a process often.
+
+What the gate answers holds for a twentieth of a second: within it, requests of the account are let in under permits
+that were counted together, and under the epoch that came with them. Whoever moves an epoch waits as long, so that a
+change that has been answered is in force everywhere. See docs/adr/0041-permits-by-the-handful.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+
+from evalsvc.accounts import gate
+from evalsvc.accounts.gate import HELD_SECONDS, Admission, window
+
+MOST = 64
+PART_OF_ROOM = 64
+"""Of what is left of a limit, one in so many is taken at a time: near the limit each request is counted by itself."""
+FORGOTTEN_SECONDS = 1.0
+MAX_ACCOUNTS = 10_000
+
+
+@dataclass(slots=True)
+class Handful:
+    """Permits of one account. `counted` is what the gate answered: the counts with all of them."""
+
+    counted: Admission
+    n: int
+    taken_at: float
+    window: tuple[int, int]
+    n_used: int = 1
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, now: float, clock: time.struct_time) -> Admission | None:
+        """Return the next permit; None when there is none, or they are too old."""
+        with self.lock:
+            if self.n_used >= self.n or now - self.taken_at >= HELD_SECONDS or window(clock) != self.window:
+                return None
+            self.n_used += 1
+            return self.numbered(self.n_used, clock)
+
+    def numbered(self, number: int, clock: time.struct_time) -> Admission:
+        """Return what the gate would have said to the so manieth request of these."""
+        later = self.n - number
+        counted = self.counted
+        return Admission(counted.n_minute - later, counted.n_month - later, counted.epoch, clock.tm_sec)
+
+    def give_up(self, clock: time.struct_time) -> tuple[int, int]:
+        """Use no more of them; return how many are to be counted off in this minute, and in this month."""
+        with self.lock:
+            n_left, self.n = self.n - self.n_used, self.n_used
+        now = window(clock)
+        return n_left if now == self.window else 0, n_left if now[1] == self.window[1] else 0
+
+
+_held: dict[int, Handful] = {}
+_asking: dict[int, threading.Lock] = {}
+
+
+def _forget() -> None:
+    _held.clear()
+    _asking.clear()
+
+
+# A child of this process has permits and locks of threads that it has not.
+os.register_at_fork(after_in_child=_forget)
+
+
+def admit(account_id: int, *, rpm: int, monthly: int) -> Admission:
+    """Let a request in, counted: under a permit that is held, or by the gate. The limits only say how many to take."""
+    now, clock = time.monotonic(), time.gmtime()
+    held = _held.get(account_id)
+    if held is not None and (admission := held.take(now, clock)):
+        return admission
+    asking = _asking.setdefault(account_id, threading.Lock())
+    # Several may find none at the same moment: one takes a handful, the others do not wait for it.
+    if not asking.acquire(blocking=False):
+        return gate.admit(account_id, now=clock)
+    try:
+        return _take_more(account_id, held, now, clock, rpm, monthly)
+    finally:
+        asking.release()
+
+
+def _take_more(
+    account_id: int, held: Handful | None, now: float, clock: time.struct_time, rpm: int, monthly: int
+) -> Admission:
+    n = _wanted(held, now, rpm, monthly)
+    unused = held.give_up(clock) if held is not None else (0, 0)
+    counted = gate.admit(account_id, n=n, now=clock, unused=unused)
+    if counted.epoch is None:
+        _held.pop(account_id, None)
+        return counted
+    if len(_held) >= MAX_ACCOUNTS:
+        _forget()
+    taken = Handful(counted, n, now, window(clock))
+    first = taken.numbered(1, clock)
+    _held[account_id] = taken
+    return first
+
+
+def _wanted(held: Handful | None, now: float, rpm: int, monthly: int) -> int:
+    """Return how many requests are to be expected while an answer holds, as far as there is room for them."""
+    if held is None or (since := now - held.taken_at) > FORGOTTEN_SECONDS:
+        return 1
+    expected = math.ceil(held.n_used * HELD_SECONDS / max(since, HELD_SECONDS / MOST))
+    room = min(rpm - held.counted.n_minute, monthly - held.counted.n_month)
+    return max(1, min(MOST, expected, room // PART_OF_ROOM))
