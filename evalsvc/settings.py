@@ -52,6 +52,7 @@ OUTBOUND_PLAIN_HTTP = env_bool("EVALSVC_OUTBOUND_PLAIN_HTTP", False)  # http:// 
 # --- How is work done? -----------------------------------------------------------------------------------------------
 INLINE_LANE = env_str("EVALSVC_INLINE_LANE", "inline")  # "worker" sends inline families through Celery too
 INLINE_MAX_CHARS = env_int("EVALSVC_INLINE_MAX_CHARS", 20_000)  # longer samples leave the web process
+COMPUTE_SECONDS = env_int("EVALSVC_COMPUTE_SECONDS", 10)  # of CPU time for one evaluation; more is `input_too_long`
 WAIT_SECONDS = env_int(
     "EVALSVC_WAIT_SECONDS", 25
 )  # how long /v1/evaluate waits for workers when the caller does not say

@@ -12,10 +12,12 @@ from types import TracebackType
 from typing import Any, Self
 
 import orjson
+from django.conf import settings as django_settings
 
 from evalsvc.judges import loop
 from evalsvc.rest.parsing import find_unstorable
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
+from evaluators.budget import allowed
 from evaluators.outside import NotYet, Outside
 
 log = logging.getLogger(__name__)
@@ -62,13 +64,14 @@ def score_sample(
 ) -> Verdict:
     """Score a sample; whatever goes wrong is a status, an error code and a sentence.
 
-    `outside` is whom families on the judge lane may ask; their answers are waited for in this thread.
+    `outside` is whom families on the judge lane may ask; their answers are waited for in this thread. What asks nobody
+    has EVALSVC_COMPUTE_SECONDS of computing, unless the caller has allowed for less.
     """
     if family.lane_of(settings) == Lane.JUDGE:
         return loop.run(judge_sample(family, spec, settings, sample, explain, outside))
     if refusal := unfit(family, spec.id, settings, sample):
         return refusal
-    with _Attempt(family, spec, settings, sample, explain) as attempt:
+    with allowed(django_settings.COMPUTE_SECONDS), _Attempt(family, spec, settings, sample, explain) as attempt:
         attempt.take(family.score(sample, settings, explain=attempt.wants_words))
     return attempt.verdict()
 

@@ -30,6 +30,7 @@ from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
+from evaluators.budget import allowed
 
 INLINE_SECONDS = 2.0
 """For all quick evaluators of a request together: they hold a thread of the web process."""
@@ -172,17 +173,22 @@ def named(call: EvaluateCall) -> EvaluateCall:
 
 
 def score_inline(call: EvaluateCall, entries: list[Entry]) -> None:
-    """Score what is quick within the request; what turns out not to be leaves the rest of it to a worker."""
+    """Score what is quick within the request; what turns out not to be is left, with the rest, to a worker."""
     began = time.monotonic()
-    for entry in entries:
-        if entry.lane != Lane.INLINE:
-            continue
-        if time.monotonic() - began > INLINE_SECONDS:
-            entry.lane = Lane.CPU.value
-            continue
-        assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
-        run = entry.resolved
-        entry.verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+    with allowed(INLINE_SECONDS) as allowance:
+        for entry in entries:
+            if entry.lane != Lane.INLINE:
+                continue
+            if allowance.is_exceeded or time.monotonic() - began > INLINE_SECONDS:
+                entry.lane = Lane.CPU.value
+                continue
+            assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
+            run = entry.resolved
+            verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+            if allowance.is_exceeded:
+                entry.lane = Lane.CPU.value
+            else:
+                entry.verdict = verdict
 
 
 def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:

@@ -14,14 +14,16 @@ from django.db import connection, connections
 
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations import store
+from evalsvc.evaluations.deadline import computing
 from evalsvc.evaluations.inputs import stored_sample
 from evalsvc.evaluations.leases import extend, is_held, postpone
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.scoring import Postponable, Verdict, score_sample
+from evalsvc.evaluations.scoring import Postponable, Verdict, refused, score_sample
 from evalsvc.evaluations.services import verdict_columns
 from evalsvc.judges.outside import outside_for
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample, effective_settings
+from evaluators.budget import OverBudget
 from evaluators.registry import find_evaluator
 
 MAX_AT_ONCE = 8
@@ -168,4 +170,9 @@ def verdict_of(row: Evaluation, profile_settings: dict[str, Any], sample: Sample
         return Verdict("error", error_code="evaluator_failed", error_message=message)
     family, spec = found
     chosen = effective_settings(spec, profile_settings)
-    return score_sample(family, spec, chosen, sample, row.explain_strategy, outside_for(row.account_id))
+    try:
+        with computing(settings.COMPUTE_SECONDS):
+            return score_sample(family, spec, chosen, sample, row.explain_strategy, outside_for(row.account_id))
+    except OverBudget as exc:
+        # It came too late for the family, or where the family's own errors are no longer told.
+        return refused(exc.code, exc.detail)

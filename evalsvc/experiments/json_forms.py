@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
-from evaluators.checks.regexes import compile_pattern, readable
+from evaluators.checks.regexes import is_found
 
 MAX_STEPS = 50_000
 MAX_FORMS = 50
@@ -187,7 +187,7 @@ def _step(value: Any, part: str) -> Iterator[Any]:
 
 def _members(schema: Mapping[str, Any], name: str) -> Iterator[Any]:
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    matching = [one for pattern, one in patterns.items() if compile_pattern(pattern).search(readable(name))]
+    matching = [one for pattern, one in patterns.items() if is_found(pattern, name)]
     if name in properties or matching:
         yield {"allOf": [*([properties[name]] if name in properties else []), *matching]}
     elif "additionalProperties" in schema:

@@ -149,7 +149,12 @@ EVALUATION_ERRORS = {
             "A field holds what the evaluator cannot read",
             "Send the field as the message says, or point the metric at the part that is meant.",
         ),
-        Code("input_too_long", 200, "The text is longer than this evaluator reads", "Send less text."),
+        Code(
+            "input_too_long",
+            200,
+            "The text is longer than this evaluator reads, or than it can compute in time",
+            "Send less text, or make the evaluator's settings simpler: patterns with smaller counted repetitions.",
+        ),
         Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
         Code(
             "not_applicable",

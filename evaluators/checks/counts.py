@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks.outcome import Outcome, verdict
-from evaluators.checks.regexes import BadPattern, compile_pattern, readable
+from evaluators.checks.regexes import BadPattern, accept_pattern, count_matches
 from evaluators.checks.words import COMMON, field_of, subject
 from evaluators.grounding.sentences import split_sentences
 from evaluators.settings import object_schema
@@ -40,7 +39,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         yield SettingsProblem(f"{pointer}/pattern", "is what `matches` counts, and nothing else")
     elif settings["of"] == MATCHES:
         try:
-            compile_pattern(str(settings["pattern"]))
+            accept_pattern(str(settings["pattern"]))
         except BadPattern as exc:
             yield SettingsProblem(f"{pointer}/pattern", str(exc))
     low, high = settings.get("min"), settings.get("max")
@@ -86,6 +85,5 @@ def _contexts(settings: Settings, sample: Sample) -> Sequence[str]:
 
 def _count(settings: Settings, text: str) -> int:
     if settings["of"] == MATCHES:
-        pattern = compile_pattern(str(settings["pattern"]))
-        return sum(1 for _ in islice(pattern.finditer(readable(text)), MAX_COUNTED))
+        return count_matches(str(settings["pattern"]), text, MAX_COUNTED)
     return _COUNTED[str(settings["of"])](text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from evaluators import budget
 from evaluators.base import CannotScore, JSONValue, Sample, Settings
 from evaluators.checks.formula import BadFormula, parse_formula
 from evaluators.checks.outcome import Outcome, verdict
@@ -120,6 +121,7 @@ def grade(settings: Settings, sample: Sample, ask: Ask | None = None) -> Outcome
 
 
 def _grade(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+    budget.check()
     kind = settings["type"]
     if kind == "string_check":
         return _string_check(settings, sample)

@@ -8,7 +8,7 @@ from evaluators.base import CannotScore, JSONValue, Sample, Settings, SettingsPr
 from evaluators.checks.json_schema import DRAFT_7, DRAFT_2020, MAX_STEPS, breaches, meta_errors, violations
 from evaluators.checks.json_text import NotJson, follow, read_json
 from evaluators.checks.outcome import Outcome, verdict
-from evaluators.checks.regexes import BadPattern, compile_pattern
+from evaluators.checks.regexes import BadPattern, accept_pattern
 from evaluators.checks.words import COMMON, subject
 from evaluators.settings import object_schema
 
@@ -118,7 +118,7 @@ def _patterns(schema: JSONValue, pointer: str) -> Iterator[tuple[str, str]]:
 
 def _pattern_problems(pattern: str, pointer: str) -> Iterator[SettingsProblem]:
     try:
-        compile_pattern(pattern)
+        accept_pattern(pattern)
     except BadPattern as exc:
         yield SettingsProblem(pointer, str(exc))
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from evaluators.base import CannotScore, JSONValue, Settings
-from evaluators.checks.regexes import compile_pattern, readable
+from evaluators.checks.regexes import is_found
 
 MAX_STEPS = 200_000
 CHARS_PER_STEP = 8
@@ -164,7 +164,7 @@ def _plain(value: JSONValue) -> JSONValue:
 def _matches(pattern: str, text: str) -> bool:
     # A keyword of many patterns is held against every name of an object.
     _spend(1 + len(text) // CHARS_PER_STEP)
-    return compile_pattern(pattern).search(readable(text)) is not None
+    return is_found(pattern, text)
 
 
 def _error(message: str) -> Any:

@@ -1,20 +1,29 @@
-"""Regular expressions by RE2: time in proportion to the text, whatever the pattern."""
+"""Regular expressions by RE2: time in proportion to the text and to the size of the pattern, within a budget.
+
+A call of RE2 cannot be interrupted. So what it may take at the worst is held against the evaluation's allowance before
+it begins, and the time that is left is looked at between two of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from evaluators.base import Sample, Settings, SettingsProblem
+from evaluators import budget
+from evaluators.base import Sample, Settings, SettingsProblem, Span
 from evaluators.checks.outcome import MAX_SPANS, Outcome, verdict
 from evaluators.checks.words import COMMON, shows_spans, subject
 from evaluators.settings import object_schema
 
 MAX_PATTERN_CHARS = 5_000
 MAX_MEMORY = 8 * 1024 * 1024
+MAX_PROGRAM = 15_000_000
+"""Instructions of all different patterns of one profile together: they take seconds to compile."""
 SCHEMA = object_schema(
     {
         **COMMON,
@@ -26,6 +35,7 @@ SCHEMA = object_schema(
 _surrogate = re.compile("[\ud800-\udfff]")
 # \C is one byte, and half a character has no place in a text.
 _single_byte = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+_accepted: ContextVar[dict[str, int] | None] = ContextVar("accepted", default=None)
 _not_in_re2 = re.compile(r"\(\?(?:[=!>(]|<[=!]|P[=>])|\\[1-9kgG]")
 
 
@@ -36,22 +46,76 @@ class BadPattern(Exception):
 def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say why RE2 does not take the pattern."""
     try:
-        compile_pattern(str(settings["pattern"]))
+        accept_pattern(str(settings["pattern"]))
     except BadPattern as exc:
         yield SettingsProblem(f"{pointer}/pattern", str(exc))
 
 
 def run(settings: Settings, sample: Sample) -> Outcome:
     """Look for the pattern anywhere, or as the whole text, or for its absence."""
-    pattern, text, mode = compile_pattern(str(settings["pattern"])), subject(settings, sample), settings.get("mode")
+    pattern, text, mode = str(settings["pattern"]), subject(settings, sample), settings.get("mode")
     if mode == "fullmatch":
-        matched = pattern.fullmatch(readable(text)) is not None
+        matched = is_fullmatch(pattern, text)
         return verdict(matched, f"the text {'is' if matched else 'is not'} what the pattern describes")
-    spans = [match.span() for match in islice(pattern.finditer(readable(text)), MAX_SPANS)]
+    spans = find_spans(pattern, text, MAX_SPANS)
     passed = not spans if mode == "not" else bool(spans)
     because = "the pattern matches the text" if spans else "the pattern does not match the text"
     shown = tuple((start, end) for start, end in spans if start < end) if shows_spans(settings) else ()
     return verdict(passed, because, spans=shown, n_matches=len(spans))
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Say whether the text holds what the pattern describes. Raises OverBudget, as all of these."""
+    return bool(_bounded(lambda compiled, text: compiled.search(text) is not None, pattern, text))
+
+
+def is_fullmatch(pattern: str, text: str) -> bool:
+    """Say whether the whole text is what the pattern describes."""
+    return bool(_bounded(lambda compiled, text: compiled.fullmatch(text) is not None, pattern, text))
+
+
+def find_spans(pattern: str, text: str, most: int) -> list[Span]:
+    """Find the places of a pattern from left to right, so many at most."""
+    found = _bounded(lambda compiled, text: [each.span() for each in _matches(compiled, text, most)], pattern, text)
+    return [(start, end) for start, end in found]
+
+
+def count_matches(pattern: str, text: str, most: int) -> int:
+    """Count the places of a pattern, up to so many."""
+    return int(_bounded(lambda compiled, text: sum(1 for _ in _matches(compiled, text, most)), pattern, text))
+
+
+def _bounded(work: Callable[[Any, str], Any], pattern: str, text: str) -> Any:
+    compiled, text = compile_pattern(pattern), readable(text)
+    n_bytes = len(text) if text.isascii() else len(text.encode())
+    return budget.bounded(lambda: work(compiled, text), n_bytes * compiled.programsize)
+
+
+def _matches(compiled: Any, text: str, most: int) -> Iterator[Any]:
+    for match in islice(compiled.finditer(text), most):
+        yield match
+        # To look for the next one may take as long as for the first.
+        budget.check()
+
+
+@contextmanager
+def room_for_patterns() -> Iterator[None]:
+    """Let `accept_pattern` count: all patterns that are accepted inside are those of one profile."""
+    token = _accepted.set({})
+    try:
+        yield
+    finally:
+        _accepted.reset(token)
+
+
+def accept_pattern(pattern: str) -> None:
+    """Raise BadPattern for one that cannot be used, or that leaves no room for compiling the others of its profile."""
+    accepted = _accepted.get()
+    if accepted is not None and sum(accepted.values()) > MAX_PROGRAM:
+        raise BadPattern("is too large together with the other patterns: make their counted repetitions smaller")
+    size = compile_pattern(pattern).programsize
+    if accepted is not None:
+        accepted[pattern] = size
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from evaluators import budget
 from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks import (
     counts,
@@ -71,7 +72,8 @@ def check_problems(settings: Settings) -> list[SettingsProblem]:
     """List what keeps a check, with all that it is composed of, from being run; empty when all is well."""
     if sum(1 for _ in _leaves(settings)) > MAX_CHECKS:
         return [SettingsProblem("/checks", f"must hold at most {MAX_CHECKS} checks in all")]
-    return list(_problems(settings, "", 0))
+    with regexes.room_for_patterns():
+        return list(_problems(settings, "", 0))
 
 
 def run_check(settings: Settings, sample: Sample) -> Outcome:
@@ -170,6 +172,7 @@ def _weight_problems(settings: Settings, pointer: str) -> Iterator[SettingsProbl
 def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValue]) -> Outcome:
     kind = str(settings["type"])
     if kind in KINDS:
+        budget.check()
         found = KINDS[kind].run(settings, sample)
         leaves.append(_shown(settings, pointer, found))
         return found

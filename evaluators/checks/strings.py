@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from evaluators import budget
 from evaluators.base import CannotScore, Sample, Settings, SettingsProblem, Span
 from evaluators.checks.outcome import MAX_SPANS, Outcome, verdict
 from evaluators.checks.words import COMMON, TEXT, filled, shows_spans, subject, template_problems
@@ -47,13 +48,20 @@ def run(settings: Settings, sample: Sample) -> Outcome:
     operation, text = str(settings["operation"]), subject(settings, sample)
     if operation == "length":
         return _length(settings, text)
-    wanted = [filled(template, sample) for _, template in _texts(settings, "")]
+    # One at a time: each may be longer than the sample.
+    wanted = (filled(template, sample) for _, template in _texts(settings, ""))
     ignore_case = settings.get("ignore_case") is True or operation == "ilike"
     if operation in ("eq", "ne"):
-        return _equal(text, wanted[0], operation, ignore_case=ignore_case)
-    if not all(wanted):
+        return _equal(text, next(wanted), operation, ignore_case=ignore_case)
+    searched = Searched(text, ignore_case=ignore_case)
+    return _found(operation, searched, map(_not_empty, wanted), with_spans=shows_spans(settings))
+
+
+def _not_empty(wanted: str) -> str:
+    if not wanted:
         raise CannotScore("missing_input", "What the check looks for is empty in this sample.")
-    return _found(operation, Searched(text, ignore_case=ignore_case), wanted, with_spans=shows_spans(settings))
+    budget.check()
+    return wanted
 
 
 class Searched:
@@ -90,20 +98,21 @@ def _origins(text: str) -> list[int]:
     return [index for index, char in enumerate(text) for _ in char.casefold()]
 
 
-def _found(operation: str, text: Searched, wanted: list[str], *, with_spans: bool) -> Outcome:
+def _found(operation: str, text: Searched, wanted: Iterable[str], *, with_spans: bool) -> Outcome:
     if operation in ("starts_with", "ends_with"):
-        passed = text.starts_with(wanted[0]) if operation == "starts_with" else text.ends_with(wanted[0])
+        (end,) = wanted
+        passed = text.starts_with(end) if operation == "starts_with" else text.ends_with(end)
         verb = "starts" if operation == "starts_with" else "ends"
         return verdict(passed, f"the text {verb if passed else f'does not {verb[:-1]}'} with what is asked for")
     places = [list(islice(text.places(words), MAX_SPANS)) for words in wanted]
     n_found = sum(map(bool, places))
     passed = {
-        "all_of": n_found == len(wanted),
+        "all_of": n_found == len(places),
         "none_of": n_found == 0,
         "not_contains": n_found == 0,
     }.get(operation, n_found > 0)
-    because = f"the text holds {n_found} of the {len(wanted)} texts that are looked for"
-    if len(wanted) == 1:
+    because = f"the text holds {n_found} of the {len(places)} texts that are looked for"
+    if len(places) == 1:
         because = f"the text {'contains' if n_found else 'does not contain'} what is looked for"
     spans = tuple(sorted({span for found in places for span in found})) if with_spans else ()
     found: list[int] = [index for index, each in enumerate(places) if each]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+from evaluators import budget
 from evaluators.base import CannotScore, JSONValue
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.chrf import sentence_chrf
@@ -14,6 +15,7 @@ from evaluators.text.edits import levenshtein_ratio
 from evaluators.text.overlap import NONE, Overlap, rouge_l, rouge_n, squad_exact, squad_f1, wordless
 from evaluators.text.tokens import UnicodeTokenizer
 
+Each = TypeVar("Each")
 Golds: TypeAlias = Sequence[str]
 """The accepted answers, one at least."""
 MAX_EMBEDDED = 100
@@ -26,6 +28,13 @@ class Measured:
     value: float
     because: str
     extra: dict[str, JSONValue]
+
+
+def one_by_one(each: Iterable[Each]) -> Iterator[Each]:
+    """Go through what costs time one by one, while there is time. Raises CannotScore("input_too_long")."""
+    for one in each:
+        budget.check()
+        yield one
 
 
 def too_long(detail: str) -> CannotScore:
@@ -48,7 +57,7 @@ def _rouge(metric: str) -> Callable[[str, Golds], Measured]:
         said, wanted = tokenize(output), [tokenize(gold) for gold in golds]
         texts = list(zip(golds, wanted, strict=True))
         found = {
-            name: [of(said, words) if said or words else wordless(output, gold) for gold, words in texts]
+            name: [of(said, words) if said or words else wordless(output, gold) for gold, words in one_by_one(texts)]
             for name, of in _ROUGES.items()
         }
         # Each metric has its own nearest gold answer, as in rouge-score's `score_multi`.
@@ -76,7 +85,7 @@ def _f1(found: Overlap | None) -> float:
 
 
 def _squad_em(output: str, golds: Golds) -> Measured:
-    values = [squad_exact(output, gold) for gold in golds]
+    values = [squad_exact(output, gold) for gold in one_by_one(golds)]
     value, index = max(values), values.index(max(values))
     verb = "equals" if value else "differs from"
     because = f"The output {verb} {_the_gold(golds)} under SQuAD normalisation"
@@ -84,7 +93,7 @@ def _squad_em(output: str, golds: Golds) -> Measured:
 
 
 def _squad_f1(output: str, golds: Golds) -> Measured:
-    found = [squad_f1(output, gold) for gold in golds]
+    found = [squad_f1(output, gold) for gold in one_by_one(golds)]
     index = _best(found)
     chosen = found[index]
     return Measured(chosen.f1, f"SQuAD F1 is {_shares(chosen)}", {"squad_f1": _parts(chosen), **_nearest(golds, index)})
@@ -96,7 +105,7 @@ def _chrf(output: str, golds: Golds) -> Measured:
 
 
 def _levenshtein(output: str, golds: Golds) -> Measured:
-    ratios = [levenshtein_ratio(output, gold) for gold in golds]
+    ratios = [levenshtein_ratio(output, gold) for gold in one_by_one(golds)]
     values = [ratio for ratio in ratios if ratio is not None]
     if len(values) < len(ratios):
         raise too_long("Levenshtein needs the product of the two lengths to stay under twenty thousand million.")
