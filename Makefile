@@ -39,7 +39,7 @@ check: ## run every gate but the tests
 audit: ## look up known vulnerabilities of everything in the lock
 	$(BOOTSTRAP) --dev -- -m pip_audit --strict --disable-pip --require-hashes --progress-spinner off -r requirements/runtime.txt
 
-bench: ## measure; prints figures, asserts nothing (ARGS="...")
+bench: ## measure against the parent commit, a quarter of an hour; asserts nothing (ARGS="--only evaluate --against v0.4.0")
 	$(BOOTSTRAP) --dev -- -m benchmarks $(ARGS)
 
 simulate: ## measure what the intervals promise and write the tables of docs/statistics.md; some minutes (ARGS="--only pairs")

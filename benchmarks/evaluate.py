@@ -1,22 +1,21 @@
-"""POST /v1/evaluate against a no-op view on the same gunicorn: requests/s, latency, CPU, and where the time goes.
+"""POST /v1/evaluate against a view that does nothing, on gunicorn as `make up` has it: requests/s, latency, CPU time.
 
-One inline evaluator, capture all, full-history over 1000 scores. Ratios are taken within one run, in interleaved rounds.
+One inline evaluator, capture all, full-history over 1000 scores. A closed loop of 1, 16 and 64 connections. Short
+slices of this version, the parent and the no-op of each take turns, so each round has all of them under the same load.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
-import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import psutil
-
-from benchmarks.load import Load, http_request, run_load
-from benchmarks.stack import Stack, cpu_seconds, gunicorn, stack
+from benchmarks.figures import Goal, Row, figure, interleaved, ratios
+from benchmarks.frame import Report, parser, run
+from benchmarks.slices import SECONDS, Slice, requests_to, take, warm_up
+from benchmarks.versions import NOW, PARENT, Side, sides
 
 BODY = {
     "evaluators": [{"evaluator": "exact-match", "explain_strategy": "always"}],
@@ -27,171 +26,88 @@ BODY = {
     "capture": "all",
     "confidence_interval_strategy": "full-history",
 }
-GOALS = {"rate_ratio": 0.20, "rate_floor": 0.12, "cpu_ratio": 6.0, "cpu_ceiling": 8.0}
+# One in four fails: a history of equal scores would have the cheapest of intervals.
+BODIES = [BODY, BODY, BODY, BODY | {"evaluated_model_output": "Lyon"}]
+HISTORY = 1000
+RATIO_GOALS = {1: 0.25, 16: 0.28, 64: 0.28}
+CPU_GOAL_MS = 2.0
+Taken = dict[str, list[Slice]]
 
 
-def main() -> None:
-    """Run the benchmark; the last line is JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=4.0, help="length of each round (default 4)")
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="interleaved rounds per number of connections (default 3)"
-    )
-    parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
-    options = parser.parse_args()
-    with stack() as running, gunicorn() as (port, web):
-        caller = prepare_account()
-        requests = {
-            "noop": http_request("/v1/noop", json.dumps(BODY).encode(), {}),
-            "evaluate": http_request("/v1/evaluate", json.dumps(BODY).encode(), {"X-API-KEY": caller.key}),
-        }
-        servers = components(running, web)
-        for name, request in requests.items():
-            say(f"warm-up: {name}")
-            run_load(port, request, connections=8, seconds=1.5)
-        table = [measure(port, requests, servers, n, options) for n in options.connections]
-        stages = where_the_time_goes(caller)
-    report(table, stages)
-    print(json.dumps({"benchmark": "evaluate", "goals": GOALS, "rows": table, "stages_us": stages}))
+def measure(options: argparse.Namespace, report: Report) -> None:
+    """Start the versions and measure them with each number of connections."""
+    with sides(["web"], options.against) as versions:
+        rows(versions, options, report)
 
 
-def say(text: str) -> None:
-    """Tell the progress on stderr."""
-    print(text, file=sys.stderr, flush=True)
+def rows(versions: dict[str, Side], options: argparse.Namespace, report: Report) -> None:
+    """Add the rows of each number of connections."""
+    for side in versions.values():
+        report.say(f"{side.name}: warming up")
+        warm_up(side, "web", requests_to("/v1/evaluate", BODIES, side), 20 if options.tiny else HISTORY)
+        warm_up(side, "web", requests_to("/v1/noop", BODIES), 20 if options.tiny else HISTORY)
+    rounds, seconds = (2, 0.1) if options.tiny else (options.rounds, options.seconds)
+    for i, n in enumerate(options.connections):
+        report.say(f"{n} connections, {rounds} rounds")
+        until = report.share(1 / (len(options.connections) - i))
+        taken = in_turns(versions, n, rounds, seconds, until)
+        report.add(*rows_of(n, taken))
+        report.details[f"c={n}"] = {name: details_of(slices) for name, slices in taken.items()}
 
 
-def prepare_account() -> Any:
-    """Make an account whose history holds 1000 scores."""
-    from django.db import connections
+def in_turns(versions: dict[str, Side], n: int, rounds: int, seconds: float, until: float) -> Taken:
+    """Take slices of evaluate and of the no-op, of every version."""
+    slices = {}
+    for name, side in versions.items():
+        for what, asked in (("evaluate", side), ("noop", None)):
+            requests = requests_to(f"/v1/{what}", BODIES, asked)
+            slices[f"{name} {what}"] = partial(take, side, "web", requests, n=n, seconds=seconds)
+    return interleaved(slices, rounds, until=until)
 
-    from tests.conftest import new_caller
 
-    caller = new_caller(name="bench")
-    with connections["system"].cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, passed, source, source_id)"
-            " SELECT %s, 'exact-match-2026-11-01', 'patronus:exact-match', (i %% 4 > 0)::int, i %% 4 > 0, 'import', i"
-            " FROM generate_series(1, 1000) i",
-            [caller.account.pk],
+def rows_of(n: int, taken: Taken) -> list[Row]:
+    """Return the ratio to the no-op, the CPU time and the rate with n connections."""
+    now, parent = (taken.get(f"{name} evaluate", []) for name in (NOW, PARENT))
+    over = {name: ratios(rates(taken, name, "evaluate"), rates(taken, name, "noop")) for name in (NOW, PARENT)}
+    goal = RATIO_GOALS.get(n)
+    cpu_goal = Goal(CPU_GOAL_MS) if n >= 16 else None
+    found = [
+        row(f"/v1/evaluate ÷ no-op, c = {n}", "", over[NOW], over[PARENT], Goal(goal, at_least=True) if goal else None),
+        row(f"evaluate, c = {n}", "requests/s", [s.rate for s in now], [s.rate for s in parent]),
+        row(f"CPU of one evaluate, c = {n}", "ms", [s.total for s in now], [s.total for s in parent], cpu_goal),
+    ]
+    for group in sorted(now[0].cpu if now else ()):
+        found.append(
+            row(f"  of it {group}, c = {n}", "ms", [s.cpu[group] for s in now], [s.cpu[group] for s in parent])
         )
-    with connections["owner"].cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE evaluations_historyscore")
-    return caller
+    return [*found, row(f"p99 of evaluate, c = {n}", "ms", [s.p99 for s in now], [s.p99 for s in parent])]
 
 
-def components(running: Stack, web: psutil.Process) -> dict[str, psutil.Process]:
-    """Return the processes whose CPU time is counted."""
-    return {
-        "web": web,
-        "postgres": psutil.Process(running.postgres.process.pid),
-        "valkey": psutil.Process(running.valkey.process.pid),
-    }
+def row(name: str, unit: str, now: list[float], parent: list[float], goal: Goal | None = None) -> Row:
+    """Make a row of values that were taken in turns."""
+    change = figure(ratios(now, parent)) if parent else None
+    return Row(name, unit, figure(now), goal, figure(parent), change)
 
 
-def measure(
-    port: int, requests: dict[str, bytes], servers: dict[str, psutil.Process], n: int, options: Any
-) -> dict[str, Any]:
-    """Measure both addresses in interleaved rounds with n connections."""
-    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in requests}
-    for number in range(options.rounds):
-        for name, request in requests.items():
-            say(f"{n} connections, round {number + 1} of {options.rounds}: {name}")
-            rounds[name].append(one_round(port, request, servers, n, options.seconds))
-    row: dict[str, Any] = {"connections": n}
-    for name, measured in rounds.items():
-        row[name] = {key: round(statistics.median(part[key] for part in measured), 3) for key in measured[0]}
-    pairs = list(zip(rounds["evaluate"], rounds["noop"], strict=True))
-    row["rate_ratio"] = round(statistics.median(a["rate"] / b["rate"] for a, b in pairs), 3)
-    row["cpu_ratio"] = round(statistics.median(a["cpu_us"] / b["cpu_us"] for a, b in pairs), 2)
-    return row
+def rates(taken: Taken, name: str, what: str) -> list[float]:
+    """Return the requests per second of each round."""
+    return [one.rate for one in taken.get(f"{name} {what}", [])]
 
 
-def one_round(
-    port: int, request: bytes, servers: dict[str, psutil.Process], n: int, seconds: float
-) -> dict[str, float]:
-    """Run one round and account for the CPU time of each server."""
-    before = {name: cpu_seconds(process) for name, process in servers.items()}
-    load: Load = run_load(port, request, connections=n, seconds=seconds)
-    used = {
-        name: (cpu_seconds(process) - before[name]) * 1e6 / len(load.latencies) for name, process in servers.items()
-    }
-    if load.n_failed:
-        raise SystemExit(f"{load.n_failed} of {len(load.latencies)} requests failed")
-    return {
-        "rate": load.rate,
-        "p50_ms": load.percentile(0.50),
-        "p99_ms": load.percentile(0.99),
-        "cpu_us": sum(used.values()),
-        **{f"{name}_cpu_us": value for name, value in used.items()},
-    }
+def details_of(slices: list[Slice]) -> dict[str, Any]:
+    """Return medians for the JSON line; the client's own CPU time too, which shares the cores."""
+    names = ("rate", "p50", "p99", "total", "client_cpu")
+    return {name: round(statistics.median(getattr(one, name) for one in slices), 3) for name in names}
 
 
-def where_the_time_goes(caller: Any, repeats: int = 300) -> dict[str, float]:
-    """Time each stage of the view in this process, in microseconds of wall time (median)."""
-    import orjson
-
-    from evalsvc.accounts.authentication import identify
-    from evalsvc.accounts.keys import parse_key
-    from evalsvc.evaluations import services
-    from evalsvc.evaluations.answers import evaluate_answer
-    from evalsvc.evaluations.asks import IntervalAsk
-    from evalsvc.evaluations.call import fingerprint, read_call
-    from evalsvc.evaluations.intervals import interval_of
-    from evalsvc.evaluations.scoring import score_sample
-
-    body = json.dumps(BODY).encode()
-    text = parse_key(caller.key)
-    assert text is not None
-    epoch = identify(text).admission.epoch  # type: ignore[union-attr]
-    account_id, call = caller.account.pk, read_call(body)
-    entries = services.plan(account_id=account_id, epoch=epoch, call=call)
-    run = entries[0].resolved
-    assert run is not None
-    accepted = services.accept(account_id=account_id, epoch=epoch, call=call, entries=entries, fingerprint=1)
-    history = services.store.read_histories(account_id, [(run.evaluator_id, run.profile.name)], epoch=epoch)[0]
-    stages: dict[str, Callable[[], Any]] = {
-        "key and rate limit (1 Redis round trip)": lambda: identify(text),
-        "decode and check the body": lambda: (read_call(body), fingerprint(account_id, body)),
-        "resolve evaluators and profiles": lambda: services.plan(account_id=account_id, epoch=epoch, call=call),
-        "score": lambda: score_sample(run.family, run.spec, run.settings, call.sample, "always"),
-        "capture and read 1000 scores (1 database round trip, with its commit)": lambda: services._store(
-            accepted, entries, 1, epoch, None
-        ),
-        "of which reading the scores": lambda: services.store.read_histories(
-            account_id, [(run.evaluator_id, run.profile.name)], epoch=epoch
-        ),
-        "interval over 1000 scores": lambda: interval_of(IntervalAsk("full-history"), run.family, history),
-        "write the answer": lambda: orjson.dumps(evaluate_answer(*services.facts_of(accepted))),
-    }
-    return {name: median_us(stage, repeats) for name, stage in stages.items()}
-
-
-def median_us(stage: Callable[[], Any], repeats: int) -> float:
-    """Return the median wall time of a call in microseconds."""
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter_ns()
-        stage()
-        times.append((time.perf_counter_ns() - started) / 1000)
-    return round(statistics.median(times), 1)
-
-
-def report(table: list[dict[str, Any]], stages: dict[str, float]) -> None:
-    """Print the table for people."""
-    print(
-        f"{'':>5}  {'requests/s':>21}  {'ratio':>5}  {'p50 / p99 ms':>27}  {'CPU us a request (web + postgres + valkey)':>44}  ratio"
-    )
-    for row in table:
-        a, b = row["evaluate"], row["noop"]
-        cpu = f"{a['cpu_us']:.0f} ({a['web_cpu_us']:.0f} + {a['postgres_cpu_us']:.0f} + {a['valkey_cpu_us']:.0f}) vs {b['cpu_us']:.0f}"
-        print(
-            f"c={row['connections']:>3}  {a['rate']:>9.0f} vs {b['rate']:>8.0f}  {row['rate_ratio']:>5.2f}  "
-            f"{a['p50_ms']:>6.1f}/{a['p99_ms']:<6.1f}vs {b['p50_ms']:>5.1f}/{b['p99_ms']:<5.1f}  {cpu:>44}  {row['cpu_ratio']:>5.2f}"
-        )
-    print("\nWhere the time goes (one call in one process, microseconds):")
-    for name, value in stages.items():
-        print(f"{value:>9.1f}  {name}")
+def main(argv: list[str] | None = None) -> int:
+    """Run the benchmark."""
+    options = parser(__doc__, deadline=240, against=True)
+    options.add_argument("--seconds", type=float, default=SECONDS, help=f"length of a slice (default {SECONDS})")
+    options.add_argument("--rounds", type=int, default=16, help="rounds for each number of connections (default 16)")
+    options.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
+    return run("evaluate", measure, options.parse_args(argv))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,33 +1,37 @@
 """Measure the interval of a history against resampling, and print the coverage tables of docs/statistics.md.
 
-    python -m benchmarks.history               ratios, errors, agreement and reproducibility (about two minutes)
-    python -m benchmarks.history --quick       the same with fewer repetitions and resamples (under half a minute)
+    python -m benchmarks.history               ratios, errors, agreement and reproducibility (about a minute)
+    python -m benchmarks.history --tiny        the same with few repetitions and resamples; the figures say nothing
     python -m benchmarks.history --coverage    exact coverage for scores of 0 and 1
     python -m benchmarks.history --drift       coverage for autocorrelated scores, simulated (some minutes)
 
-The last line of the first two is one JSON object. Times are CPU times of this process.
+The last line of the first two is one JSON object. Times are CPU times of this process; the ways take turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.figures import Goal, Row, figure, interleaved, ratios
+from benchmarks.frame import Report, parser, run
 from evalsvc.stats import HistoryInterval, history_interval, interval_for
 from evalsvc.stats.coverage import INTERVALS, coverage
 from tests.stats.reference import fine_grid, standard_error
 
-Row = NDArray[np.float64]
+Scores = NDArray[np.float64]
 SEED = 20260101
 SIZES = (30, 100, 1000)
+PROMISED_SIZE = 1000
+DEADLINE_SECONDS = 180
 GOAL_RATIO = {"exact-binomial": 2000.0, "exact-lattice": 500.0, "saddlepoint": 500.0, "fft": 200.0}
 GOAL_MS = 0.5
 GOAL_ERROR = 0.01
@@ -36,21 +40,24 @@ QUANTILES = (0.025, 0.5, 0.975)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One line of the table."""
+    """One line of the table; the times of each round."""
 
     kind: str
     n: int
-    method: str | None
-    us: float
-    arch_ms: float
-    scipy_ms: float
-    ratio_arch: float
-    ratio_scipy: float
+    method: str
+    us: list[float]
+    arch_us: list[float]
+    scipy_us: list[float]
     error_se: float
     arch_error_se: float
 
+    @property
+    def over_arch(self) -> list[float]:
+        """How many times as long arch takes, round by round."""
+        return ratios(self.arch_us, self.us)
 
-def make_scores(kind: str, n: int, seed: int = SEED) -> Row:
+
+def make_scores(kind: str, n: int, seed: int = SEED) -> Scores:
     """Return a history of this kind: what evaluators give, not what formulas like."""
     rng = np.random.default_rng([seed, n])
     if kind == "binary":
@@ -67,33 +74,29 @@ def make_scores(kind: str, n: int, seed: int = SEED) -> Row:
 KINDS = ("binary", "likert", "continuous", "sparse")
 
 
-def cpu_seconds(call: Callable[[], object], repeats: int, rounds: int = 5) -> float:
-    """Return the CPU time of one call: the median of several rounds, after a warm-up."""
-    call()
-    taken = []
-    for _ in range(rounds):
-        start = time.process_time()
-        for _ in range(repeats):
-            call()
-        taken.append((time.process_time() - start) / repeats)
-    return float(np.median(taken))
+def cpu_us(call: Callable[[], object], repeats: int) -> float:
+    """Return the CPU time of one call, in microseconds."""
+    start = time.process_time()
+    for _ in range(repeats):
+        call()
+    return (time.process_time() - start) / repeats * 1e6
 
 
-def by_arch(scores: Row, resamples: int) -> list[float]:
+def by_arch(scores: Scores, resamples: int) -> list[float]:
     from arch.bootstrap import IIDBootstrap
 
     ends = IIDBootstrap(scores, seed=SEED).conf_int(np.mean, reps=resamples, method="percentile", size=0.95)
     return [float(ends[0, 0]), float(ends[1, 0])]
 
 
-def by_scipy(scores: Row, resamples: int) -> list[float]:
+def by_scipy(scores: Scores, resamples: int) -> list[float]:
     from scipy.stats import bootstrap  # type: ignore[import-untyped, unused-ignore]
 
     found = bootstrap((scores,), np.mean, n_resamples=resamples, method="percentile", rng=SEED, batch=1000)
     return [float(found.confidence_interval.low), float(found.confidence_interval.high)]
 
 
-def true_ends(kind: str, scores: Row) -> list[float]:
+def true_ends(kind: str, scores: Scores) -> list[float]:
     """Return the ends that resampling approaches, by a route of its own."""
     if kind == "binary":
         from scipy.stats import binom  # type: ignore[import-untyped, unused-ignore]
@@ -104,7 +107,7 @@ def true_ends(kind: str, scores: Row) -> list[float]:
     return [lower, upper]
 
 
-def error_of(ends: list[float], truth: list[float], scores: Row) -> float:
+def error_of(ends: list[float], truth: list[float], scores: Scores) -> float:
     return max(abs(a - b) for a, b in zip(ends, truth, strict=True)) / standard_error(scores)
 
 
@@ -114,22 +117,24 @@ def numbers_of(interval: HistoryInterval) -> list[float]:
     return [interval.lower, interval.upper]
 
 
-def measure(kind: str, n: int, *, resamples: int, repeats: int) -> Measured:
+def measure(kind: str, n: int, *, resamples: int, repeats: int, rounds: int) -> Measured:
     scores = make_scores(kind, n)
     ours = history_interval(scores)
-    seconds = cpu_seconds(lambda: history_interval(scores), repeats)
-    arch_seconds = cpu_seconds(lambda: by_arch(scores, resamples), 1, rounds=3)
-    scipy_seconds = cpu_seconds(lambda: by_scipy(scores, resamples), 1, rounds=3)
+    ways = {
+        "ours": partial(cpu_us, lambda: history_interval(scores), repeats),
+        "arch": partial(cpu_us, lambda: by_arch(scores, resamples), 1),
+        "scipy": partial(cpu_us, lambda: by_scipy(scores, resamples), 1),
+    }
+    interleaved(ways, 1)
+    taken = interleaved(ways, rounds)
     truth = true_ends(kind, scores)
     return Measured(
         kind,
         n,
-        ours.method,
-        us=seconds * 1e6,
-        arch_ms=arch_seconds * 1e3,
-        scipy_ms=scipy_seconds * 1e3,
-        ratio_arch=arch_seconds / seconds,
-        ratio_scipy=scipy_seconds / seconds,
+        str(ours.method),
+        us=taken["ours"],
+        arch_us=taken["arch"],
+        scipy_us=taken["scipy"],
         error_se=error_of(numbers_of(ours), truth, scores),
         arch_error_se=error_of(by_arch(scores, resamples), truth, scores),
     )
@@ -160,19 +165,20 @@ def thread_disagreements(threads: int = 8, repeats: int = 50) -> int:
         return sum(pool.map(once, range(threads * repeats)))
 
 
-def shortfalls(lines: list[Measured], resamples: int) -> list[str]:
-    """Name every goal that was missed; ratios are promised for a thousand scores and ten thousand resamples."""
-    missed = []
-    for line in lines:
-        name = f"{line.kind} n={line.n}"
-        if line.us / 1000.0 > GOAL_MS:
-            missed.append(f"{name}: {line.us / 1000.0:.2f} ms, goal {GOAL_MS}")
-        if line.error_se > GOAL_ERROR:
-            missed.append(f"{name}: error {line.error_se:.4f} SE, goal {GOAL_ERROR}")
-        goal = GOAL_RATIO[str(line.method)]
-        if line.n == 1000 and resamples == 10_000 and line.ratio_arch < goal:
-            missed.append(f"{name}: {line.ratio_arch:.0f} times faster than arch, goal {goal:.0f}")
-    return missed
+def ratio_row(m: Measured) -> Row:
+    """Return how many times as long arch takes."""
+    goal = Goal(GOAL_RATIO[m.method], at_least=True)
+    return Row(f"interval of {m.n} {m.kind} scores ({m.method}): arch ÷ ours", "x", figure(m.over_arch), goal)
+
+
+def worst_rows(lines: list[Measured]) -> list[Row]:
+    """Return the rows about the worst of all sizes and kinds."""
+    slowest = max(lines, key=lambda m: float(np.median(m.us)))
+    farthest = max(lines, key=lambda m: m.error_se)
+    return [
+        Row(f"slowest interval: {slowest.n} {slowest.kind} scores", "us", figure(slowest.us), Goal(GOAL_MS * 1000)),
+        Row(f"error, {farthest.n} {farthest.kind} scores", "SE", figure([farthest.error_se]), Goal(GOAL_ERROR)),
+    ]
 
 
 HEADER = (
@@ -182,31 +188,34 @@ HEADER = (
 
 
 def line_of(m: Measured) -> str:
+    us, arch, scipy = (float(np.median(times)) for times in (m.us, m.arch_us, m.scipy_us))
+    over_arch, over_scipy = (float(np.median(ratios(times, m.us))) for times in (m.arch_us, m.scipy_us))
     return (
-        f"{m.kind:<11}{m.n:>5}  {m.method:<15}{m.us:>7.0f}{m.arch_ms:>9.1f}{m.scipy_ms:>10.1f}"
-        f"{m.ratio_arch:>9.0f}{m.ratio_scipy:>9.0f}{m.error_se:>10.5f}{m.arch_error_se:>9.4f}"
+        f"{m.kind:<11}{m.n:>5}  {m.method:<15}{us:>7.0f}{arch / 1000:>9.1f}{scipy / 1000:>10.1f}"
+        f"{over_arch:>9.0f}{over_scipy:>9.0f}{m.error_se:>10.5f}{m.arch_error_se:>9.4f}"
     )
 
 
-def compare(quick: bool) -> int:
-    """Print the table, the two checks and the JSON line; return the exit status."""
-    resamples, repeats = (2000, 50) if quick else (10_000, 400)
+def compare(options: argparse.Namespace, report: Report) -> None:
+    """Print the table and the two checks; raise when an interval is wrong, since its time says nothing then."""
+    resamples, repeats, rounds = (1000, 5, 2) if options.tiny else (10_000, 200, 5)
     print(f"CPU time of one interval, against {resamples} resamples by arch and scipy (errors in standard errors)\n")
     print(HEADER)
     lines = []
-    for kind in KINDS:
-        for n in SIZES:
-            lines.append(measure(kind, n, resamples=resamples, repeats=repeats))
+    for n in reversed(SIZES):
+        for kind in KINDS:
+            lines.append(measure(kind, n, resamples=resamples, repeats=repeats, rounds=rounds))
             print(line_of(lines[-1]), flush=True)
-    binomial = binomial_disagreements((2, 3, 10, 29, 100) if quick else (2, 3, 10, 29, 30, 100, 333, 1000))
+            if n == PROMISED_SIZE:
+                report.add(ratio_row(lines[-1]))
+    report.add(*worst_rows(lines))
+    binomial = binomial_disagreements((2, 3, 10, 29) if options.tiny else (2, 3, 10, 29, 30, 100, 333, 1000))
     print(f"\ndiffering from scipy.stats.binom.ppf: {binomial}", flush=True)
-    threads = thread_disagreements()
+    threads = thread_disagreements(repeats=2 if options.tiny else 50)
     print(f"differing bytes among 8 threads: {threads}")
-    missed = shortfalls(lines, resamples)
-    print("goals missed: " + ("; ".join(missed) or "none"))
-    report = {"resamples": resamples, "lines": [asdict(m) for m in lines], "missed": missed}
-    print(json.dumps({**report, "binomial_disagreements": binomial, "thread_disagreements": threads}))
-    return 1 if missed or binomial or threads else 0
+    report.details = {"resamples": resamples, "binomial_disagreements": binomial, "thread_disagreements": threads}
+    if binomial or threads:
+        raise RuntimeError("Intervals are wrong: see above.")
 
 
 COVERED_POINTS = ((30, 0.05), (30, 0.5), (100, 0.01), (100, 0.9), (1000, 0.01), (1000, 0.5))
@@ -233,7 +242,7 @@ def _worst_and_mean(name: str, n: int) -> str:
     return f"{found.min():.1%} ({found.mean():.1%})"
 
 
-def autoregression(phi: float, n: int, rng: np.random.Generator) -> Row:
+def autoregression(phi: float, n: int, rng: np.random.Generator) -> Scores:
     """Return a stationary first-order autoregression with mean zero."""
     noise = rng.normal(size=n)
     scores = np.empty(n)
@@ -259,19 +268,18 @@ def drift_table(histories: int, n: int = 1000) -> str:
     return "\n".join(rows)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions and resamples")
-    parser.add_argument("--coverage", action="store_true", help="print the exact coverage tables and stop")
-    parser.add_argument("--drift", action="store_true", help="print the simulated table for autocorrelated scores")
-    arguments = parser.parse_args()
+def main(argv: list[str] | None = None) -> int:
+    options = parser(__doc__, deadline=DEADLINE_SECONDS)
+    options.add_argument("--coverage", action="store_true", help="print the exact coverage tables and stop")
+    options.add_argument("--drift", action="store_true", help="print the simulated table for autocorrelated scores")
+    arguments = options.parse_args(argv)
     if arguments.coverage:
         print(coverage_tables())
         return 0
     if arguments.drift:
-        print(drift_table(100 if arguments.quick else 500))
+        print(drift_table(100 if arguments.tiny else 500))
         return 0
-    return compare(arguments.quick)
+    return run("history", compare, arguments)
 
 
 if __name__ == "__main__":

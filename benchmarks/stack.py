@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
 
 import psutil
 
+from benchmarks.machine import cpu_seconds
 from evalsvc.ops.embedded.home import load_secrets, prepare_home
 from evalsvc.ops.embedded.postgres import EmbeddedPostgres
 from evalsvc.ops.embedded.roles import ensure_roles
 from evalsvc.ops.embedded.valkey import EmbeddedValkey
+from evalsvc.ops.supervisor.process import Command, start, stop_tree
 from evalsvc.ops.supervisor.roster import listen_on_free_port
 
+__all__ = ["Stack", "account_with_key", "celery", "cpu_seconds", "gunicorn", "stack"]
+
 CHECKOUT = Path(__file__).resolve().parent.parent
+# gunicorn lets requests end for 25 s.
+SECONDS_TO_STOP = 30
 
 
 @dataclass
@@ -31,6 +39,11 @@ class Stack:
     postgres: EmbeddedPostgres
     valkey: EmbeddedValkey
     env: dict[str, str]
+
+    def processes(self) -> dict[str, psutil.Process]:
+        """Return the servers by what they are; below each are its own."""
+        started = {"postgres": self.postgres.process, "valkey": self.valkey.process}
+        return {name: psutil.Process(process.pid) for name, process in started.items() if process is not None}
 
 
 @contextlib.contextmanager
@@ -76,7 +89,7 @@ def stack() -> Iterator[Stack]:
 
 
 @contextlib.contextmanager
-def gunicorn(conf: str = "evalsvc.ops.gunicorn_conf") -> Iterator[tuple[int, psutil.Process]]:
+def gunicorn(conf: str = "evalsvc.ops.gunicorn_conf", **env: str) -> Iterator[tuple[int, psutil.Process]]:
     """Serve the benchmark's addresses on a free port, with the settings that `make up` uses, or a module's.
 
     The port stays bound from when it is found, so that nobody else can take it.
@@ -84,33 +97,67 @@ def gunicorn(conf: str = "evalsvc.ops.gunicorn_conf") -> Iterator[tuple[int, psu
     with listen_on_free_port("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         listen = ["--bind", f"fd://{listener.fileno()}"]
-        command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-c", f"python:{conf}", *listen]
-        process = subprocess.Popen(command, cwd=CHECKOUT, pass_fds=[listener.fileno()])
-        try:
+        arguments = ["-m", "gunicorn", "evalsvc.wsgi:application", "-c", f"python:{conf}", *listen]
+        with running(arguments, env, pass_fds=(listener.fileno(),)) as process:
             wait_for(f"http://127.0.0.1:{port}/readyz")
-            yield port, psutil.Process(process.pid)
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
+            yield port, process
 
 
-def wait_for(url: str, seconds: float = 30) -> None:
+@contextlib.contextmanager
+def celery(queue: str, *, pool: str = "prefork", concurrency: int = 2, **env: str) -> Iterator[psutil.Process]:
+    """Run a worker of a queue until the block ends; its log is in the home of the stack."""
+    name = f"bench-{uuid.uuid4().hex[:6]}"
+    log = Path(os.environ["EVALSVC_HOME"]) / f"{name}.log"
+    arguments = ["-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", queue, "-P", pool, "-c", str(concurrency)]
+    arguments += ["-n", f"{name}@bench", "--without-mingle", "--without-gossip", "-l", "INFO"]
+    with running(arguments, env, log=log) as process:
+        wait_until(lambda: b" ready." in log.read_bytes(), what=f"the worker of {queue} starts")
+        yield process
+
+
+@contextlib.contextmanager
+def running(
+    arguments: list[str], env: Mapping[str, str], *, log: Path | None = None, pass_fds: tuple[int, ...] = ()
+) -> Iterator[psutil.Process]:
+    """Run Python with these arguments in a session of its own; it ends with the block, and when this process dies."""
+    command = Command(
+        [sys.executable, *arguments], env={**os.environ, **env}, cwd=CHECKOUT, death_signal=signal.SIGQUIT,
+        pass_fds=pass_fds,
+    )  # fmt: skip
+    with contextlib.ExitStack() as exits:
+        out = exits.enter_context(log.open("ab")) if log else sys.stderr.fileno()
+        process = start(command, stdout=out, stderr=out)
+        exits.callback(stop_tree, process, signal.SIGTERM, SECONDS_TO_STOP)
+        yield psutil.Process(process.pid)
+
+
+def account_with_key(name: str) -> tuple[int, str]:
+    """Make an account, and a key that may write in it."""
+    from evalsvc.accounts.models import ApiKey
+    from evalsvc.accounts.services import create_account, issue_key
+    from evalsvc.tenancy.scope import SYSTEM, role_scope
+
+    with role_scope(SYSTEM):
+        account = create_account(name=name)
+    _, key = issue_key(account=account, name="benchmark", scope=ApiKey.Scope("write"))
+    return account.pk, str(key)
+
+
+def wait_for(url: str) -> None:
     """Wait until an address answers 200."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+
+    def answers() -> bool:
         with contextlib.suppress(OSError), urlopen(url) as answer:
-            if answer.status == 200:
-                return
+            return bool(answer.status == 200)
+        return False
+
+    wait_until(answers, what=url)
+
+
+def wait_until(is_true: Callable[[], object], *, what: str, seconds: float = 300) -> None:
+    """Wait until something is true; raise TimeoutError when it takes too long."""
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what}: not within {seconds:.0f} s")
         time.sleep(0.1)
-    raise TimeoutError(url)
-
-
-def cpu_seconds(*roots: psutil.Process) -> float:
-    """Return the CPU time of process trees, children that have ended included."""
-    total = 0.0
-    for root in roots:
-        total += sum(root.cpu_times()[:4])
-        for child in root.children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                total += sum(child.cpu_times()[:2])
-    return total

@@ -1,0 +1,48 @@
+"""Which benchmarks there are, how long each may take, and how it is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A module of this package: `python -m benchmarks.<name>`, whose last line is JSON."""
+
+    title: str
+    # What it takes on a quiet machine of two cores, the older version included: its share of all the time there is.
+    seconds: float
+    arguments: tuple[str, ...] = ()
+    tiny: tuple[str, ...] = ("--tiny",)
+    # It has the options of `frame`: it keeps `--deadline` itself.
+    is_framed: bool = True
+    # It starts both versions itself, by `--against`. Others run once in each, so often, in turns.
+    takes_turns_itself: bool = False
+    turns: int = 1
+    # What is the same in every version, or too slow to ask twice.
+    only_now: bool = False
+    is_in_table: bool = True
+
+
+def other(title: str, *tiny: str, seconds: float = 300) -> Benchmark:
+    """Return one that is no part of the table."""
+    return Benchmark(title, seconds, tiny=tiny, is_framed=False, only_now=True, is_in_table=False)
+
+
+BENCHMARKS = {
+    "evaluate": Benchmark("POST /v1/evaluate against a view that does nothing", 200, takes_turns_itself=True),
+    "queued": Benchmark("five evaluators through Celery against inline", 90, takes_turns_itself=True),
+    "batch": Benchmark("finished scores, 1000 a call", 60, takes_turns_itself=True),
+    "history": Benchmark("the interval of a history against arch", 60, only_now=True),
+    "experiments": other(
+        "16 configs x 400 examples through real workers, against a bare loop of the same client",
+        *("--concurrency", "4", "--examples", "20"),
+    ),
+    "evaluators": other("accuracy, latency, memory and throughput of the embedded evaluators", "--quick"),
+    "racing": other("what each policy of a race costs, and how often it keeps the best", "--quick"),
+    "search": other(
+        "each kind of search over 10^6 evaluations, and what its indexes cost a capture", "--rows", "10000"
+    ),
+    "latest": other("reading the newest 1000 scores of 10^4, 10^6 and 10^7", "--rows", "10000"),
+    "scopes": other("what each window of an interval costs beside the whole account"),
+}
