@@ -28,7 +28,11 @@ def env_str(name: str, default: str | None = None) -> str:
 
 def env_int(name: str, default: int) -> int:
     """Return the variable as a whole number."""
-    text = env_str(name, str(default))
+    return whole_number(name, env_str(name, str(default)))
+
+
+def whole_number(name: str, text: str) -> int:
+    """Return a variable's text as a whole number."""
     try:
         return int(text)
     except ValueError:

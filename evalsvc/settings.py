@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evalsvc.env import env_bool, env_int, env_list, env_networks, env_str, postgres_settings
+from evalsvc.env import env_bool, env_int, env_list, env_networks, env_str, postgres_settings, whole_number
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -57,6 +57,8 @@ WAIT_SECONDS = env_int(
     "EVALSVC_WAIT_SECONDS", 25
 )  # how long /v1/evaluate waits for workers when the caller does not say
 MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
+_max_waiters = env_str("EVALSVC_MAX_WAITERS", "")  # per web process; empty: three quarters of its threads
+MAX_WAITERS = whole_number("EVALSVC_MAX_WAITERS", _max_waiters) if _max_waiters else None
 LEASE_SECONDS = env_int(
     "EVALSVC_LEASE_SECONDS", 10
 )  # after this a queued evaluation without an answer is enqueued again

@@ -1,6 +1,9 @@
 """How a waiting request hears from a worker: one reply list per web process, one thread that hands replies out.
 
 A worker commits first and pushes then, so a reply is never ahead of the database; a lost reply costs one poll.
+
+The process that enqueues work sends its address along. Whoever waits for work that somebody else has enqueued leaves
+its address with Redis, under the request's id, and hears from the worker all the same.
 """
 
 from __future__ import annotations
@@ -10,15 +13,18 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
 
 import orjson
 import redis
+from django.conf import settings
+from redis.client import Pipeline
 from redis.exceptions import RedisError
 
+from evalsvc.evaluations.waiting_room import Release
 from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
@@ -28,9 +34,11 @@ PAUSE_SECONDS = 0.5
 
 
 class Waiter:
-    """The replies to one request."""
+    """One who waits for the replies to a request of an account."""
 
-    def __init__(self) -> None:
+    def __init__(self, account_id: int) -> None:
+        self.account_id = account_id
+        self.released: Release | None = None
         self._arrived = threading.Event()
         self._lock = threading.Lock()
         self._verdicts: list[dict[str, Any]] = []
@@ -39,14 +47,21 @@ class Waiter:
         """Hand verdicts to the waiting thread."""
         with self._lock:
             self._verdicts.extend(verdicts)
-        self._arrived.set()
+            self._arrived.set()
+
+    def release(self, why: Release) -> None:
+        """Let the waiting thread go on without the rest."""
+        with self._lock:
+            self.released = why
+            self._arrived.set()
 
     def take(self, seconds: float) -> list[dict[str, Any]]:
-        """Wait for verdicts, at most so long; an empty list means that none came."""
+        """Wait for verdicts, at most so long; an empty list means that none came, or that the waiter is released."""
         self._arrived.wait(max(0.0, seconds))
         with self._lock:
             taken, self._verdicts = self._verdicts, []
-            self._arrived.clear()
+            if self.released is None:
+                self._arrived.clear()
         return taken
 
 
@@ -56,13 +71,13 @@ class ReplyBox:
     def __init__(self) -> None:
         self.address = f"evalsvc:replies:{os.getpid()}:{secrets.token_hex(8)}"
         self._waiters: dict[int, list[Waiter]] = {}
+        self._looked_at: dict[int, float] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._dispatch, name="replies", daemon=True).start()
 
     @contextmanager
-    def waiting_for(self, request_id: int) -> Iterator[Waiter]:
-        """Listen for the verdicts of a request; begin before its work is enqueued."""
-        waiter = Waiter()
+    def waiting_for(self, request_id: int, waiter: Waiter) -> Iterator[Waiter]:
+        """Listen for the verdicts of a request; begin before its work is enqueued, or `announce` that you do."""
         with self._lock:
             self._waiters.setdefault(request_id, []).append(waiter)
         try:
@@ -72,6 +87,44 @@ class ReplyBox:
                 self._waiters[request_id].remove(waiter)
                 if not self._waiters[request_id]:
                     del self._waiters[request_id]
+
+    def announce(self, request_id: int) -> bool:
+        """Have the request's verdicts sent here, whoever has enqueued its work; say whether that was done.
+
+        A verdict of before may have gone elsewhere: look at the database afterwards.
+        """
+        try:
+            with _announcer().pipeline(transaction=False) as pipe:
+                listen(pipe, request_id, self.address)
+                pipe.execute()
+        except RedisError:
+            log.warning("replies to request %s not asked for: Redis does not answer", request_id)
+            return False
+        return True
+
+    def due_for_a_look(self, account_id: int, seconds: float) -> list[int]:
+        """Return what requests of an account are waited for here, unless somebody has looked for them so lately.
+
+        Whoever gets them looks, and hands out what there is: a hundred that wait cost one query, not a hundred.
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._looked_at = {one: at for one, at in self._looked_at.items() if now - at < seconds}
+            if account_id in self._looked_at:
+                return []
+            self._looked_at[account_id] = now
+            return [
+                request_id
+                for request_id, waiters in self._waiters.items()
+                if any(waiter.account_id == account_id for waiter in waiters)
+            ]
+
+    def hand_out(self, request_id: int, verdicts: list[dict[str, Any]]) -> None:
+        """Give verdicts to everyone here who waits for the request."""
+        with self._lock:
+            waiters = list(self._waiters.get(request_id, ()))
+        for waiter in waiters:
+            waiter.put(verdicts)
 
     def _dispatch(self) -> None:
         client = make_client(timeout=BLOCK_SECONDS + 5)
@@ -88,14 +141,8 @@ class ReplyBox:
                 continue
             is_down = False
             if item is not None:
-                self._hand_out(cast("bytes", item[1]))
-
-    def _hand_out(self, message: bytes) -> None:
-        reply = orjson.loads(message)
-        with self._lock:
-            waiters = list(self._waiters.get(reply["request_id"], ()))
-        for waiter in waiters:
-            waiter.put(reply["verdicts"])
+                reply = orjson.loads(cast("bytes", item[1]))
+                self.hand_out(reply["request_id"], reply["verdicts"])
 
 
 _boxes: dict[int, ReplyBox] = {}
@@ -116,12 +163,51 @@ def _sender() -> redis.Redis:
     return make_client(timeout=2.0)
 
 
-def send_reply(address: str, request_id: int, verdicts: list[dict[str, Any]]) -> None:
-    """Push committed verdicts to whoever waits. A failure is logged: the waiting request will find them itself."""
+@cache
+def _announcer() -> redis.Redis:
+    # Whoever waits must not wait for this: the database is looked at as well.
+    return make_client(timeout=0.5)
+
+
+def listeners_key(request_id: int) -> str:
+    """Return the name of the set of addresses to which a request's verdicts go."""
+    return f"evalsvc:listeners:{request_id}"
+
+
+def listen(pipe: Pipeline, request_id: int, address: str) -> None:
+    """Have the request's verdicts sent to an address as well."""
+    key = listeners_key(request_id)
+    pipe.sadd(key, address)
+    pipe.expire(key, settings.MAX_WAIT_SECONDS + LIST_TTL_SECONDS)
+
+
+def send_reply(address: str | None, request_id: int, verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Push committed verdicts to the address that came with the work, and to whoever has announced to wait."""
+    send_replies({request_id: verdicts}, address=address)
+
+
+def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, Any]]], *, address: str | None = None) -> None:
+    """Push committed verdicts, by request, to whoever waits for them, and to an address if there is one.
+
+    A failure is logged: the waiting requests will find them themselves.
+    """
     try:
         with _sender().pipeline(transaction=False) as pipe:
-            pipe.rpush(address, orjson.dumps({"request_id": request_id, "verdicts": verdicts}))
-            pipe.expire(address, LIST_TTL_SECONDS)
-            pipe.execute()
+            for request_id, some in verdicts.items():
+                pipe.smembers(listeners_key(request_id))
+                if address:
+                    push_reply(pipe, address, request_id, some)
+            listeners = [members for members in pipe.execute() if isinstance(members, set)]
+            for (request_id, some), members in zip(verdicts.items(), listeners, strict=True):
+                for listener in {member.decode() for member in members} - {address}:
+                    push_reply(pipe, listener, request_id, some)
+            if any(listeners):
+                pipe.execute()
     except RedisError:
-        log.warning("reply for request %s not sent: Redis does not answer", request_id)
+        log.warning("replies for %d requests not sent: Redis does not answer", len(verdicts))
+
+
+def push_reply(pipe: Pipeline, address: str, request_id: int, verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Add the push of a reply to what is to be sent."""
+    pipe.rpush(address, orjson.dumps({"request_id": request_id, "verdicts": verdicts}))
+    pipe.expire(address, LIST_TTL_SECONDS)

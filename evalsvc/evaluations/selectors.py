@@ -47,14 +47,22 @@ class Stored:
     @property
     def is_finished(self) -> bool:
         """Say whether every evaluation has its verdict."""
-        return all(evaluation.status != Evaluation.Status.PENDING for evaluation in self.evaluations)
+        return not self.pending
+
+    @property
+    def pending(self) -> list[Evaluation]:
+        """Return the evaluations without a verdict."""
+        return [one for one in self.evaluations if one.status == Evaluation.Status.PENDING]
 
 
-def finished_verdicts(*, account_id: int, request_id: int) -> list[dict[str, Any]]:
-    """Return the verdicts that a request has so far, as a worker's reply would carry them."""
+def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the verdicts that requests have so far, as a worker's replies would carry them; none for those without."""
     with account_scope(account_id):
-        rows = Evaluation.objects.filter(account_id=account_id, request_id=request_id)
-        return list(rows.exclude(status=Evaluation.Status.PENDING).values(*VERDICT_COLUMNS))
+        rows = Evaluation.objects.filter(account_id=account_id, request_id__in=request_ids)
+        found: dict[int, list[dict[str, Any]]] = {}
+        for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", *VERDICT_COLUMNS):
+            found.setdefault(row.pop("request_id"), []).append(row)
+        return found
 
 
 def get_stored(*, account_id: int, request_id: int) -> Stored:

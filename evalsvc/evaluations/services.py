@@ -1,4 +1,4 @@
-"""Verbs on evaluations: accept a call, work off a lane, wait, sweep, prune. Nothing here enqueues: the edges do."""
+"""Verbs on evaluations: accept a call, work off a lane, sweep, prune. Nothing here enqueues: the edges do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.db.models.functions import Now
 
 from evalsvc.catalog.inline import resolve_inline
@@ -23,9 +22,7 @@ from evalsvc.evaluations.inputs import input_columns
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.evaluations.replies import Waiter
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
-from evalsvc.evaluations.selectors import Stored, finished_verdicts, get_stored
 from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
@@ -34,8 +31,6 @@ from evaluators.budget import allowed
 
 INLINE_SECONDS = 2.0
 """For all quick evaluators of a request together: they hold a thread of the web process."""
-POLL_SECONDS = 2.0
-STORED_POLL_SECONDS = 0.25
 VERDICT_FIELDS = tuple(field.name for field in fields(Verdict))
 
 
@@ -300,34 +295,6 @@ def evaluation_row(call: EvaluateCall, entry: Entry) -> dict[str, Any]:
 def verdict_columns(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict under its column names."""
     return {name: getattr(verdict, name) for name in VERDICT_FIELDS}
-
-
-def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
-    """Fill in verdicts as workers deliver them, at most so long. The database connection is given back first.
-
-    Every two seconds the database is asked as well: a reply may be lost with a restarted Redis, a verdict may not.
-    """
-    assert accepted.request_id is not None  # noqa: S101  pending work always has a row
-    deadline = time.monotonic() + seconds
-    connection.close()
-    while accepted.pending_lanes and (left := deadline - time.monotonic()) > 0:
-        verdicts = waiter.take(min(left, POLL_SECONDS))
-        if not verdicts:
-            verdicts = finished_verdicts(account_id=accepted.account_id, request_id=accepted.request_id)
-            connection.close()
-        for verdict in verdicts:
-            fill_in(accepted, verdict)
-
-
-def await_stored(*, account_id: int, request_id: int, seconds: float) -> Stored:
-    """Return a stored request once every verdict is there, or as it is when the time is up."""
-    deadline = time.monotonic() + seconds
-    while True:
-        stored = get_stored(account_id=account_id, request_id=request_id)
-        if stored.is_finished or time.monotonic() + STORED_POLL_SECONDS > deadline:
-            return stored
-        connection.close()
-        time.sleep(STORED_POLL_SECONDS)
 
 
 def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:

@@ -31,8 +31,7 @@ def score_lane(
     expected = ANY_ATTEMPT if redelivered else expected_attempts
 
     def deliver(verdicts: list[dict[str, Any]]) -> None:
-        if reply_to:
-            send_reply(reply_to, request_id, verdicts)
+        send_reply(reply_to, request_id, verdicts)
 
     try:
         work_off(account_id=account_id, request_id=request_id, lane=lane, expected_attempts=expected, deliver=deliver)

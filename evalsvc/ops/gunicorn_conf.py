@@ -13,7 +13,7 @@ def _bind() -> str:
 
 
 bind = _bind()
-worker_class = "gthread"
+worker_class = "evalsvc.ops.web_worker.WebWorker"  # gthread, with a bound on those who wait
 # Two processes a core: threads of one process take turns at its interpreter, and every turn costs.
 workers = int(os.environ.get("EVALSVC_WEB_WORKERS") or min(16, 2 * (os.cpu_count() or 1)))
 # Most requests wait, for a commit or for a worker; a thread that waits costs next to nothing.

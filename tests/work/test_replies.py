@@ -19,6 +19,7 @@ from evalsvc.evaluations.replies import LIST_TTL_SECONDS, Waiter, reply_box, sen
 from evalsvc.rest.redis_client import make_client
 
 PATIENCE = 30.0
+ACCOUNT = 1
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def verdict(position: int) -> dict[str, Any]:
 
 def test_a_reply_reaches_its_waiter(request_id: int) -> None:
     box = reply_box()
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0), verdict(1)])
 
         assert waiter.take(PATIENCE) == [verdict(0), verdict(1)]
@@ -48,7 +49,7 @@ def test_a_reply_reaches_its_waiter(request_id: int) -> None:
 
 def test_a_waiter_may_come_first_and_sleeps_until_the_reply(request_id: int) -> None:
     box, heard = reply_box(), []
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         thread = threading.Thread(target=lambda: heard.extend(waiter.take(PATIENCE)))
         thread.start()
         send_reply(box.address, request_id, [verdict(0)])
@@ -59,7 +60,7 @@ def test_a_waiter_may_come_first_and_sleeps_until_the_reply(request_id: int) -> 
 
 def test_everyone_who_waits_for_a_request_hears_it(request_id: int) -> None:
     box = reply_box()
-    with box.waiting_for(request_id) as one, box.waiting_for(request_id) as other:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as one, box.waiting_for(request_id, Waiter(ACCOUNT)) as other:
         send_reply(box.address, request_id, [verdict(0)])
 
         assert one.take(PATIENCE) == other.take(PATIENCE) == [verdict(0)]
@@ -67,7 +68,10 @@ def test_everyone_who_waits_for_a_request_hears_it(request_id: int) -> None:
 
 def test_requests_hear_their_own_replies_only(request_id: int) -> None:
     box = reply_box()
-    with box.waiting_for(request_id) as mine, box.waiting_for(request_id + 1) as theirs:
+    with (
+        box.waiting_for(request_id, Waiter(ACCOUNT)) as mine,
+        box.waiting_for(request_id + 1, Waiter(ACCOUNT)) as theirs,
+    ):
         send_reply(box.address, request_id + 1, [verdict(1)])
         send_reply(box.address, request_id, [verdict(0)])
 
@@ -78,7 +82,7 @@ def test_requests_hear_their_own_replies_only(request_id: int) -> None:
 def test_a_reply_that_nobody_waits_for_harms_nobody(request_id: int) -> None:
     box = reply_box()
     send_reply(box.address, request_id + 1, [verdict(1)])
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0)])
 
         assert waiter.take(PATIENCE) == [verdict(0)]
@@ -86,7 +90,7 @@ def test_a_reply_that_nobody_waits_for_harms_nobody(request_id: int) -> None:
 
 def test_replies_of_several_lanes_arrive_in_order(request_id: int) -> None:
     box, heard = reply_box(), []
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         for i in range(5):
             send_reply(box.address, request_id, [verdict(i)])
         while len(heard) < 5:
@@ -99,11 +103,11 @@ def test_replies_of_several_lanes_arrive_in_order(request_id: int) -> None:
 
 def test_who_stops_waiting_is_forgotten_even_after_an_error(request_id: int) -> None:
     box = reply_box()
-    with box.waiting_for(request_id) as first:
-        with pytest.raises(ValueError, match="broke"), box.waiting_for(request_id) as second:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as first:
+        with pytest.raises(ValueError, match="broke"), box.waiting_for(request_id, Waiter(ACCOUNT)) as second:
             raise ValueError("broke")
         assert box._waiters[request_id] == [first]
-        box._hand_out(b'{"request_id": %d, "verdicts": [{"position": 0}]}' % request_id)
+        box.hand_out(request_id, [{"position": 0}])
         assert second.take(0) == []
         assert first.take(0) == [{"position": 0}]
 
@@ -111,7 +115,7 @@ def test_who_stops_waiting_is_forgotten_even_after_an_error(request_id: int) -> 
 
 
 def test_nothing_is_taken_twice() -> None:
-    waiter = Waiter()
+    waiter = Waiter(ACCOUNT)
     waiter.put([verdict(0)])
     waiter.put([verdict(1)])
 
@@ -171,6 +175,6 @@ def test_a_forked_child_has_an_address_of_its_own(request_id: int) -> None:
     assert address.startswith(f"evalsvc:replies:{child}:")
     assert address != box.address
     assert reply_box() is box
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0)])
         assert waiter.take(PATIENCE) == [verdict(0)]

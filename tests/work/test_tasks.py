@@ -15,7 +15,7 @@ from evalsvc.celery import QUEUES, app
 from evalsvc.evaluations import store, upkeep
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.queueing import enqueue_lane
-from evalsvc.evaluations.replies import reply_box
+from evalsvc.evaluations.replies import Waiter, reply_box
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.upkeep import LaneRef
 from tests.conftest import Caller, scores_of
@@ -118,7 +118,7 @@ def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypa
 
 def test_a_task_tells_the_waiting_process(alice: Caller) -> None:
     request_id, box = pending(alice), reply_box()
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
         score_lane.apply(args=[alice.account.pk, request_id, "cpu", 0, box.address])
         (verdict,) = waiter.take(30)
 
@@ -130,7 +130,7 @@ def test_a_second_message_does_no_work_and_sends_nothing(alice: Caller) -> None:
     request_id, box = pending(alice), reply_box()
     score_lane.apply(args=[alice.account.pk, request_id, "cpu", 0, None])
     before = only(request_id)
-    with box.waiting_for(request_id) as waiter:
+    with box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
         score_lane.apply(args=[alice.account.pk, request_id, "cpu", 0, box.address])
         assert waiter.take(0.1) == []
 

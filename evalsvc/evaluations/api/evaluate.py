@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations import openapi, services
+from evalsvc.evaluations import openapi, services, waiting
 from evalsvc.evaluations.answers import evaluate_answer
 from evalsvc.evaluations.call import EvaluateCall, fingerprint, read_call
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.reopening import reopen
 from evalsvc.evaluations.replies import reply_box
-from evalsvc.evaluations.selectors import Sign, Stored, facts_of_stored, find_retried, get_stored
+from evalsvc.evaluations.selectors import Sign, Stored, facts_of_stored, find_retried
 from evalsvc.evaluations.services import Accepted, Entry
 from evalsvc.evaluations.store import Repeated
 from evalsvc.evaluations.upkeep import LaneRef
@@ -45,10 +46,13 @@ class Prefer:
     applied: str
 
 
-def read_prefer(header: str) -> Prefer:
-    """Read the header; what it does not say is the default, what it asks beyond the limit is the limit."""
+def read_prefer(header: str, *, waits: bool = True) -> Prefer:
+    """Read the header; what it does not say is the default, what it asks beyond the limit is the limit.
+
+    `waits` says whether the default is to wait.
+    """
     wait, respond_async = _wait.search(header), bool(_async.search(header))
-    default = 0 if respond_async else settings.WAIT_SECONDS
+    default = settings.WAIT_SECONDS if waits and not respond_async else 0
     seconds = min(int(wait[1]), settings.MAX_WAIT_SECONDS) if wait else default
     applied = [name for name, given in (("respond-async", respond_async), (f"wait={seconds}", bool(wait))) if given]
     return Prefer(seconds, respond_async, ", ".join(applied))
@@ -123,18 +127,25 @@ class EvaluateView(AccountView):
     def _work(self, accepted: Accepted, prefer: Prefer) -> HttpResponse:
         """Enqueue the pending lanes, wait as long as the caller prefers, and answer."""
         assert accepted.request_id is not None  # noqa: S101  pending work always has a row
-        box = reply_box()
-        with box.waiting_for(accepted.request_id) as waiter:
+        began = time.monotonic()
+        # A place is taken before the work is enqueued: its verdict must find somebody who listens.
+        with waiting.place_for(self.account.pk, accepted.request_id, prefer.seconds) as waiter:
+            reply_to = reply_box().address if waiter else None
             for lane in accepted.pending_lanes:
-                enqueue_lane(LaneRef(self.account.pk, accepted.request_id, lane, 0), reply_to=box.address)
-            services.await_verdicts(accepted, waiter, prefer.seconds)
+                enqueue_lane(LaneRef(self.account.pk, accepted.request_id, lane, 0), reply_to=reply_to)
+            if waiter:
+                waiting.await_verdicts(accepted, waiter, prefer.seconds)
         if not accepted.pending_lanes:
             return self._finish_claim(self._answer(accepted, prefer))
         if not prefer.respond_async:
             services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
         # The key stands for the accepted work from here on, so that a repeated call sees how far it has come.
         self.claim = None
-        return self._answer(accepted, prefer)
+        response = self._answer(accepted, prefer)
+        asks_judge = Lane.JUDGE in accepted.pending_lanes
+        pause = waiting.retry_after(self.account.pk, asks_judge=asks_judge, age_seconds=time.monotonic() - began)
+        response["Retry-After"] = str(pause)
+        return response
 
     def _answer(self, accepted: Accepted, prefer: Prefer) -> HttpResponse:
         """Write the answer: 200, or 202 with the address of the rest when the caller would rather not wait."""
@@ -156,7 +167,7 @@ class EvaluateView(AccountView):
 
     def _stored_answer(self, request_id: int, prefer: Prefer) -> HttpResponse:
         """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
-        stored = services.await_stored(account_id=self.account.pk, request_id=request_id, seconds=prefer.seconds)
+        stored = waiting.await_stored(account_id=self.account.pk, request_id=request_id, seconds=prefer.seconds)
         response = stored_response(stored)
         if not stored.is_finished:
             if prefer.respond_async:
@@ -207,9 +218,14 @@ class StoredEvaluateView(AccountView):
     def get(self, request: Request, id: int) -> HttpResponse:
         """Return the results so far of a request that was answered with `pending` or 202, or that captured something.
 
-        With capture `none` they are gone an hour after the last verdict.
+        `Prefer: wait=N` waits for what is pending. With capture `none` all is gone an hour after the last verdict.
         """
-        return stored_response(get_stored(account_id=self.account.pk, request_id=id))
+        prefer = read_prefer(request.META.get("HTTP_PREFER", ""), waits=False)
+        stored = waiting.await_stored(account_id=self.account.pk, request_id=id, seconds=prefer.seconds)
+        response = stored_response(stored)
+        if prefer.seconds:
+            response["Preference-Applied"] = f"wait={prefer.seconds}"
+        return response
 
 
 def stored_response(stored: Stored) -> HttpResponse:
@@ -220,8 +236,16 @@ def stored_response(stored: Stored) -> HttpResponse:
     response = json_response(evaluate_answer(*facts_of_stored(stored)))
     if not stored.is_finished:
         response["Location"] = f"/v1/evaluate/{request.id}"
-        response["Retry-After"] = "1"
+        response["Retry-After"] = str(pause_for(stored))
     return response
+
+
+def pause_for(stored: Stored) -> int:
+    """Return in how many seconds to ask again for what is pending; what was given another try is as old as that."""
+    began = max(evaluation.created_at for evaluation in stored.pending)
+    asks_judge = any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
+    age = (timezone.now() - began).total_seconds()
+    return waiting.retry_after(stored.request.account_id, asks_judge=asks_judge, age_seconds=age)
 
 
 def json_response(body: dict[str, Any]) -> HttpResponse:

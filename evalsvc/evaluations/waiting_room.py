@@ -1,0 +1,99 @@
+"""Who may wait in this process: each request that waits holds a thread, so their number is bounded, and shared fairly.
+
+Nothing is reserved: an account that is alone may have every place. When all are taken, an account that has fewer than
+another gets one of those, from the request that has waited longest.
+"""
+
+from __future__ import annotations
+
+import threading
+from enum import StrEnum
+from typing import Protocol
+
+
+class Release(StrEnum):
+    """Why somebody has to stop waiting."""
+
+    PLACE_NEEDED = "place_needed"
+    """An account with fewer places needs this one."""
+    STOPPING = "stopping"
+    """The process is about to end."""
+
+
+class Guest(Protocol):
+    """Somebody who waits."""
+
+    @property
+    def account_id(self) -> int:
+        """Return whose place it is."""
+
+    def release(self, why: Release) -> None:
+        """Stop waiting at once."""
+
+
+class WaitingRoom:
+    """The places of one process."""
+
+    def __init__(self, n_places: int) -> None:
+        self._n_places = n_places
+        self._lock = threading.Lock()
+        # Of each account that waits, in the order in which they came.
+        self._guests: dict[int, dict[Guest, None]] = {}
+        self._n_guests = 0
+        self._is_closed = False
+
+    @property
+    def n_places(self) -> int:
+        """Return how many may wait at once."""
+        return self._n_places
+
+    def resize(self, n_places: int) -> None:
+        """Let so many wait at once from now on; nobody who waits is sent away for it."""
+        with self._lock:
+            self._n_places = n_places
+
+    def admit(self, guest: Guest) -> bool:
+        """Give the guest a place if there is one, or if its account has at least two fewer than another; say whether.
+
+        The difference is two, so that a place that changes hands makes the shares more equal, and none goes to and fro.
+        """
+        with self._lock:
+            if self._is_closed:
+                return False
+            sent_away = None
+            if self._n_guests >= self._n_places:
+                sent_away = self._one_too_many(len(self._guests.get(guest.account_id, ())))
+                if sent_away is None:
+                    return False
+                self._remove(sent_away)
+            self._guests.setdefault(guest.account_id, {})[guest] = None
+            self._n_guests += 1
+        if sent_away is not None:
+            sent_away.release(Release.PLACE_NEEDED)
+        return True
+
+    def leave(self, guest: Guest) -> None:
+        """Take the guest's place back, unless it has been given away."""
+        with self._lock:
+            if guest in self._guests.get(guest.account_id, ()):
+                self._remove(guest)
+
+    def close(self) -> None:
+        """Send everybody away, and admit nobody any more."""
+        with self._lock:
+            self._is_closed = True
+            guests = [guest for guests in self._guests.values() for guest in guests]
+            self._guests, self._n_guests = {}, 0
+        for guest in guests:
+            guest.release(Release.STOPPING)
+
+    def _one_too_many(self, n_own: int) -> Guest | None:
+        most: dict[Guest, None] = max(self._guests.values(), key=len, default={})
+        return next(iter(most)) if len(most) >= n_own + 2 else None
+
+    def _remove(self, guest: Guest) -> None:
+        guests = self._guests[guest.account_id]
+        del guests[guest]
+        self._n_guests -= 1
+        if not guests:
+            del self._guests[guest.account_id]
