@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 from django.conf import settings
@@ -62,6 +62,7 @@ class EvaluateView(AccountView):
     """Evaluate what an LLM application said."""
 
     scoped = False
+    plain: ClassVar = {"POST": "post"}
 
     @extend_schema(**openapi.EVALUATE)
     def post(self, request: Request) -> HttpResponse:
