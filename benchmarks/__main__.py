@@ -121,7 +121,7 @@ def report(options: argparse.Namespace, rows: list[Row], left_out: list[str], wa
     print(
         f"\n{machine()}\nMeanwhile: {watch.seen()}\nParent: {options.against_name or 'none'}; {seconds:.0f} s in all."
     )
-    print("Medians, and between which values four of five slices lie.\n")
+    print("Medians, and between which values four of five slices lie; of the change, where its median may well be.\n")
     print(table(rows))
     if left_out:
         print(f"\nNo time was left for {', '.join(left_out)}.")

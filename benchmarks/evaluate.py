@@ -12,7 +12,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from benchmarks.figures import Goal, Row, figure, interleaved, ratios
+from benchmarks.figures import Goal, Row, figure, interleaved, median_of, ratios
 from benchmarks.frame import Report, parser, run
 from benchmarks.slices import SECONDS, Slice, requests_to, take, warm_up
 from benchmarks.versions import NOW, PARENT, Side, sides
@@ -85,7 +85,7 @@ def rows_of(n: int, taken: Taken) -> list[Row]:
 
 def row(name: str, unit: str, now: list[float], parent: list[float], goal: Goal | None = None) -> Row:
     """Make a row of values that were taken in turns."""
-    change = figure(ratios(now, parent)) if parent else None
+    change = median_of(ratios(now, parent)) if parent else None
     return Row(name, unit, figure(now), goal, figure(parent), change)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from benchmarks.catalogue import Benchmark
-from benchmarks.figures import Figure, Row, figure, ratios
+from benchmarks.figures import Figure, Row, figure, median_of, ratios
 from benchmarks.versions import CHECKOUT, NOW, PARENT
 
 # What one gets to stop its servers in, on a busy machine.
@@ -134,7 +134,7 @@ def _merged(found: list[Row], older: list[Row]) -> Row:
         return replace(first, now=_over(now))
     change = None
     if len(now) == len(parent):
-        change = figure(ratios([_median(row) for row in now], [_median(row) for row in parent]))
+        change = median_of(ratios([_median(row) for row in now], [_median(row) for row in parent]))
     return replace(first, now=_over(now), parent=_over(parent), change=change)
 
 
