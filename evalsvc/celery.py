@@ -63,6 +63,7 @@ app.conf.update(
         },
     },
 )
+app.steps["worker"].add("evalsvc.evaluations.judging.host:JudgingStep")
 app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry"])
 
 

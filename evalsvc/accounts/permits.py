@@ -46,13 +46,7 @@ class Handful:
         """Return what the gate would have said to the so manieth request of these."""
         later = self.n - number
         counted = self.counted
-        return Admission(
-            counted.n_minute - later,
-            counted.n_month - later,
-            counted.epoch,
-            clock.tm_sec,
-            counted.expects_repeats,
-        )
+        return Admission(counted.n_minute - later, counted.n_month - later, counted.epoch, clock.tm_sec)
 
     def give_up(self, clock: time.struct_time) -> tuple[int, int]:
         """Use no more of them; return how many are to be counted off in this minute, and in this month."""

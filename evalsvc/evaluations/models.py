@@ -152,6 +152,11 @@ class Evaluation(models.Model):
         )
         indexes = (
             models.Index(fields=["lease_expires_at"], name="ix_evaluation_pending", condition=Q(status="pending")),
+            models.Index(
+                fields=["account", "profile_id", "lease_expires_at"],
+                name="ix_evaluation_judging",
+                condition=Q(status="pending", lane="judge"),
+            ),
             newest_first("ix_evaluation_account"),
             # With the verdict in them: "the fails of this app" is a question to one index alone.
             *(

@@ -19,7 +19,8 @@ REOPEN = """
 UPDATE evaluations_evaluation SET
   status = 'pending', error_code = NULL, error_message = NULL, extra = NULL, duration_us = NULL, captured = NULL,
   lane = CASE WHEN lane = 'inline' THEN 'cpu' ELSE lane END, n_attempts = 0, n_sweeps = 0,
-  lease_expires_at = clock_timestamp() + %s * interval '1 second', created_at = clock_timestamp(), completed_at = NULL
+  lease_expires_at = clock_timestamp() + CASE lane WHEN 'judge' THEN 0 ELSE %s END * interval '1 second',
+  created_at = clock_timestamp(), completed_at = NULL
 WHERE account_id = %s AND request_id = %s AND status = 'error'
 RETURNING lane
 """

@@ -10,6 +10,8 @@ from celery.signals import celeryd_after_setup
 from django.db import close_old_connections, connections
 
 from evalsvc.evaluations import upkeep
+from evalsvc.evaluations.judging import store as judging
+from evalsvc.evaluations.judging.waking import wake
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.replies import send_reply
 from evalsvc.evaluations.work import work_off
@@ -25,9 +27,11 @@ def score_lane(
     self: Task[Any, Any], account_id: int, request_id: int, lane: str, expected_attempts: int, reply_to: str | None
 ) -> None:
     """Work off one lane of a request and tell the waiting web process."""
-    # A redelivered message means that its first worker is dead: do not wait for that worker's lease. On the judge's
-    # lane it may be waiting still, longer than the broker does, and what it asks is paid for.
-    redelivered = (self.request.delivery_info or {}).get("redelivered", False) and lane != Lane.JUDGE
+    if lane == Lane.JUDGE:
+        hand_over(account_id, request_id, expected_attempts, reply_to)
+        return
+    # A redelivered message means that its first worker is dead: do not wait for that worker's lease.
+    redelivered = (self.request.delivery_info or {}).get("redelivered", False)
     expected = ANY_ATTEMPT if redelivered else expected_attempts
 
     def deliver(verdicts: list[dict[str, Any]]) -> None:
@@ -40,6 +44,13 @@ def score_lane(
         log.exception("request %s: lane %s broke", request_id, lane)
     finally:
         connections.close_all()
+
+
+def hand_over(account_id: int, request_id: int, expected_attempts: int, reply_to: str | None) -> None:
+    """Leave to the runners what a process of an earlier version has sent: they claim it from the database."""
+    judging.free(account_id=account_id, request_id=request_id, expected_attempts=expected_attempts)
+    wake(request_id, reply_to=reply_to)
+    connections.close_all()
 
 
 @shared_task(name="evalsvc.evaluations.sweep")

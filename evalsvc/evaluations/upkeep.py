@@ -24,11 +24,12 @@ class LaneRef(NamedTuple):
     n_attempts: int
 
 
-# The lease doubles with each sweep, so that a long queue is not filled with copies of what is in it already.
+# The lease doubles with each sweep, so that a long queue is not filled with copies of what is in it already. What waits
+# for a judge is in no queue: runners claim it from the table.
 SWEEP = """
 WITH due AS (
   SELECT id FROM evaluations_evaluation
-  WHERE status = 'pending' AND lease_expires_at < clock_timestamp()
+  WHERE status = 'pending' AND lane IS DISTINCT FROM 'judge' AND lease_expires_at < clock_timestamp()
   ORDER BY lease_expires_at LIMIT %s FOR UPDATE SKIP LOCKED
 )
 UPDATE evaluations_evaluation e

@@ -11,7 +11,6 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from evalsvc.evaluations.work import work_off
 from evalsvc.judges.webhook_secrets import rotate_webhook_secret
 from evalsvc.judges.webhooks import MAX_BYTES
 from evaluators.families.webhook import Webhook
@@ -29,6 +28,7 @@ from tests.judges.webhook_server import (
     status,
     trickle,
 )
+from tests.judges.working import work
 from tests.rest.shapes import assert_problem
 
 # What is sent
@@ -381,7 +381,7 @@ def evaluate(caller: Caller, name: str) -> dict[str, Any]:
     answer = caller.post("/v1/evaluate", body, prefer="respond-async")
     assert answer.status_code == 202, answer.content
     request_id = int(answer.json()["id"])
-    work_off(account_id=caller.account.pk, request_id=request_id, lane="judge", expected_attempts=9)
+    work(caller, request_id)
     (result,) = caller.get(f"/v1/evaluate/{request_id}").json()["results"]
     assert isinstance(result, dict)
     return result

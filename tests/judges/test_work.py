@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,12 +11,13 @@ from django.db import connections
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.evaluations import upkeep
+from evalsvc.evaluations.judging import recording, store
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.scoring import Postponable, Verdict, score_sample
-from evalsvc.evaluations.work import in_turn, lease, work_off, write
-from tests.conftest import Caller, findings, scores_of
+from evalsvc.evaluations.scoring import Postponable, Verdict
+from evalsvc.evaluations.work import in_turn
+from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
+from tests.judges.working import put_off_others, rows_of, running, work
 
 CRITERIA = "The MODEL OUTPUT is polite."
 
@@ -44,12 +45,6 @@ def accept(caller: Caller, *names: str, **fields: Any) -> int:
     return int(answer.json()["id"])
 
 
-def work(caller: Caller, request_id: int, **how: Any) -> list[dict[str, Any]]:
-    return work_off(
-        account_id=caller.account.pk, request_id=request_id, lane="judge", **({"expected_attempts": 9} | how)
-    )
-
-
 def results(caller: Caller, request_id: int) -> list[dict[str, Any]]:
     return caller.get(f"/v1/evaluate/{request_id}").json()["results"]  # type: ignore[no-any-return]
 
@@ -61,15 +56,6 @@ def row_of(request_id: int) -> Evaluation:
 def system(sql: str, *values: Any) -> None:
     with connections["system"].cursor() as cursor:
         cursor.execute(sql, values)
-
-
-def is_swept(request_id: int) -> bool:
-    return request_id in {ref.request_id for ref in upkeep.sweep()}
-
-
-def expire(request_id: int) -> None:
-    # Long before any other: a sweep takes a batch, the oldest first, and other tests leave pending work behind.
-    system("UPDATE evaluations_evaluation SET lease_expires_at = '2001-01-01' WHERE request_id = %s", request_id)
 
 
 @pytest.mark.parametrize(("model", "passed"), [("stub-judge-pass", True), ("stub-judge-fail", False)])
@@ -128,27 +114,14 @@ def test_a_hang_ends_at_the_profile_s_timeout(judge: Judge) -> None:
     assert judge.n_calls() == 1
 
 
-def test_several_are_asked_at_once_and_delivered_as_they_end(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [profile(judge.caller, model=f"stub-judge-pass@{ms}") for ms in (2, 1, 3)]
+def test_several_are_asked_at_once_and_written_as_they_end(judge: Judge) -> None:
+    names = [profile(judge.caller, model=f"stub-judge-pass@{ms}") for ms in (60_000, 1, 60_001)]
     request_id = accept(judge.caller, *names)
-    all_at_once, one_delivered = threading.Barrier(3, timeout=60), threading.Event()
-    delivered: list[list[int]] = []
-
-    def held_back(family: Any, spec: Any, chosen: Any, *rest: Any) -> Verdict:
-        all_at_once.wait()
-        verdict = score_sample(family, spec, chosen, *rest)
-        assert chosen["model"] == "stub-judge-pass@1" or one_delivered.wait(60)
-        return verdict
-
-    def deliver(rows: list[dict[str, Any]]) -> None:
-        delivered.append(sorted(row["position"] for row in rows))
-        one_delivered.set()
-
-    monkeypatch.setattr("evalsvc.evaluations.work.score_sample", held_back)
-    written = work(judge.caller, request_id, deliver=deliver)
-
-    assert sorted(row["position"] for row in written) == [0, 1, 2]
-    assert delivered[0] == [1] and sum(map(len, delivered)) == 3
+    with running(judge.caller, grace_seconds=0.0):
+        rows = rows_of(judge.caller).filter(request_id=request_id)
+        wait_until(lambda: list(rows.filter(status="success").values_list("position", flat=True)) == [1])
+        wait_until(lambda: judge.n_calls() == 3)
+        assert [found["status"] for found in results(judge.caller, request_id)] == ["pending", "success", "pending"]
 
 
 def test_one_bad_judge_does_not_fail_the_others(judge: Judge) -> None:
@@ -162,19 +135,16 @@ def test_one_bad_judge_does_not_fail_the_others(judge: Judge) -> None:
 def test_a_turn_that_comes_later_is_waited_for_in_the_database(stub: RunningStub) -> None:
     judge = Judge(stub, rpm=1)
     name = profile(judge.caller)
-    first, second = accept(judge.caller, name), accept(judge.caller, name)
-    work(judge.caller, first)
+    work(judge.caller, accept(judge.caller, name))
+    second = accept(judge.caller, name)
 
-    assert work(judge.caller, second) == []
+    work(judge.caller, second)
     row = row_of(second)
     assert (row.status, row.n_attempts) == ("pending", 0)
-    assert row.lease_expires_at is not None and row.lease_expires_at > row.created_at
-    assert not is_swept(second)
+    assert row.lease_expires_at is not None and row.lease_expires_at > row.created_at + timedelta(seconds=1)
     assert judge.n_calls() == 1
 
     judge.caller.patch(f"/v1/connections/{judge.connection['id']}", {"rpm": None})
-    expire(second)
-    assert is_swept(second)
     work(judge.caller, second)
     assert [found["status"] for found in results(judge.caller, second)] == ["success"]
     assert len(scores_of(judge.caller, "judge")) == 2
@@ -183,8 +153,8 @@ def test_a_turn_that_comes_later_is_waited_for_in_the_database(stub: RunningStub
 def test_patience_has_an_end(stub: RunningStub) -> None:
     judge = Judge(stub, rpm=1)
     name = profile(judge.caller)
-    first, second = accept(judge.caller, name), accept(judge.caller, name)
-    work(judge.caller, first)
+    work(judge.caller, accept(judge.caller, name))
+    second = accept(judge.caller, name)
     system("UPDATE evaluations_evaluation SET created_at = now() - interval '110 s' WHERE request_id = %s", second)
     work(judge.caller, second)
 
@@ -195,15 +165,17 @@ def test_patience_has_an_end(stub: RunningStub) -> None:
 def test_a_missed_turn_is_no_answer_to_what_another_worker_has_taken(stub: RunningStub) -> None:
     judge = Judge(stub, rpm=1)
     name = profile(judge.caller)
-    first, second = accept(judge.caller, name), accept(judge.caller, name)
-    work(judge.caller, first)
-    _, (leased,) = lease(judge.caller.account.pk, second, "judge", 9)
-    lease(judge.caller.account.pk, second, "judge", 9)
+    work(judge.caller, accept(judge.caller, name))
+    second = accept(judge.caller, name)
+    put_off_others(judge.caller)
+    (claimed,) = store.claim(limit=9, slots=9, lends=False, held={})
+    store.give_back([claimed])
+    (again,) = store.claim(limit=9, slots=9, lends=False, held={})
     missed = Postponable("error", error_code="rate_limited", retry_after_seconds=1)
 
-    assert write(judge.caller.account.pk, second, [(leased, missed)]) == []
+    recording.record([(claimed, missed)])
     row = row_of(second)
-    assert (row.status, row.n_attempts) == ("pending", 2)
+    assert (claimed.id, row.status, row.n_attempts) == (again.id, "pending", 2)
 
 
 def test_a_deadline_that_has_passed_asks_nobody(judge: Judge) -> None:

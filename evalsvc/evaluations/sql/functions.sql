@@ -224,7 +224,9 @@ BEGIN
     SELECT p_account, request.id, r.position, r.evaluator_id, r.runs, r.family, r.profile_id, r.profile_name,
       r.profile_revision, r.explain_strategy, r.lane, r.status, r.error_code, r.error_message, r.score, r.passed,
       r.text_output, r.explanation, r.spans, r.extra, r.duration_us, r.captured, r.in_history, 0, 0,
-      CASE WHEN r.status = 'pending' THEN request.created_at + p_lease_seconds * interval '1 second' END,
+      -- Nobody is told of what waits for a judge: whoever claims it next may have it.
+      CASE WHEN r.status = 'pending' THEN
+        request.created_at + CASE r.lane WHEN 'judge' THEN 0 ELSE p_lease_seconds END * interval '1 second' END,
       request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END,
       request.project_id, request.app, request.experiment_id, request.dataset_id, request.log_id, request.trace_id
     FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) r

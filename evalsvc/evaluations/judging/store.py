@@ -1,0 +1,139 @@
+"""The round trips of the judge lane: claim, read, extend, postpone, finish. Each is one message for a whole batch."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import connections
+
+from evalsvc.evaluations.round_trips import dumps
+from evalsvc.tenancy.scope import APP, SYSTEM
+
+FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 2.0, 30.0
+CLAIM = "SELECT * FROM claim_judging(%s, %s, %s, %s, %s::bigint[], %s::text[], %s::int[], %s)"
+READ = "SELECT * FROM read_judging(%s::bigint[], %s::bigint[])"
+EXTEND = "SELECT * FROM extend_judging(%s::bigint[], %s::int[], %s)"
+POSTPONE = "SELECT * FROM postpone_judging(%s::bigint[], %s::int[], %s::float8[], %s)"
+FINISH = "SELECT * FROM finish_judging(%s::jsonb)"
+# Of earlier versions' messages: who was to work off a request may have been told before a runner had claimed it.
+FREE = """
+UPDATE evaluations_evaluation SET lease_expires_at = clock_timestamp()
+WHERE account_id = %s AND request_id = %s AND lane = 'judge' AND status = 'pending' AND n_attempts <= %s
+RETURNING id
+"""
+
+
+class Claimed(NamedTuple):
+    """An evaluation that this runner holds, as the database's `claim_judging` tells of it."""
+
+    id: int
+    account_id: int
+    request_id: int
+    position: int
+    runs: str | None
+    explain: str
+    n_attempts: int
+    n_sweeps: int
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The columns of a request that a sample is made of."""
+
+    input: str | None
+    output: str | None
+    contexts: list[str] | None
+    gold: str | None
+    system_prompt: str | None
+    extras: dict[str, Any] | None
+
+
+class Read(NamedTuple):
+    """What an evaluation is about."""
+
+    settings: dict[str, Any]
+    inputs: Inputs
+
+
+def claim(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str], int]) -> list[Claimed]:
+    """Claim up to `limit` evaluations over all accounts; `held` is what is in flight by (account, connection).
+
+    When it lends, only who has less than a fair share of `slots` gets any.
+    """
+    accounts, names = [account_id for account_id, _ in held], [name for _, name in held]
+    lease_seconds = float(settings.WORK_LEASE_SECONDS)
+    values = [limit, slots, lends, lease_seconds, accounts, names, list(held.values()), uuid.uuid4()]
+    return [Claimed(*row) for row in _rows(SYSTEM, CLAIM, values)]
+
+
+def read(claimed: Sequence[Claimed]) -> dict[int, Read]:
+    """Read the settings and inputs of claimed evaluations, by id; what has been deleted since is not in it.
+
+    As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
+    """
+    rows = _rows(APP, READ, [[one.account_id for one in claimed], [one.id for one in claimed]])
+    request_of = {one.id: one.request_id for one in claimed}
+    inputs = {request_of[id]: Inputs(*columns) for id, _, is_first, *columns in rows if is_first}
+    return {id: Read(chosen or {}, inputs[request_of[id]]) for id, chosen, *_ in rows}
+
+
+def extend(claimed: Sequence[Claimed]) -> set[int]:
+    """Say that this runner is busy with these: their lease begins anew. Returns those that it still holds."""
+    return _extended(claimed, float(settings.WORK_LEASE_SECONDS))
+
+
+def give_back(claimed: Sequence[Claimed]) -> None:
+    """Let another runner claim these at once. The attempt counts: what was asked is paid for."""
+    _extended(claimed, 0.0)
+
+
+def _extended(claimed: Sequence[Claimed], lease_seconds: float) -> set[int]:
+    rows = _rows(SYSTEM, EXTEND, [*_keys(claimed), lease_seconds])
+    return {id for (id,) in rows}
+
+
+def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bool]:
+    """Put evaluations off until their turn may have come; tell of each that is still held whether that was done.
+
+    They stay pending and hold no slot; what was no attempt counts as none. The delay grows with each turn that was
+    missed. False for one whose delay would end later than JUDGE_PATIENCE_SECONDS after its request was accepted.
+    """
+    delays = [_delay(one, wait) for one, wait in zip(claimed, waits, strict=True)]
+    return dict(_rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))
+
+
+def _delay(one: Claimed, retry_after_seconds: float) -> float:
+    grown = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** min(one.n_sweeps, 10))
+    # Those that were put off together do not come back together.
+    return max(grown, retry_after_seconds * random.uniform(1.0, 1.25))  # noqa: S311  # nosec B311 - not a secret
+
+
+def finish(items: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
+    """Write verdicts of requests of any accounts, all or none; return (request, position) of those that were written.
+
+    Each item is {account, request, verdicts}. As the tenants' role, each account by itself.
+    """
+    rows = _rows(APP, FINISH, [dumps(items)])
+    return {(request_id, position) for request_id, positions in rows for position in positions}
+
+
+def free(*, account_id: int, request_id: int, expected_attempts: int) -> None:
+    """Let runners claim what waits for a judge in a request, unless it was claimed since `expected_attempts`."""
+    _rows(SYSTEM, FREE, [account_id, request_id, expected_attempts])
+
+
+def _keys(claimed: Sequence[Claimed]) -> tuple[list[int], list[int]]:
+    return [one.id for one in claimed], [one.n_attempts for one in claimed]
+
+
+def _rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
+    wrapper = connections[alias]
+    wrapper.ensure_connection()
+    with wrapper.wrap_database_errors:
+        return wrapper.connection.execute(sql, values, prepare=True, binary=True).fetchall()

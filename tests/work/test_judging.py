@@ -1,0 +1,337 @@
+"""What runners of the judge lane claim, read and write in batches: fair, each account by itself, each verdict once."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from evalsvc.catalog.models import Profile
+from evalsvc.evaluations import store as evaluations
+from evalsvc.evaluations import upkeep
+from evalsvc.evaluations.judging import recording, store
+from evalsvc.evaluations.judging.shares import MOST_LENT, Want, want
+from evalsvc.evaluations.judging.store import Claimed
+from evalsvc.evaluations.judging.waking import wake
+from evalsvc.evaluations.replies import Waiter, reply_box
+from evalsvc.evaluations.scoring import Postponable, Verdict
+from evalsvc.evaluations.tasks import score_lane
+from evalsvc.evaluations.upkeep import LaneRef
+from tests.conftest import Caller, findings, scores_of
+from tests.judges.working import put_off_others, rows_of, running
+
+SQL = Path(evaluations.__file__).parent / "sql"
+RUNS = "judge-2026-11-20"
+SUCCESS = Verdict("success", score=0.75, passed=True, explanation="Because.")
+
+
+def profile(caller: Caller, connection: str | None = None) -> Profile:
+    """Make a profile that names a connection; nobody is asked."""
+    name = f"p-{uuid.uuid4().hex[:8]}"
+    config = {"pass_criteria": "It is polite."} | ({"connection": connection} if connection else {})
+    answer = caller.post("/v1/evaluator-criteria", {"evaluator_family": "judge", "name": name, "config": config})
+    assert answer.status_code in (200, 201), answer.content
+    return Profile.objects.using("system").get(account_id=caller.account.pk, name=name)
+
+
+def waits(caller: Caller, of: Profile, n: int = 1, **request: Any) -> list[int]:
+    """Keep n requests whose one evaluation waits for a judge; nobody is told."""
+    row = {"position": 0, "evaluator_id": RUNS, "runs": RUNS, "profile_id": str(of.pk), "profile_name": of.name}
+    row |= {"profile_revision": 1, "family": "judge", "explain_strategy": "always", "lane": "judge"}
+    row |= {"status": "pending", "in_history": False}
+    base = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "Good morning."} | request
+    account_id = caller.account.pk
+    kept = [evaluations.capture(account_id, base, [row], [None], epoch=None, lease_seconds=600) for _ in range(n)]
+    return [one.request_id for one in kept]
+
+
+def claim(limit: int = 100, *, slots: int = 100, held: dict[tuple[int, str], int] | None = None) -> list[Claimed]:
+    held = held or {}
+    return store.claim(limit=limit, slots=slots, lends=sum(held.values()) >= slots, held=held)
+
+
+def shared(claimed: list[Claimed]) -> Counter[tuple[int, str]]:
+    return Counter((one.account_id, one.connection) for one in claimed)
+
+
+@pytest.fixture
+def alone(alice: Caller, charlie: Caller) -> None:
+    """Nothing that other tests have left waits."""
+    put_off_others(alice, charlie)
+
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+# --- Claims
+
+
+def test_what_waits_for_a_judge_is_free_at_once_and_no_business_of_the_sweep(alice: Caller) -> None:
+    (request_id,) = waits(alice, profile(alice))
+
+    assert request_id not in {ref.request_id for ref in upkeep.sweep()}
+    (claimed,) = claim()
+    assert (claimed.account_id, claimed.request_id, claimed.position) == (alice.account.pk, request_id, 0)
+    assert (claimed.runs, claimed.n_attempts, claimed.connection) == (RUNS, 1, "")
+    assert claim() == []
+
+
+def test_a_long_queue_of_one_account_is_behind_a_short_one_of_another(alice: Caller, charlie: Caller) -> None:
+    waits(alice, profile(alice), 200)
+    waits(charlie, profile(charlie), 5)
+
+    assert shared(claim(20)) == {(alice.account.pk, ""): 15, (charlie.account.pk, ""): 5}
+
+
+def test_a_long_queue_of_one_connection_is_behind_a_short_one_of_another(alice: Caller) -> None:
+    slow = profile(alice, "slow")
+    for of, n in ((slow, 30), (profile(alice, "slow"), 30), (profile(alice, "fast"), 5)):
+        waits(alice, of, n)
+
+    assert shared(claim(20)) == {(alice.account.pk, "slow"): 15, (alice.account.pk, "fast"): 5}
+
+
+def test_who_has_least_in_flight_is_next(alice: Caller, charlie: Caller) -> None:
+    waits(alice, profile(alice, "a"), 20)
+    waits(charlie, profile(charlie), 20)
+
+    held = {(alice.account.pk, "b"): 6, (charlie.account.pk, ""): 2}
+    assert shared(claim(10, held=held)) == {(alice.account.pk, "a"): 3, (charlie.account.pk, ""): 7}
+
+
+def test_with_all_slots_taken_newcomers_are_lent_their_share(alice: Caller, charlie: Caller) -> None:
+    waits(alice, profile(alice, "slow"), 100)
+    waits(alice, profile(alice, "fast"), 100)
+    held = {(alice.account.pk, "slow"): 60}
+    assert shared(claim(180, slots=60, held=held)) == {(alice.account.pk, "fast"): 30}
+
+    waits(charlie, profile(charlie), 100)
+    held = {(alice.account.pk, "slow"): 60, (alice.account.pk, "fast"): 30}
+    assert shared(claim(180, slots=60, held=held)) == {(charlie.account.pk, ""): 30}
+    assert claim(180, slots=60, held=held | {(charlie.account.pk, ""): 30}) == []
+
+
+def test_an_account_of_many_profiles_is_gone_through_by_and_by(alice: Caller, charlie: Caller) -> None:
+    for _ in range(40):
+        waits(alice, profile(alice))
+    waits(charlie, profile(charlie))
+
+    first = claim()
+    assert shared(first)[charlie.account.pk, ""] == 1 and shared(first)[alice.account.pk, ""] == 32
+    assert shared(claim()) == {(alice.account.pk, ""): 8}
+
+
+def test_two_runners_never_claim_the_same(alice: Caller, charlie: Caller) -> None:
+    for caller in (alice, charlie):
+        waits(caller, profile(caller), 40)
+
+    def some(_: int) -> list[Claimed]:
+        try:
+            return claim(10)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        claimed = [one.id for part in pool.map(some, range(8)) for one in part]
+    assert len(claimed) == len(set(claimed)) == 80
+
+
+def test_what_is_held_is_kept_and_what_is_given_back_is_free(alice: Caller) -> None:
+    waits(alice, profile(alice), 3)
+    held = claim()
+
+    assert store.extend(held) == {one.id for one in held}
+    store.give_back(held[:1])
+    (again,) = claim()
+    assert (again.id, again.n_attempts) == (held[0].id, 2)
+    # Who held it first holds it no longer.
+    assert store.extend(held) == {one.id for one in held[1:]}
+
+
+def test_what_is_put_off_waits_longer_each_time_and_counts_as_no_attempt(alice: Caller) -> None:
+    waits(alice, profile(alice))
+    (claimed,) = claim()
+    assert store.postpone([claimed], [1.0]) == {claimed.id: True}
+
+    (row,) = rows_of(alice)
+    assert (row.status, row.n_attempts, row.n_sweeps) == ("pending", 0, 1)
+    assert claim() == []
+    assert store.postpone([claimed], [1.0]) == {}
+    assert store._delay(claimed._replace(n_sweeps=3), 1.0) == 16.0
+    assert store._delay(claimed._replace(n_sweeps=20), 1.0) == 30.0
+
+
+def test_patience_ends(alice: Caller) -> None:
+    waits(alice, profile(alice))
+    (claimed,) = claim()
+
+    assert store.postpone([claimed], [86_400.0]) == {claimed.id: False}
+    missed = Postponable("error", error_code="rate_limited", retry_after_seconds=86_400)
+    assert recording.record([(claimed, missed)]) == 1
+    assert [(row.status, row.error_code) for row in rows_of(alice)] == [("error", "rate_limited")]
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted"),
+    [
+        ({}, Want(8, False, {})),
+        ({(1, "a"): 3}, Want(5, False, {(1, "a"): 3})),
+        ({(1, "a"): 6, (2, ""): 2}, Want(8 * MOST_LENT, True, {(1, "a"): 6, (2, ""): 2})),
+        ({(1, "a"): 8 * (1 + MOST_LENT) - 1}, Want(1, True, {(1, "a"): 31})),
+        ({(1, "a"): 8 * (1 + MOST_LENT)}, None),
+    ],
+)
+def test_what_a_runner_may_claim(held: dict[tuple[int, str], int], wanted: Want | None) -> None:
+    in_flight = [Claimed(0, id, 0, 0, None, "", 1, 0, name) for (id, name), n in held.items() for _ in range(n)]
+
+    assert want(in_flight, slots=8) == wanted
+
+
+# --- Each account by itself
+
+
+@contextmanager
+def bare_functions() -> Iterator[None]:
+    """Functions of the same text without any account in their queries: row-level security is the only wall."""
+    texts = [(SQL / name).read_text() for name in ("functions.sql", "judging.sql")]
+    named = "finish_evaluations|finish_judging|read_judging"
+    found = [re.findall(rf"CREATE OR REPLACE FUNCTION (?:{named})\(.*?\nEND \$\$;", text, re.DOTALL) for text in texts]
+    bare = "\n".join(function for part in found for function in part)
+    bare = re.sub(r"\b\w+\.account_id = (?:p_account|part\.account) AND ", "", bare)
+    assert len(re.findall("account_id", bare)) == len(re.findall("'app.account_id'", bare)) == 2
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(re.sub(rf"\b({named})\(", r"bare_\1(", bare))
+        try:
+            yield
+        finally:
+            cursor.execute("DROP FUNCTION bare_finish_judging, bare_read_judging, bare_finish_evaluations")
+
+
+def test_two_accounts_of_a_batch_see_nothing_of_each_other(
+    alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for caller in (alice, charlie):
+        waits(caller, profile(caller), output=f"Of {caller.account.pk}.")
+    one, other = sorted(claim(), key=lambda claimed: claimed.account_id)
+    with bare_functions():
+        for name in ("READ", "FINISH"):
+            monkeypatch.setattr(store, name, getattr(store, name).replace("FROM ", "FROM bare_"))
+        read = store.read([one, other])
+        assert {id: found.inputs.output for id, found in read.items()} == {
+            one.id: f"Of {one.account_id}.",
+            other.id: f"Of {other.account_id}.",
+        }
+        # An account that is wrong by mistake reads nothing and writes nothing.
+        wrong = other._replace(account_id=one.account_id)
+        assert store.read([one, wrong]).keys() == {one.id}
+        assert store.finish(recording.items_of([(one, SUCCESS), (wrong, SUCCESS)])) == {(one.request_id, 0)}
+
+    status = {row.account_id: row.status for row in rows_of(alice, charlie)}
+    assert status == {one.account_id: "success", other.account_id: "pending"}
+
+
+def test_inputs_are_read_once_for_a_request_and_what_is_gone_is_left_out(alice: Caller) -> None:
+    of = profile(alice, "mine")
+    kept = waits(alice, of, 2, output="Hello.", contexts=["one", "two"])
+    claimed = sorted(claim(), key=lambda one: one.id)
+    rows_of(alice).filter(request_id=kept[1]).delete()
+
+    found = store.read(claimed)
+    assert found.keys() == {claimed[0].id}
+    assert found[claimed[0].id].inputs.contexts == ["one", "two"]
+    assert found[claimed[0].id].settings["connection"] == "mine"
+
+
+# --- Verdicts
+
+
+def test_verdicts_of_two_accounts_are_one_transaction_and_once_in_each_history(alice: Caller, charlie: Caller) -> None:
+    for caller in (alice, charlie):
+        waits(caller, profile(caller), 10)
+    done = [(one, SUCCESS) for one in claim()]
+
+    assert recording.record(done) == 20
+    assert recording.record(done) == 0
+    written = rows_of(alice, charlie)
+    assert {row.status for row in written} == {"success"}
+    assert len({row.request.completed_at.replace(microsecond=0) for row in written.select_related("request")}) <= 2
+    assert [len(scores_of(caller, "judge")) for caller in (alice, charlie)] == [10, 10]
+    assert findings(alice, charlie) == {}
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        Verdict("error", score=0.5),  # 23514: an error is no score
+        Verdict("success", score=1.0, passed=True, explanation="\x00"),  # 22P05: no text
+        Verdict("success", score=1.0, passed=True, duration_us=2**70),  # 22003: no number of a row
+        Verdict("success", score=1.0, passed=True, extra={"a": object()}),  # no JSON
+    ],
+)
+def test_what_cannot_be_stored_fails_alone(alice: Caller, charlie: Caller, poison: Verdict) -> None:
+    for caller in (alice, charlie):
+        waits(caller, profile(caller), 3)
+    (first, *others) = claim()
+    recording.record([(first, poison), *((one, SUCCESS) for one in others)])
+
+    rows = {row.pk: (row.status, row.error_code) for row in rows_of(alice, charlie)}
+    assert rows.pop(first.id) == ("error", "evaluator_failed")
+    assert list(rows.values()) == [("success", None)] * 5
+    assert findings(alice, charlie) == {}
+
+
+def test_verdicts_are_pushed_to_where_their_request_waits(alice: Caller, charlie: Caller) -> None:
+    (mine,), (theirs,) = waits(alice, profile(alice)), waits(charlie, profile(charlie))
+    box = reply_box()
+    with (
+        box.waiting_for(mine, Waiter(alice.account.pk)) as waiter,
+        box.waiting_for(theirs, Waiter(charlie.account.pk)) as stranger,
+    ):
+        assert wake(mine, reply_to=box.address)
+        recording.record([(one, SUCCESS) for one in claim()])
+        (verdict,) = waiter.take(30)
+
+        assert (verdict["position"], verdict["status"], verdict["score"]) == (0, "success", 0.75)
+        assert verdict["explanation"] == "Because."
+        assert stranger.take(0.1) == []
+
+
+def test_a_message_of_an_earlier_version_is_handed_to_the_runners(alice: Caller) -> None:
+    (request_id,) = waits(alice, profile(alice, "nobody"))
+    rows_of(alice).update(lease_expires_at="2101-01-01T00:00:00Z")
+    ref, box = LaneRef(alice.account.pk, request_id, "judge", 0), reply_box()
+    with running(alice), box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
+        score_lane.apply(args=[*ref, box.address])
+        (verdict,) = waiter.take(100)
+
+    assert verdict["error_code"] == "not_configured"
+    assert [row.status for row in rows_of(alice)] == ["validation_error"]
+
+
+def test_a_message_of_an_earlier_version_frees_nothing_that_is_held(alice: Caller) -> None:
+    (request_id,) = waits(alice, profile(alice))
+    claim()
+    score_lane.apply(args=[alice.account.pk, request_id, "judge", 0, None])
+
+    assert claim() == []
+
+
+def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None:
+    (request_id,) = waits(alice, profile(alice), capture="none")
+    recording.record([(one, SUCCESS) for one in claim()])
+
+    assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
+    assert scores_of(alice, "judge") == []
+    with connections["system"].cursor() as cursor:
+        sql = "UPDATE evaluations_evaluationrequest SET completed_at = '2001-01-01' WHERE id = %s"
+        cursor.execute(sql, [request_id])
+    upkeep.prune()
+    assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
