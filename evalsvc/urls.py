@@ -37,6 +37,8 @@ docs_view = SpectacularSwaggerView.as_view(
 )
 
 urlpatterns = [
+    # First, as each pattern before it would be tried at every evaluation.
+    path("v1/evaluate", EvaluateView.as_view()),
     path("v1/whoami", WhoamiView.as_view()),
     path("v1/evaluators", EvaluatorsView.as_view()),
     path("v1/evaluator-families", FamiliesView.as_view()),
@@ -46,7 +48,6 @@ urlpatterns = [
     path("v1/evaluator-profiles", ProfilesView.as_view()),
     path("v1/evaluator-profiles/<uuid:public_id>/revision", ProfileRevisionView.as_view()),
     path("v1/evaluator-profiles/<uuid:public_id>/archive", ProfileArchiveView.as_view()),
-    path("v1/evaluate", EvaluateView.as_view()),
     path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
     path("v1/evaluations", EvaluationsView.as_view()),
     path("v1/evaluations/batch", BatchView.as_view()),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -41,9 +45,11 @@ class Cached:
     account: Account
     epoch: str
     until: float
+    proof: bytes
 
 
 _cache: dict[str, Cached] = {}
+_word = secrets.token_bytes(32)
 MAX_CACHED = 10_000
 
 
@@ -59,13 +65,8 @@ class ApiKeyAuthentication(BaseAuthentication):
     """`X-API-KEY: ek_…` or `Authorization: Bearer ek_…`."""
 
     def authenticate(self, request: Request) -> tuple[Caller, KeyRow]:
-        """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike."""
-        text = key_of(request)
-        if text is None:
-            raise unauthenticated("The request carries no API key.")
-        caller = identify(text)
-        if caller is None:
-            raise unauthenticated("The API key is unknown, expired or revoked.")
+        """Return the caller, or raise `unauthenticated`."""
+        caller = identified(request)
         return caller, caller.key
 
     def authenticate_header(self, request: Request) -> str:
@@ -73,12 +74,23 @@ class ApiKeyAuthentication(BaseAuthentication):
         return 'Bearer realm="evalsvc"'
 
 
+def identified(request: Request | HttpRequest) -> Caller:
+    """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike."""
+    text = key_of(request)
+    if text is None:
+        raise unauthenticated("The request carries no API key.")
+    caller = identify(text)
+    if caller is None:
+        raise unauthenticated("The API key is unknown, expired or revoked.")
+    return caller
+
+
 def unauthenticated(detail: str) -> Problem:
     """Make the 401."""
     return Problem(detail, code="unauthenticated", headers={"WWW-Authenticate": 'Bearer realm="evalsvc"'})
 
 
-def key_of(request: Request) -> KeyText | None:
+def key_of(request: Request | HttpRequest) -> KeyText | None:
     """Read the key from either header."""
     if text := request.META.get("HTTP_X_API_KEY"):
         return parse_key(text)
@@ -91,7 +103,7 @@ def identify(text: KeyText) -> Caller | None:
     cached = _cache.get(text.public)
     if cached is None:
         return _identify_anew(text)
-    if not _opens(cached.row, text):
+    if not (hmac.compare_digest(cached.proof, proof_of(text.secret)) and _is_valid(cached.row)):
         return None
     rpm, monthly = limits_of(cached.row)
     admission = permits.admit(cached.row.account_id, rpm=rpm, monthly=monthly)
@@ -115,10 +127,23 @@ def _identify_anew(text: KeyText, admission: Admission | None = None) -> Caller 
     if admission.epoch is not None:
         if len(_cache) >= MAX_CACHED:
             _cache.clear()
-        _cache[text.public] = Cached(row, account, admission.epoch, time.monotonic() + settings.API_KEY_CACHE_SECONDS)
+        until = time.monotonic() + settings.API_KEY_CACHE_SECONDS
+        _cache[text.public] = Cached(row, account, admission.epoch, until, proof_of(text.secret))
     return Caller(row, account, admission)
 
 
+def proof_of(secret: str) -> bytes:
+    """Return what tells this process a secret that it has checked before, at a tenth of the cost of the stored hash.
+
+    Under a word that is drawn at each start and leaves the process nowhere.
+    """
+    return hashlib.blake2b(secret.encode(), key=_word, digest_size=32).digest()
+
+
 def _opens(row: KeyRow, text: KeyText) -> bool:
+    return same_secret(text.secret, row.secret_hash) and _is_valid(row)
+
+
+def _is_valid(row: KeyRow) -> bool:
     expired = row.expires_at is not None and row.expires_at <= datetime.now(UTC)
-    return same_secret(text.secret, row.secret_hash) and row.revoked_at is None and not expired
+    return row.revoked_at is None and not expired

@@ -38,7 +38,7 @@ if not epoch then
   epoch = now[1] .. string.format('%06d', now[2])
   redis.call('SET', KEYS[3], epoch)
 end
-return {minute, month, epoch}
+return {minute, month, epoch, redis.call('EXISTS', KEYS[4])}
 """
 
 
@@ -54,6 +54,8 @@ class Admission:
     n_month: int
     epoch: str | None
     second: int
+    expects_repeats: bool = False
+    """Whether the account may repeat calls that look as if there was nothing to repeat: see `expect_repeats`."""
 
 
 @cache
@@ -82,14 +84,14 @@ def admit(
     """
     now = now or time.gmtime()
     tag, (minute, month) = f"{{{account_id}}}", window(now)
-    keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{month}", f"epoch:{tag}"]
+    keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{month}", f"epoch:{tag}", f"repeats:{tag}"]
     try:
-        n_minute, n_month, epoch = _script()(keys=keys, args=[n - unused[0], n - unused[1]])
+        n_minute, n_month, epoch, repeats = _script()(keys=keys, args=[n - unused[0], n - unused[1]])
     except RedisError:
         OPEN_DOORS.inc()
         log.warning("rate limit skipped: Redis does not answer")
-        return Admission(0, 0, None, now.tm_sec)
-    return Admission(n_minute, n_month, epoch.decode(), now.tm_sec)
+        return Admission(0, 0, None, now.tm_sec, expects_repeats=True)
+    return Admission(n_minute, n_month, epoch.decode(), now.tm_sec, bool(repeats))
 
 
 _bump_lock = threading.Lock()
@@ -106,5 +108,18 @@ def bump_epoch(account_id: int) -> None:
             connection().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
     except RedisError:
         log.error("epoch of account %s not bumped: Redis does not answer", account_id)
+        return
+    time.sleep(HELD_SECONDS)
+
+
+def expect_repeats(account_id: int, *, seconds: int) -> None:
+    """Let every process know for so long that the account may repeat a call which looks quick, and was not.
+
+    On return all of them do. Without Redis they all expect it.
+    """
+    try:
+        connection().set(f"repeats:{{{account_id}}}", 1, ex=seconds)
+    except RedisError:
+        log.warning("account %s: repeated calls may be missed: Redis does not answer", account_id)
         return
     time.sleep(HELD_SECONDS)

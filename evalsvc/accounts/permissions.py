@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.http import HttpRequest
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -19,8 +20,12 @@ class KeyScopePermission(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Return True, or raise `read_only_key`."""
-        only_reads = request.method in SAFE_METHODS or getattr(view, "reads", False)
-        caller: Any = request.user  # an authentication.Caller, which stands where DRF expects a user
-        if not only_reads and caller.key.scope != ApiKey.Scope.WRITE:
-            raise Problem(code="read_only_key")
+        check_scope(request.user, request, view)
         return True
+
+
+def check_scope(caller: Any, request: Request | HttpRequest, view: APIView) -> None:
+    """Raise `read_only_key` where the key of an authentication.Caller does not do."""
+    only_reads = request.method in SAFE_METHODS or getattr(view, "reads", False)
+    if not only_reads and caller.key.scope != ApiKey.Scope.WRITE:
+        raise Problem(code="read_only_key")

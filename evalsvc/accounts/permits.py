@@ -46,7 +46,13 @@ class Handful:
         """Return what the gate would have said to the so manieth request of these."""
         later = self.n - number
         counted = self.counted
-        return Admission(counted.n_minute - later, counted.n_month - later, counted.epoch, clock.tm_sec)
+        return Admission(
+            counted.n_minute - later,
+            counted.n_month - later,
+            counted.epoch,
+            clock.tm_sec,
+            counted.expects_repeats,
+        )
 
     def give_up(self, clock: time.struct_time) -> tuple[int, int]:
         """Use no more of them; return how many are to be counted off in this minute, and in this month."""

@@ -24,12 +24,18 @@ class AccountThrottle(BaseThrottle):
         caller = request.user
         if not isinstance(caller, Caller):
             return True
-        rpm, monthly = limits_of(caller.key)
-        if caller.admission.n_minute <= rpm and caller.admission.n_month <= monthly:
-            return True
-        wait = seconds_left(caller) if caller.admission.n_month <= monthly else seconds_left_of_month()
-        headers = clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
-        raise Problem(code="too_many_requests", headers=headers)
+        check_limits(caller)
+        return True
+
+
+def check_limits(caller: Caller) -> None:
+    """Raise 429 with the headers that clients pace themselves by, where the request is one too many."""
+    rpm, monthly = limits_of(caller.key)
+    if caller.admission.n_minute <= rpm and caller.admission.n_month <= monthly:
+        return
+    wait = seconds_left(caller) if caller.admission.n_month <= monthly else seconds_left_of_month()
+    headers = clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
+    raise Problem(code="too_many_requests", headers=headers)
 
 
 def seconds_left(caller: Caller) -> int:

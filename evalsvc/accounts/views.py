@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from evalsvc.accounts.authentication import Caller
+from evalsvc.accounts.authentication import Caller, identified
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.throttling import add_rate_limit_headers
+from evalsvc.accounts.permissions import check_scope
+from evalsvc.accounts.throttling import add_rate_limit_headers, check_limits
 from evalsvc.rest.fields import naming_choices
 from evalsvc.rest.idempotency import (
+    KEY_META,
     Claim,
     Replay,
     claim_key,
@@ -60,6 +62,13 @@ class AccountView(APIView):
     """
     bare: Collection[str] = ()
     """Methods that read no query and no body, on our own routes: what is sent there is refused by name."""
+    plain: Mapping[str, str] = {}
+    """Methods that need nothing of DRF's Request, with their handlers: these get Django's and read the body themselves.
+
+    For views whose cost is felt. A request with an Idempotency-Key takes the ordinary way there too.
+    """
+    standing: dict[str, str] | None = None
+    """The headers of every answer of a plain method."""
     claim: Claim | None = None
     warnings: Sequence[dict[str, Any]] = ()
     """What the answer says beside itself: keys of the body that nothing reads."""
@@ -76,6 +85,31 @@ class AccountView(APIView):
     def account(self) -> Account:
         """Return the caller's account."""
         return self.caller.account
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer the request, in DRF's way or in the plain one."""
+        handler = self.plain.get(request.method or "")
+        if handler is None or KEY_META in request.META:
+            return super().dispatch(request, *args, **kwargs)
+        self.args, self.kwargs, self.request = args, kwargs, request  # type: ignore[assignment]
+        try:
+            caller = identified(request)
+            request.user = caller  # type: ignore[assignment]
+            check_scope(caller, request, self)
+            check_limits(caller)
+            join_chunks(request)
+            response = getattr(self, handler)(request, *args, **kwargs)
+        except Exception as exc:
+            response = self.handle_exception(exc)
+        return self._finalize_plain(request, response)
+
+    def _finalize_plain(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if self.standing is None:
+            type(self).standing = self.default_response_headers
+        for name, value in (self.standing or {}).items():
+            response.headers[name] = value
+        add_rate_limit_headers(response, getattr(request, "user", None))
+        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""

@@ -23,6 +23,7 @@ from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
+from evalsvc.evaluations.turns import turns
 from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
@@ -44,6 +45,7 @@ class Entry:
     verdict: Verdict
     lane: str | None = None
     is_repeat: bool = False
+    is_left_to_workers: bool = False
     evaluation_id: int | None = None
     interval: dict[str, Any] | None = None
     experiment_interval: dict[str, Any] | None = None
@@ -64,6 +66,11 @@ class Accepted:
     def pending_lanes(self) -> list[str]:
         """Return the lanes that still have work."""
         return sorted({entry.lane for entry in self.entries if entry.lane and entry.verdict.status == "pending"})
+
+    @property
+    def is_slower_than_planned(self) -> bool:
+        """Say whether a worker still has something that was to be inline."""
+        return any(entry.is_left_to_workers and entry.verdict.status == "pending" for entry in self.entries)
 
 
 def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
@@ -134,7 +141,7 @@ def accept(
     call = named(call)
     # Before anything is written: a scope that nobody has is refused.
     side, window = beside(account_id, call, entries)
-    score_inline(call, entries)
+    score_inline(account_id, call, entries)
     accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
     kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch, window)
@@ -167,23 +174,43 @@ def named(call: EvaluateCall) -> EvaluateCall:
     return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(uuid.uuid4()))
 
 
-def score_inline(call: EvaluateCall, entries: list[Entry]) -> None:
-    """Score what is quick within the request; what turns out not to be is left, with the rest, to a worker."""
+def score_inline(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
+    """Score what is quick within the request; what turns out not to be is left, with the rest, to a worker.
+
+    So is all of it while slow work of the account has every turn that it may have.
+    """
+    inline = [entry for entry in entries if entry.lane == Lane.INLINE]
+    if not inline:
+        return
+    if not turns.take(account_id):
+        for entry in inline:
+            leave_to_workers(entry)
+        return
+    try:
+        _score_in_turn(call, inline)
+    finally:
+        turns.leave(account_id)
+
+
+def _score_in_turn(call: EvaluateCall, entries: list[Entry]) -> None:
     began = time.monotonic()
     with allowed(INLINE_SECONDS) as allowance:
         for entry in entries:
-            if entry.lane != Lane.INLINE:
-                continue
             if allowance.is_exceeded or time.monotonic() - began > INLINE_SECONDS:
-                entry.lane = Lane.CPU.value
+                leave_to_workers(entry)
                 continue
             assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
             run = entry.resolved
             verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
             if allowance.is_exceeded:
-                entry.lane = Lane.CPU.value
+                leave_to_workers(entry)
             else:
                 entry.verdict = verdict
+
+
+def leave_to_workers(entry: Entry) -> None:
+    """Have an inline evaluation done by a worker after all."""
+    entry.lane, entry.is_left_to_workers = Lane.CPU.value, True
 
 
 def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""gunicorn's threaded worker, which knows how many of its threads may wait, and lets them go when it has to stop."""
+"""gunicorn's threaded worker: it bounds who may wait and compute, and lets those who wait go when it stops."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ class WebWorker(ThreadWorker):
 
     def run(self) -> None:
         """Serve, once the application is loaded."""
+        from evalsvc.evaluations.turns import turns
         from evalsvc.evaluations.waiting import places_for, room
 
-        room.resize(places_for(self.cfg.threads))
+        n_threads = self.cfg.threads
+        room.resize(places_for(n_threads))
+        turns.resize(n_threads - places_for(n_threads))
         super().run()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -16,3 +16,13 @@ class RestConfig(AppConfig):
         from evalsvc.rest.converters import IdConverter
 
         register_converter(IdConverter, "id")
+        spare_requests()
+
+
+def spare_requests() -> None:
+    """Let a request begin without a look at each database: what one used is closed where it ends, and DEBUG is off."""
+    from django.core.signals import request_started
+    from django.db import close_old_connections, reset_queries
+
+    request_started.disconnect(reset_queries)
+    request_started.disconnect(close_old_connections)

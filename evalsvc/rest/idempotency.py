@@ -24,6 +24,7 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope
 
 HEADER = "Idempotency-Key"
+KEY_META = "HTTP_IDEMPOTENCY_KEY"
 REPLAYED_HEADER = "Idempotency-Replayed"
 LEASE_SECONDS = 90
 KEPT_HOURS = 24
@@ -81,7 +82,7 @@ class Replay:
 
 def key_of(request: HttpRequest) -> str | None:
     """Return the request's key; 422 for one that is empty, too long or not printable ASCII."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    key = request.META.get(KEY_META)
     if key is None:
         return None
     if not 1 <= len(key) <= 255 or not key.isascii() or not key.isprintable():

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from benchmarks.figures import Figure, Goal, Row, differences, figure, interleaved, ratios, table, text_of
+from benchmarks.figures import Figure, Goal, Row, differences, figure, interleaved, median_of, ratios, table, text_of
 
 
 def test_the_spread_of_many_leaves_the_outer_tenths_out() -> None:
@@ -20,6 +20,16 @@ def test_the_spread_of_few_is_all_of_them() -> None:
 def test_of_nothing_there_is_no_figure() -> None:
     assert figure([]) is None
     assert Row("x", "ms", figure([])).verdict == "not measured"
+
+
+def test_more_slices_tell_more_about_the_median_but_not_about_their_spread() -> None:
+    few, many = median_of(range(25)), median_of([value for value in range(25) for _ in range(16)])
+
+    assert few is not None and many is not None
+    assert few == Figure(12, 7, 17, 25)
+    assert few.low < many.low <= 12 <= many.high < few.high
+    assert median_of([3.0, 1.0]) == Figure(2.0, 1.0, 3.0, 2)
+    assert median_of([]) is None
 
 
 def test_slices_take_turns_and_every_second_round_goes_backwards() -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 from django.conf import settings
@@ -17,6 +17,7 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from evalsvc.accounts.gate import expect_repeats
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations import openapi, services, waiting
 from evalsvc.evaluations.answers import evaluate_answer
@@ -24,7 +25,7 @@ from evalsvc.evaluations.call import EvaluateCall, fingerprint, read_call
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.reopening import reopen
 from evalsvc.evaluations.replies import reply_box
-from evalsvc.evaluations.selectors import Sign, Stored, facts_of_stored, find_retried
+from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, Sign, Stored, facts_of_stored, find_retried
 from evalsvc.evaluations.services import Accepted, Entry
 from evalsvc.evaluations.store import Repeated
 from evalsvc.evaluations.upkeep import LaneRef
@@ -62,6 +63,7 @@ class EvaluateView(AccountView):
     """Evaluate what an LLM application said."""
 
     scoped = False
+    plain: ClassVar = {"POST": "post"}
 
     @extend_schema(**openapi.EVALUATE)
     def post(self, request: Request) -> HttpResponse:
@@ -97,7 +99,9 @@ class EvaluateView(AccountView):
 
     def _earlier(self, sign: Sign | None, digest: int, entries: list[Entry]) -> Repeated | None:
         """Find the request that this one repeats; inline calls are looked up only where something says that they do."""
-        if self.claim is not None or (sign is None and not any(map(is_queued, entries))):
+        if self.claim is not None:
+            return None
+        if sign is None and not any(map(is_queued, entries)) and not self.caller.admission.expects_repeats:
             return None
         with nullcontext() if sign else account_scope(self.account.pk):
             return find_retried(
@@ -139,6 +143,8 @@ class EvaluateView(AccountView):
             return self._finish_claim(self._answer(accepted, prefer))
         if not prefer.respond_async:
             services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
+            if accepted.is_slower_than_planned:
+                expect_repeats(self.account.pk, seconds=RETRY_WINDOW_SECONDS)
         # The key stands for the accepted work from here on, so that a repeated call sees how far it has come.
         self.claim = None
         response = self._answer(accepted, prefer)
