@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -10,12 +11,14 @@ from typing import Any, Self
 import httpx
 
 from evalsvc.client.metrics import Evaluators, each_evaluator, evaluator_as_wire, split_evaluator
-from evalsvc.client.transport import Transport
+from evalsvc.client.transport import Transport, pause_asked_for
 from evalsvc.client.verdicts import EvaluateResult, History
 
 Passages = str | Sequence[str | Mapping[str, Any]]
-FIRST_LOOK_SECONDS = 0.2
-LONGEST_PAUSE_SECONDS = 2.0
+LONGEST_WAIT_SECONDS = 25
+"""In one request. Proxies end those that take longer than they like."""
+PART_OF_TIMEOUT = 0.8
+"""The most of its timeout that a request asks the service to wait: the answer needs some of it, too."""
 
 
 class Service:
@@ -75,7 +78,8 @@ class Service:
         """Judge one sample; return a verdict for each evaluator, in the order given.
 
         Evaluators are named `"pii"` or `"pii/profile"`, or are entries of the wire. Work that is queued is waited
-        for up to `wait` seconds (default: the client's timeout); what is unfinished then stays `pending`. `interval`
+        for up to `wait` seconds (default: the client's timeout), over several requests if need be; what is unfinished
+        then stays `pending`. `interval`
         says what the interval is of: `{"level", "of", "scope", "since", "include_experiments", "strategy"}`, each as
         in the API. Further `fields` of the API go along as they are.
         """
@@ -96,16 +100,30 @@ class Service:
             "tags": dict(tags) if tags is not None else None,
         }
         body = {name: value for name, value in sample.items() if value is not None} | fields
-        deadline = time.monotonic() + (self._timeout if wait is None else wait)
-        headers = {} if wait is None else {"Prefer": f"wait={max(1, min(60, int(wait)))}"}
         body["evaluators"] = [evaluator_as_wire(one) for one in each_evaluator(evaluators)]
-        result = EvaluateResult.read(self._transport.post("/v1/evaluate", body, headers=headers))
-        pause = FIRST_LOOK_SECONDS
-        while result.is_pending and result.request_id and time.monotonic() + pause < deadline:
-            time.sleep(pause)
-            result = self.evaluation(result.request_id)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        sent = {"content": json.dumps(body, allow_nan=False).encode(), "headers": {"Content-Type": "application/json"}}
+        deadline = time.monotonic() + (self._timeout if wait is None else wait)
+        result, pause = self._asked("POST", "/v1/evaluate", deadline, **sent)
+        while result.is_pending and result.request_id and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(pause, left))
+            result, pause = self._asked("GET", f"/v1/evaluate/{result.request_id}", deadline)
         return result
+
+    def _asked(
+        self, method: str, path: str, deadline: float, *, headers: Mapping[str, str] | None = None, **request: Any
+    ) -> tuple[EvaluateResult, float]:
+        """Ask, and have the service wait; return its answer, and in how many seconds to ask for the rest of it.
+
+        Where it has waited as long as it was asked to, that is at once. Where it had no place for one more who waits,
+        it says when to come back.
+        """
+        left = max(0.0, deadline - time.monotonic())
+        seconds = int(min(left, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
+        began = time.monotonic()
+        sent = {**(headers or {}), "Prefer": f"wait={seconds}"}
+        response = self._transport.call(method, path, headers=sent, **request)
+        waited = 0 < seconds <= time.monotonic() - began
+        return EvaluateResult.read(response.json()), 0.0 if waited else max(1.0, pause_asked_for(response))
 
     def evaluation(self, request_id: str) -> EvaluateResult:
         """Return what became of a request that was answered with `pending`, or was captured."""

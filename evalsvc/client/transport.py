@@ -150,12 +150,12 @@ def _may_retry(response: httpx.Response | None) -> bool:
 def _pause(response: httpx.Response | None, attempt: int) -> float | None:
     """Return seconds to wait: full jitter, after what the service asked for; None when that is too long."""
     jitter = _random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**attempt))
-    asked = _asked_for(response) if response is not None else 0.0
+    asked = pause_asked_for(response) if response is not None else 0.0
     return asked + jitter if asked <= LONGEST_RETRY_AFTER_SECONDS else None
 
 
-def _asked_for(response: httpx.Response) -> float:
-    """Read `Retry-After`; on 429 without one, the end of the window in `RateLimit`."""
+def pause_asked_for(response: httpx.Response) -> float:
+    """Read `Retry-After`; on 429 without one, the end of the window in `RateLimit`. 0 where neither is there."""
     try:
         seconds = float(response.headers.get("Retry-After", ""))
     except ValueError:
