@@ -101,16 +101,16 @@ class Service:
         }
         body = {name: value for name, value in sample.items() if value is not None} | fields
         body["evaluators"] = [evaluator_as_wire(one) for one in each_evaluator(evaluators)]
-        sent = {"content": json.dumps(body, allow_nan=False).encode(), "headers": {"Content-Type": "application/json"}}
+        content = json.dumps(body, allow_nan=False).encode()
         deadline = time.monotonic() + (self._timeout if wait is None else wait)
-        result, pause = self._asked("POST", "/v1/evaluate", deadline, **sent)
+        result, pause = self._asked("POST", "/v1/evaluate", deadline, content)
         while result.is_pending and result.request_id and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(pause, left))
             result, pause = self._asked("GET", f"/v1/evaluate/{result.request_id}", deadline)
         return result
 
     def _asked(
-        self, method: str, path: str, deadline: float, *, headers: Mapping[str, str] | None = None, **request: Any
+        self, method: str, path: str, deadline: float, content: bytes | None = None
     ) -> tuple[EvaluateResult, float]:
         """Ask, and have the service wait; return its answer, and in how many seconds to ask for the rest of it.
 
@@ -120,8 +120,8 @@ class Service:
         left = max(0.0, deadline - time.monotonic())
         seconds = int(min(left, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
         began = time.monotonic()
-        sent = {**(headers or {}), "Prefer": f"wait={seconds}"}
-        response = self._transport.call(method, path, headers=sent, **request)
+        headers = {"Prefer": f"wait={seconds}"} | ({"Content-Type": "application/json"} if content else {})
+        response = self._transport.call(method, path, headers=headers, content=content)
         waited = 0 < seconds <= time.monotonic() - began
         return EvaluateResult.read(response.json()), 0.0 if waited else max(1.0, pause_asked_for(response))
 
