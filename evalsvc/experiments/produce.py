@@ -15,6 +15,7 @@ from evalsvc.experiments.templates import UnknownField, fill_json, fill_text
 from evalsvc.judges.calls import ask
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
+from evalsvc.judges.loop import run
 from evalsvc.judges.selectors import connection_facts
 from evalsvc.outbound.client import post_json
 from evalsvc.outbound.failures import OutboundFailed
@@ -134,13 +135,9 @@ def _wait_for_turn(asking: Asking, exc: CallFailed) -> None:
 def _ask_chat(asking: Asking, example: Mapping[str, Any]) -> Produced:
     knobs = {knob: value for knob, value in asking.parameters.items() if knob not in TEMPLATE_FIELDS}
     connection = asking.connection(knobs.pop("connection"))
-    answer = ask(
-        connection,
-        messages=messages_for(asking.parameters, example),
-        model=knobs.pop("model", None),
-        deadline_seconds=knobs.pop("timeout_seconds", None),
-        parameters=knobs,
-    )
+    model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
+    messages = messages_for(asking.parameters, example)
+    answer = run(ask(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs))
     return Produced(
         output=storable({"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}),
         latency_ms=answer.latency_ms,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import secrets
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from evalsvc.judges import breaker, failures
+from evalsvc.judges import failures
 from evalsvc.judges.bill import Bill, is_too_long
 from evalsvc.judges.breaker import Shut
 from evalsvc.judges.calls import Billed, ask
@@ -30,9 +31,9 @@ FIRST_PAUSE_SECONDS = 0.25
 SHORTEST_CALL_SECONDS = 0.02
 SHORTEST_WAIT_SECONDS = 0.02
 MAX_SHOWN_CHARS = 8000
-MAX_CALLS_AT_ONCE = 64
-"""Of one process, for all accounts: evaluations, their samples and their questions are threads of their own."""
-_seats = threading.BoundedSemaphore(MAX_CALLS_AT_ONCE)
+MAX_CALLS_AT_ONCE = 512
+"""Of one event loop, for all accounts: each is a socket, and systems allow a process about a thousand files."""
+_seats: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Tries:
@@ -51,41 +52,43 @@ class Tries:
         self.patience_seconds = patience_seconds
         self._failed = 0
 
-    def make(self, call: Callable[[float], T]) -> T:
+    async def make(self, call: Callable[[float], Awaitable[T]]) -> T:
         """Make a call, which is given its seconds; again when that may help. Raises CallFailed."""
         while True:
             try:
-                return self._once(call)
+                return await self._once(call)
             except Shut:
                 raise
             except CallFailed as failed:
-                self._wait_for_more(failed)
+                await self._wait_for_more(failed)
 
-    def _once(self, call: Callable[[float], T]) -> T:
-        breaker.enter(self.connection, self.limited_as)
+    async def _once(self, call: Callable[[float], Awaitable[T]]) -> T:
         began = time.perf_counter()
         try:
-            with self._seat():
-                done = call(self.seconds_left())
+            async with self._seat():
+                done = await call(self.seconds_left())
         except CallFailed as failed:
             if _was_sent(failed):
                 self.bill.add(failed, failed.latency_ms)
-                breaker.note(self.connection, self.limited_as, failed)
             raise
         self.bill.add(done, (time.perf_counter() - began) * 1000)
-        breaker.note(self.connection, self.limited_as, None)
         return done
 
-    @contextmanager
-    def _seat(self) -> Iterator[None]:
-        if not _seats.acquire(timeout=self.seconds_left()):
-            raise CallFailed(failures.TIMEOUT, "The time was up before this process had a call to spare.")
+    @asynccontextmanager
+    async def _seat(self) -> AsyncIterator[None]:
+        seats = _seats_of_loop()
+        try:
+            async with asyncio.timeout(self.seconds_left()):
+                await seats.acquire()
+        except TimeoutError:
+            detail = "The time was up before this process had a call to spare."
+            raise CallFailed(failures.TIMEOUT, detail) from None
         try:
             yield
         finally:
-            _seats.release()
+            seats.release()
 
-    def _wait_for_more(self, failed: CallFailed) -> None:
+    async def _wait_for_more(self, failed: CallFailed) -> None:
         """Pause before another try; raise the failure when there is none."""
         if not failed.is_transient:
             raise failed
@@ -102,7 +105,7 @@ class Tries:
             self.patience_seconds -= pause
         if time.monotonic() + pause + SHORTEST_CALL_SECONDS > self.until:
             raise failed
-        time.sleep(pause)
+        await asyncio.sleep(pause)
 
     def seconds_left(self) -> float:
         """Return the seconds until the deadline; raises CallFailed `timeout` when there are none."""
@@ -121,22 +124,22 @@ class Asking:
         self.model = model
         self.optional = optional
         self.max_tokens = question.max_output_tokens
-        self.ways = recall(tries.connection, model)
-        self._known = self.ways
+        self.ways = self._known = Ways()
         boundary = secrets.token_hex(12)
         self._system, self._user = (
             _sendable(text.replace(BOUNDARY, boundary)) for text in (question.system, question.user)
         )
 
-    def answer(self) -> Parsed:
+    async def answer(self) -> Parsed:
         """Return the answer, checked against the schema; raises CallFailed."""
-        done = self._complete(self.ways)
+        self.ways = self._known = await recall(self.tries.connection, self.model)
+        done = await self._complete(self.ways)
         try:
             return self._read(done.text)
         except Misfit as misfit:
             if done.finish_reason == "length":
-                return self._longer()
-            return self._corrected(done, misfit)
+                return await self._longer()
+            return await self._corrected(done, misfit)
 
     def _read(self, text: str) -> Parsed:
         """Read an answer. A finished one that stands in the data, letter for letter, is theirs and not the judge's."""
@@ -145,24 +148,24 @@ class Asking:
             raise Misfit("It is copied from the data.")
         return parsed
 
-    def _longer(self) -> Parsed:
+    async def _longer(self) -> Parsed:
         """Ask again with room for twice as much, once."""
         self.max_tokens *= 2
-        done = self._complete(self.ways)
+        done = await self._complete(self.ways)
         try:
             return self._read(done.text)
         except Misfit as misfit:
             if done.finish_reason == "length":
                 detail = f"The model's answer did not end within {self.max_tokens} tokens."
                 raise CallFailed(failures.BAD_OUTPUT, detail) from None
-            return self._corrected(done, misfit)
+            return await self._corrected(done, misfit)
 
-    def _corrected(self, first: Completion, misfit: Misfit) -> Parsed:
+    async def _corrected(self, first: Completion, misfit: Misfit) -> Parsed:
         """Show the model what was wrong, once, and say in words what is wanted."""
         asked_for = f"That is no answer that can be read: {misfit} {form_in_words(self.question.schema)}"
         more = ({"role": "assistant", "content": first.text[:MAX_SHOWN_CHARS]}, {"role": "user", "content": asked_for})
         plain = Ways(Mode.PLAIN, self.ways.limit, self.ways.dropped)
-        done = self._complete(plain if not misfit.has_json else self.ways, more)
+        done = await self._complete(plain if not misfit.has_json else self.ways, more)
         try:
             data = self._read(done.text).data
         except Misfit as again:
@@ -172,11 +175,11 @@ class Asking:
             remember(self.tries.connection, self.model, plainer)
         return Parsed(data, was_repaired=True)
 
-    def _complete(self, ways: Ways, more: tuple[dict[str, str], ...] = ()) -> Completion:
+    async def _complete(self, ways: Ways, more: tuple[dict[str, str], ...] = ()) -> Completion:
         """Make the call in these ways, or in the others that the endpoint takes, and remember those."""
         for _ in range(MAX_ADAPTATIONS):
             try:
-                done = self._call(ways, more)
+                done = await self._call(ways, more)
                 break
             except CallFailed as failed:
                 if failed.was_cut:
@@ -187,7 +190,7 @@ class Asking:
                     raise
                 ways = others
         else:
-            done = self._call(ways, more)
+            done = await self._call(ways, more)
         if not more:
             self.ways = ways
             if ways != self._known:
@@ -196,7 +199,7 @@ class Asking:
         self.tries.bill.model, self.tries.bill.mode = done.model, ways.mode.value
         return done
 
-    def _call(self, ways: Ways, more: tuple[dict[str, str], ...]) -> Completion:
+    async def _call(self, ways: Ways, more: tuple[dict[str, str], ...]) -> Completion:
         schema = self.question.schema
         system = self._system
         if ways.mode in (Mode.JSON_OBJECT, Mode.PLAIN):
@@ -209,7 +212,7 @@ class Asking:
             max_tokens=self.max_tokens,
             optional=self.optional,
         )
-        return self.tries.make(
+        return await self.tries.make(
             lambda seconds: ask(
                 self.tries.connection,
                 messages=messages,
@@ -217,8 +220,13 @@ class Asking:
                 parameters=parameters,
                 deadline_seconds=seconds,
                 reads_tool=ways.mode is Mode.TOOL,
+                is_watched=True,
             )
         )
+
+
+def _seats_of_loop() -> asyncio.Semaphore:
+    return _seats.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_CALLS_AT_ONCE))
 
 
 def _was_sent(failed: CallFailed) -> bool:

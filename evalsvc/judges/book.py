@@ -1,27 +1,206 @@
-"""What workers share about judges: one client of Redis, and keys in which no account meets another."""
+"""What workers share about judges: a clerk who writes to Redis for all, and keys in which no account meets another.
+
+Hundreds of calls in flight ask and tell Redis small things. One thread of the process takes what is waiting, sends it
+as one pipeline and hands the answers back: a round trip for each would cost more than the rest of a call.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import hashlib
-from functools import cache
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from queue import Empty, SimpleQueue
+from typing import Any, TypeAlias
 
 import redis
-from redis.commands.core import Script
+from redis.exceptions import NoScriptError, RedisError
 
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.rest.redis_client import make_client
 
+log = logging.getLogger(__name__)
+MAX_AT_ONCE = 128
+"""Entries that go in one pipeline: Redis is held up for none of its other clients."""
+STOP_SECONDS = 3.0
+Word: TypeAlias = str | bytes | int | float
+Lost: TypeAlias = Callable[[Any], None]
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A command, and who waits for its answer; `lost` is told the answer that nobody waits for any more."""
+
+    command: tuple[Word, ...]
+    script: str = ""
+    loop: asyncio.AbstractEventLoop | None = None
+    answer: asyncio.Future[Any] | None = None
+    lost: Lost | None = None
+
+    def hand_over(self, answer: Any) -> None:
+        """Give the answer to whoever waits."""
+        if self.answer is None or self.answer.done():
+            if isinstance(answer, Exception):
+                log.warning("not written down: %s", type(answer).__name__)
+            elif self.lost is not None:
+                self.lost(answer)
+        elif isinstance(answer, Exception):
+            self.answer.set_exception(answer)
+        else:
+            self.answer.set_result(answer)
+
+
+class Clerk:
+    """Writes to Redis for all coroutines of a process, in the order in which they asked."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[Entry | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="judge-clerk", daemon=True)
+        self._thread.start()
+
+    async def ask(self, *command: Word) -> Any:
+        """Return Redis' answer to a command; raises RedisError."""
+        return await self._put(Entry(command))
+
+    async def run(
+        self, script: str, *, keys: Sequence[str], args: Sequence[Word] = (), lost: Lost | None = None
+    ) -> Any:
+        """Run a Lua script and return its answer; raises RedisError.
+
+        It runs whatever becomes of the caller: `lost` is called with the answer that a cancelled one did not take.
+        """
+        return await self._put(Entry((_sha(script), len(keys), *keys, *args), script, lost=lost))
+
+    def tell(self, *command: Word) -> None:
+        """Have a command carried out some time soon; a failure is logged."""
+        self._waiting.put(Entry(command))
+
+    def tell_script(self, script: str, *, keys: Sequence[str], args: Sequence[Word] = ()) -> None:
+        """Have a Lua script run some time soon; a failure is logged."""
+        self._waiting.put(Entry((_sha(script), len(keys), *keys, *args), script))
+
+    def stop(self) -> None:
+        """Carry out what is waiting, and end."""
+        self._waiting.put(None)
+        self._thread.join(STOP_SECONDS)
+
+    def _put(self, entry: Entry) -> asyncio.Future[Any]:
+        entry.loop = asyncio.get_running_loop()
+        entry.answer = entry.loop.create_future()
+        self._waiting.put(entry)
+        return entry.answer
+
+    def _work(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            batch, is_last = [first], False
+            while len(batch) < MAX_AT_ONCE and not is_last:
+                try:
+                    entry = self._waiting.get_nowait()
+                except Empty:
+                    break
+                is_last = entry is None
+                batch += [entry] if entry is not None else []
+            _hand_over(batch, _carried_out(batch))
+            if is_last:
+                return
+
+
+def _carried_out(batch: Sequence[Entry]) -> list[Any]:
+    """Return an answer or an exception for each entry."""
+    try:
+        pipe: Any = book().pipeline(transaction=False)
+        for entry in batch:
+            pipe.execute_command(*(("EVALSHA", *entry.command) if entry.script else entry.command))
+        answers = pipe.execute(raise_on_error=False)
+        return [
+            _loaded(entry) if isinstance(answer, NoScriptError) else answer
+            for entry, answer in zip(batch, answers, strict=True)
+        ]
+    except RedisError as exc:
+        return [exc] * len(batch)
+    except Exception as exc:
+        # What cannot be sent at all is the mistake of one, and shall not cost the others theirs, or the thread.
+        return [exc] if len(batch) == 1 else [answer for entry in batch for answer in _carried_out([entry])]
+
+
+def _loaded(entry: Entry) -> Any:
+    """Run a script that Redis has not met, or has forgotten."""
+    try:
+        client: Any = book()
+        return client.execute_command("EVAL", entry.script, *entry.command[1:])
+    except RedisError as exc:
+        return exc
+
+
+def _hand_over(batch: Sequence[Entry], answers: Sequence[Any]) -> None:
+    of_loops: dict[asyncio.AbstractEventLoop | None, list[tuple[Entry, Any]]] = {}
+    for pair in zip(batch, answers, strict=True):
+        of_loops.setdefault(pair[0].loop, []).append(pair)
+    for loop, pairs in of_loops.items():
+        try:
+            if loop is None:
+                _hand_over_all(pairs)
+            else:
+                loop.call_soon_threadsafe(_hand_over_all, pairs)
+        except RuntimeError:
+            # The loop is closed, and with it everybody who waited.
+            for entry, answer in pairs:
+                entry.answer = None
+                entry.hand_over(answer)
+
+
+def _hand_over_all(pairs: Sequence[tuple[Entry, Any]]) -> None:
+    for entry, answer in pairs:
+        entry.hand_over(answer)
+
+
+_lock = threading.Lock()
+_of_process: Clerk | None = None
+
+
+def _forget() -> None:
+    # A forked child has neither its parent's thread nor anything to write for its parent.
+    global _lock, _of_process
+    _lock, _of_process = threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def clerk() -> Clerk:
+    """Return this process' clerk; the first call employs one."""
+    global _of_process
+    if _of_process is None:
+        with _lock:
+            if _of_process is None:
+                _of_process = Clerk()
+    return _of_process
+
+
+@atexit.register
+def stop() -> None:
+    """Have everything carried out that is waiting."""
+    global _of_process
+    with _lock:
+        ending, _of_process = _of_process, None
+    if ending is not None:
+        ending.stop()
+
 
 @cache
 def book() -> redis.Redis:
-    """Return the client; calls may raise RedisError."""
+    """Return the client, for threads; calls may raise RedisError."""
     return make_client(timeout=1.0)
 
 
-@cache
-def script(text: str) -> Script:
-    """Return a Lua script, registered once."""
-    return book().register_script(text)
+@lru_cache(maxsize=32)
+def _sha(script: str) -> str:
+    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
 def key_of(connection: ConnectionFacts, model: str, what: str) -> str:

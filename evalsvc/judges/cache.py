@@ -1,18 +1,20 @@
 """Answers of judges, remembered for their own account: the same question is paid for once.
 
 In Redis for a week, and at most so many answers for each account; the oldest go first. Failures are never kept. While
-one worker asks, others with the same question wait for its answer instead of asking as well.
+one worker asks, others with the same question wait for its answer instead of asking as well; in one process they wait
+for one another, and only one of them looks at Redis.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
 import secrets
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +22,7 @@ import orjson
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from evalsvc.judges.book import book, script
+from evalsvc.judges.book import Word, clerk
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
 
@@ -32,7 +34,17 @@ MAX_BYTES = 256 * 1024
 LONGEST_LEASE_SECONDS = 30.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.25
 
-KEEP = """
+# Returns the answer; else 1 where the turn was had, and 0 where it is another's.
+FIND_OR_TAKE = """
+local found = redis.call('GET', KEYS[1])
+if found then return found end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+return 0
+"""
+# An empty answer is none.
+KEEP_AND_RELEASE = """
+if redis.call('GET', KEYS[3]) == ARGV[4] then redis.call('DEL', KEYS[3]) end
+if ARGV[1] == '' then return 0 end
 local time = redis.call('TIME')
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 redis.call('ZADD', KEYS[2], tonumber(time[1]), KEYS[1])
@@ -44,7 +56,7 @@ if over > 0 then
 end
 return 0
 """
-RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+_asked: dict[tuple[asyncio.AbstractEventLoop, int, str], asyncio.Future[Kept | None]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,78 +85,100 @@ def digest_of(connection: ConnectionFacts, asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
-def find(account_id: int, digest: str) -> Kept | None:
-    """Return the account's own answer to this question; None without one, or without Redis."""
-    try:
-        found = book().get(_key(account_id, digest))
-    except RedisError:
-        return None
-    if not isinstance(found, bytes):
-        return None
-    kept = orjson.loads(found)
-    return Kept(kept["data"], kept["provenance"])
+class Turn:
+    """The turn to ask a question: what was `found` where it need not be asked, and what has come of it."""
+
+    def __init__(self) -> None:
+        self.found: Kept | None = None
+        self.brought: Kept | None = None
+
+    def keep(self, kept: Kept) -> None:
+        """Have an answer remembered when the turn ends."""
+        self.brought = kept
 
 
-def keep(account_id: int, digest: str, kept: Kept) -> None:
-    """Remember an answer."""
-    written = orjson.dumps({"data": kept.data, "provenance": kept.provenance})
-    if len(written) > MAX_BYTES:
-        return
-    try:
-        script(KEEP)(
-            keys=[_key(account_id, digest), f"judge:{{{account_id}}}:answers"],
-            args=[written, KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS],
-        )
-    except RedisError:
-        log.warning("an answer of account %s not kept: Redis does not answer", account_id)
-
-
-@contextmanager
-def turn(account_id: int, digest: str, *, until: float) -> Iterator[Kept | None]:
-    """Wait for the turn to ask a question, and hold it; yields the answer where another has brought it meanwhile.
+@asynccontextmanager
+async def turn(account_id: int, digest: str, *, until: float) -> AsyncIterator[Turn]:
+    """Wait for the turn to ask a question, and hold it; `found` is the answer where another has brought it meanwhile.
 
     `until` is of time.monotonic(). A holder's turn ends by itself after 30 s, so one that has died holds up nobody for
     longer; a call that takes longer may be made twice. Raises CallFailed `timeout` when the turn does not come in time.
     """
-    key, token = f"{_key(account_id, digest)}:turn", secrets.token_hex(8)
-    found = _await_turn(account_id, digest, key, token, until)
+    key, held = (asyncio.get_running_loop(), account_id, digest), Turn()
+    while (other := _asked.get(key)) is not None:
+        held.found = await _of_another(other, until)
+        if held.found is not None:
+            yield held
+            return
+    mine = _asked[key] = key[0].create_future()
+    token = ""
     try:
-        yield found
+        held.found, token = await _await_turn(account_id, digest, until)
+        yield held
     finally:
-        if found is None:
-            _release(key, token)
+        del _asked[key]
+        mine.set_result(held.found or held.brought)
+        if token:
+            await _keep_and_release(account_id, digest, token, held.brought)
 
 
-def _await_turn(account_id: int, digest: str, key: str, token: str, until: float) -> Kept | None:
-    pause = FIRST_PAUSE_SECONDS
+async def _of_another(asked: asyncio.Future[Kept | None], until: float) -> Kept | None:
+    try:
+        async with asyncio.timeout(until - time.monotonic()):
+            return await asyncio.shield(asked)
+    except TimeoutError:
+        raise _too_late() from None
+
+
+async def _await_turn(account_id: int, digest: str, until: float) -> tuple[Kept | None, str]:
+    """Return the answer, or the token of the turn; without Redis the turn is everybody's, and needs no token."""
+    pause, token = FIRST_PAUSE_SECONDS, secrets.token_hex(8)
+    key = _key(account_id, digest)
     while True:
         left = until - time.monotonic()
         if left <= 0:
-            detail = "The time was up while another worker asked the same question."
-            raise CallFailed(TIMEOUT, detail, is_transient=True)
-        has_turn = _take(key, token, min(left, LONGEST_LEASE_SECONDS))
-        # Looked up after the turn is had: the one before may have kept its answer just now.
-        found = find(account_id, digest)
-        if found is not None and has_turn:
-            _release(key, token)
-        if found is not None or has_turn:
-            return found
-        time.sleep(min(pause, left))
+            raise _too_late()
+        lease = max(1, int(1000 * min(left, LONGEST_LEASE_SECONDS)))
+        try:
+            found = await clerk().run(
+                FIND_OR_TAKE,
+                keys=[key, f"{key}:turn"],
+                args=[token, lease],
+                lost=lambda answer: _release(account_id, digest, token) if answer == 1 else None,
+            )
+        except RedisError:
+            return None, ""
+        if isinstance(found, bytes):
+            kept = orjson.loads(found)
+            return Kept(kept["data"], kept["provenance"]), ""
+        if found == 1:
+            return None, token
+        await asyncio.sleep(min(pause, left))
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
-def _take(key: str, token: str, seconds: float) -> bool:
+async def _keep_and_release(account_id: int, digest: str, token: str, kept: Kept | None) -> None:
+    keys, args = _ending(account_id, digest, token, kept)
     try:
-        return bool(book().set(key, token, nx=True, px=max(1, int(seconds * 1000))))
+        await clerk().run(KEEP_AND_RELEASE, keys=keys, args=args)
     except RedisError:
-        return True
+        log.warning("an answer of account %s not kept: Redis does not answer", account_id)
 
 
-def _release(key: str, token: str) -> None:
-    try:
-        script(RELEASE)(keys=[key], args=[token])
-    except RedisError:
-        log.warning("a turn was not given back: Redis does not answer")
+def _release(account_id: int, digest: str, token: str) -> None:
+    keys, args = _ending(account_id, digest, token, None)
+    clerk().tell_script(KEEP_AND_RELEASE, keys=keys, args=args)
+
+
+def _ending(account_id: int, digest: str, token: str, kept: Kept | None) -> tuple[list[str], list[Word]]:
+    written = b"" if kept is None else orjson.dumps({"data": kept.data, "provenance": kept.provenance})
+    key = _key(account_id, digest)
+    keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:turn"]
+    return keys, [written if len(written) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
+
+
+def _too_late() -> CallFailed:
+    return CallFailed(TIMEOUT, "The time was up while another worker asked the same question.", is_transient=True)
 
 
 def _key(account_id: int, digest: str) -> str:

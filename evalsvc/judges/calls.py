@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from evalsvc.judges import limits
 from evalsvc.judges.chat import Completion, complete
 from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.judges.failures import RATE_LIMITED, TIMEOUT, CallFailed
+from evalsvc.judges.failures import TIMEOUT, CallFailed
 
 CHARS_PER_TOKEN = 3.5
 DEFAULT_ANSWER_TOKENS = 1024
-SEAT_WAIT_SECONDS = 0.25
 
 
 def estimated_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any] | None = None) -> int:
@@ -32,7 +31,7 @@ def answer_limit(parameters: Mapping[str, Any]) -> int | None:
     return asked if isinstance(asked, int) and asked > 0 else None
 
 
-def ask(
+async def ask(
     connection: ConnectionFacts,
     *,
     messages: Sequence[Mapping[str, Any]],
@@ -40,15 +39,17 @@ def ask(
     parameters: Mapping[str, Any] | None = None,
     deadline_seconds: float | None = None,
     reads_tool: bool = False,
+    is_watched: bool = False,
 ) -> Completion:
     """Make one call within the connection's limits; it does not wait for them.
 
     Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when it is not this call's turn,
-    `budget_exhausted` when the day's money does not hold it. Nothing has been sent then.
+    `budget_exhausted` when the day's money does not hold it. Nothing has been sent then. The breaker looks after calls
+    that are watched.
     """
     asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
 
-    def call(seconds: float) -> Completion:
+    def call(seconds: float) -> Awaitable[Completion]:
         return complete(
             connection,
             messages=messages,
@@ -58,7 +59,9 @@ def ask(
             reads_tool=reads_tool,
         )
 
-    return counted(connection, asked, tokens=tokens, deadline_seconds=deadline_seconds, call=call)
+    return await counted(
+        connection, asked, tokens=tokens, deadline_seconds=deadline_seconds, call=call, is_watched=is_watched
+    )
 
 
 class Billed(Protocol):
@@ -83,49 +86,37 @@ class Billed(Protocol):
 B = TypeVar("B", bound=Billed)
 
 
-def counted(
+async def counted(
     connection: ConnectionFacts,
     limited_as: str,
     *,
     tokens: int,
     deadline_seconds: float | None,
-    call: Callable[[float], B],
+    call: Callable[[float], Awaitable[B]],
+    is_watched: bool = False,
 ) -> B:
     """Make a call of up to `tokens` tokens within the limits of what `limited_as` names, as `ask` does.
 
-    `call` is given its seconds.
+    `call` is given its seconds. Whoever is cancelled meanwhile has the call settled as one that was left.
     """
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
-    seat = limits.occupy(connection, seconds=seconds + 5)
-    if seat is None:
-        raise _not_yet(SEAT_WAIT_SECONDS)
-    try:
-        if wait := limits.take(connection, limited_as, tokens=tokens):
-            raise _not_yet(wait)
-        return _settled(connection, limited_as, tokens, seconds, call)
-    finally:
-        limits.vacate(connection, seat)
-
-
-def _settled(
-    connection: ConnectionFacts, limited_as: str, tokens: int, seconds: float, call: Callable[[float], B]
-) -> B:
+    place = await limits.begin(connection, limited_as, tokens=tokens, seconds=seconds + 5, is_watched=is_watched)
     used: B | None = None
     failed: CallFailed | None = None
     try:
-        used = call(seconds)
+        used = await call(seconds)
         return used
     except CallFailed as exc:
         failed = exc
         raise
     finally:
         told = used or failed
-        limits.settle(
-            connection,
-            limited_as,
-            taken_tokens=tokens,
+        await limits.end(
+            place,
             used_tokens=told.input_tokens + told.output_tokens if told else tokens,
             used_cost=_owed(connection, told, tokens),
+            # What was not sent says nothing of the endpoint.
+            failed=failed if failed is not None and failed.latency_ms > 0 else None,
             succeeded=used is not None,
         )
 
@@ -135,8 +126,3 @@ def _owed(connection: ConnectionFacts, used: Billed | CallFailed | None, tokens:
     if used is None or (isinstance(used, CallFailed) and used.code == TIMEOUT):
         return limits.estimated_cost(connection, tokens)
     return used.cost
-
-
-def _not_yet(seconds: float) -> CallFailed:
-    detail = "The connection's limits do not allow this call yet."
-    return CallFailed(RATE_LIMITED, detail, is_transient=True, retry_after_seconds=seconds)

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-import httpx2
-import openai
 import orjson
-from openai import Omit, OpenAI, RequestOptions
 
 from evalsvc.judges import failures
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.limits import feed_back_429
-from evalsvc.judges.reading import billed_of, from_outbound, from_status, printable, text_of
-from evalsvc.outbound.allowance import Allowance
-from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.transport import http_client
+from evalsvc.judges.reading import billed_of, printable, text_of
 
 __all__ = ["CallFailed", "Completion", "complete", "post"]
 T = TypeVar("T")
-MAX_BYTES = 4 * 1024 * 1024
+
+
+class Send(Protocol):
+    """What sends; see `sending.send`."""
+
+    async def __call__(
+        self, connection: ConnectionFacts, path: str, body: Mapping[str, Any], *, seconds: float
+    ) -> bytes:
+        """Return what is answered."""
+        ...
+
+
+_loaded: Send | None = None
 RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n"))
 """Parameters that a caller cannot set: one answer, at once, to what the other arguments say."""
 
@@ -43,7 +48,7 @@ class Completion:
     latency_ms: float
 
 
-def complete(
+async def complete(
     connection: ConnectionFacts,
     *,
     messages: Sequence[Mapping[str, Any]],
@@ -55,7 +60,7 @@ def complete(
     """Ask once and return the answer, or raise CallFailed.
 
     The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the whole call. The
-    call is not counted here: `limits.take` comes before and `limits.settle` after (`calls.ask` does both); a 429 is
+    call is not counted here: `limits.begin` comes before and `limits.end` after (`calls.ask` does both); a 429 is
     told to all workers. With `reads_tool` the arguments of a tool call are the answer, where the model called one.
     """
     asked = model or connection.model
@@ -64,7 +69,7 @@ def complete(
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
     body = {**(parameters or {}), "model": asked, "messages": messages}
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
-    return post(
+    return await post(
         connection,
         "/chat/completions",
         body,
@@ -74,7 +79,16 @@ def complete(
     )
 
 
-def post(
+def load() -> Send:
+    """Import the library: a second and 35 MB, which only processes that call LLMs pay, with their first call."""
+    global _loaded
+    from evalsvc.judges.sending import send
+
+    _loaded = send
+    return send
+
+
+async def post(
     connection: ConnectionFacts,
     path: str,
     body: Mapping[str, Any],
@@ -89,53 +103,18 @@ def post(
     """
     began = time.perf_counter()
     try:
-        response = _post(connection, path, body, seconds=seconds)
+        send = _loaded or await asyncio.to_thread(load)
+        content = await send(connection, path, body, seconds=seconds)
         try:
-            answer = orjson.loads(response.content)
+            answer = orjson.loads(content)
         except orjson.JSONDecodeError:
             raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None
         return read(answer, _ms_since(began))
     except CallFailed as failed:
         failed.latency_ms = _ms_since(began)
         if failed.code == failures.RATE_LIMITED:
-            failed.retry_after_seconds = feed_back_429(connection, limited_as, failed.retry_after_seconds)
+            failed.retry_after_seconds = await feed_back_429(connection, limited_as, failed.retry_after_seconds)
         raise
-
-
-def _post(connection: ConnectionFacts, path: str, body: Mapping[str, Any], *, seconds: float) -> httpx2.Response:
-    client = _client(os.getpid(), connection.base_url, connection.key, tuple(connection.headers.items()))
-    try:
-        with Allowance(seconds=seconds, max_bytes=MAX_BYTES):
-            # The client's own models cost more time than all the rest and know fewer endpoints than we meet.
-            return client.post(path, cast_to=httpx2.Response, body=body, options=_options(connection))
-    except OutboundFailed as exc:
-        raise from_outbound(exc) from None
-    except openai.APIStatusError as exc:
-        raise from_status(exc, secrets=(connection.key, *connection.headers.values())) from None
-    except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, TypeError, ValueError) as exc:
-        # TypeError and ValueError: a body that cannot be written as JSON.
-        raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
-
-
-def _options(connection: ConnectionFacts) -> RequestOptions:
-    # Without a key there is nothing to authorise with, unless one of the headers does it.
-    named = {name.lower() for name in connection.headers}
-    return {} if connection.key or "authorization" in named else {"headers": {"Authorization": Omit()}}
-
-
-@lru_cache(maxsize=256)
-def _client(pid: int, base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> OpenAI:
-    # The client would send the operator's own settings along, to whatever server an account names.
-    for name in [name for name in os.environ if name.startswith("OPENAI_")]:
-        del os.environ[name]
-    return OpenAI(
-        api_key=key or "none",
-        base_url=base_url,
-        max_retries=0,
-        timeout=None,
-        http_client=http_client(),
-        default_headers=dict(headers),
-    )
 
 
 def _completion(

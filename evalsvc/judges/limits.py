@@ -13,124 +13,40 @@ import hashlib
 import logging
 import math
 import uuid
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
+from typing import Any
 
-import redis
 from prometheus_client import Counter
-from redis.commands.core import Script
 from redis.exceptions import RedisError
 
+from evalsvc.judges import breaker
+from evalsvc.judges.book import Word, book, clerk
 from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.judges.failures import BUDGET_EXHAUSTED, CallFailed
-from evalsvc.rest.redis_client import make_client
+from evalsvc.judges.failures import BUDGET_EXHAUSTED, RATE_LIMITED, CallFailed
+from evalsvc.judges.scripts import BEGIN, BLOCK, END, NO_MONEY, NO_SEAT, PASSED, SHUT
 
 log = logging.getLogger(__name__)
 UNCOUNTED = Counter("evalsvc_judge_limits_skipped_total", "Calls to LLMs uncounted because Redis did not answer.")
 NANOS = 1_000_000_000
 WAIT_WITHOUT_REDIS_SECONDS = 5.0
+SEAT_WAIT_SECONDS = 0.25
 LONGEST_BLOCK_SECONDS = 3600.0
 KEPT_SPEND_SECONDS = 3 * 86_400
-# What TAKE answers when the calls are taken and the endpoint has refused some lately: a success then ends its pauses.
-REFUSED_BEFORE = -2
-_refused: set[tuple[uuid.UUID, str]] = set()
-
-# A slot counts as long as any call in it may be within the last 60 s, so it is let go 61 s after its beginning.
-TAKE = """
-local time = redis.call('TIME')
-local now, ms = tonumber(time[1]), tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local wait = 0
-local blocked = tonumber(redis.call('GET', KEYS[3]) or '0')
-if blocked > ms then wait = blocked - ms end
-local function window(key, n, limit)
-  local slots, total, old = {}, 0, {}
-  local all = redis.call('HGETALL', key)
-  for i = 1, #all, 2 do
-    local slot = tonumber(all[i])
-    if now - slot >= 61 then old[#old + 1] = all[i]
-    else slots[#slots + 1] = {slot, tonumber(all[i + 1])}; total = total + tonumber(all[i + 1]) end
-  end
-  if #old > 0 then redis.call('HDEL', key, unpack(old)) end
-  if total + n <= limit then return end
-  table.sort(slots, function(a, b) return a[1] < b[1] end)
-  for _, entry in ipairs(slots) do
-    total = total - entry[2]
-    if total + n <= limit then wait = math.max(wait, (entry[1] + 61) * 1000 - ms); return end
-  end
-end
-local calls, tokens, rpm, tpm = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local cost, budget = tonumber(ARGV[5]), tonumber(ARGV[6])
-if rpm > 0 then calls = math.min(calls, rpm); window(KEYS[1], calls, rpm) end
-if tpm > 0 then tokens = math.min(tokens, tpm); window(KEYS[2], tokens, tpm) end
-if budget >= 0 then
-  local spent = tonumber(redis.call('GET', KEYS[4]) or '0')
-  if spent + cost > budget or spent >= budget then return -1 end
-end
-if wait > 0 then return wait end
-if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE', KEYS[1], 62) end
-if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end
-if cost > 0 then redis.call('INCRBY', KEYS[4], ARGV[5]); redis.call('EXPIRE', KEYS[4], ARGV[7]) end
-if redis.call('EXISTS', KEYS[5]) == 1 then return -2 end
-return 0
-"""
-# Tokens that were not used are taken from the oldest slots: those are let go first, so the sum is never too small.
-SETTLE = """
-local now, more, tpm = redis.call('TIME')[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-if tpm > 0 and more > 0 then redis.call('HINCRBY', KEYS[1], now, more); redis.call('EXPIRE', KEYS[1], 62) end
-if tpm > 0 and more < 0 then
-  local all = redis.call('HGETALL', KEYS[1])
-  local slots = {}
-  for i = 1, #all, 2 do slots[#slots + 1] = {tonumber(all[i]), tonumber(all[i + 1])} end
-  table.sort(slots, function(a, b) return a[1] < b[1] end)
-  for _, entry in ipairs(slots) do
-    local part = math.min(entry[2], -more)
-    if part > 0 then redis.call('HINCRBY', KEYS[1], entry[1], -part); more = more + part end
-  end
-end
-local spend = tonumber(ARGV[3])
-if spend ~= 0 then
-  local spent = tonumber(redis.call('INCRBY', KEYS[2], ARGV[3]))
-  if spent < 0 then redis.call('SET', KEYS[2], 0) end
-  redis.call('EXPIRE', KEYS[2], ARGV[4])
-end
-if ARGV[5] == '1' then redis.call('DEL', KEYS[3]) end
-return 0
-"""
-# A refusal while the connection is blocked belongs to a call that was under way, and says nothing new.
-BLOCK = """
-local time = redis.call('TIME')
-local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local blocked, wait = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])
-if wait < 0 then
-  if blocked > ms then return blocked - ms end
-  local strikes = redis.call('INCR', KEYS[2])
-  redis.call('EXPIRE', KEYS[2], 300)
-  wait = math.min(60000, 1000 * 2 ^ (math.min(strikes, 10) - 1))
-end
-blocked = math.max(blocked, ms + wait)
-redis.call('SET', KEYS[1], string.format('%d', blocked), 'PX', string.format('%d', blocked - ms + 1000))
-return blocked - ms
-"""
-# Seats are leases: one that is not given back falls free when its call must be over.
-SIT = """
-local time = redis.call('TIME')
-local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('ZADD', KEYS[1], ms + tonumber(ARGV[2]), ARGV[3])
-redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[2]) + 60000)
-return 1
-"""
 
 
-@cache
-def _redis() -> redis.Redis:
-    return make_client(timeout=1.0)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One call's place in the book: what was taken for it, and is settled when it has ended."""
 
-
-@cache
-def _script(text: str) -> Script:
-    return _redis().register_script(text)
+    connection: ConnectionFacts
+    model: str
+    tokens: int
+    reserved: float
+    seat: str
+    keys: tuple[str, ...]
+    is_watched: bool
 
 
 def estimated_cost(connection: ConnectionFacts, tokens: int) -> float:
@@ -139,108 +55,110 @@ def estimated_cost(connection: ConnectionFacts, tokens: int) -> float:
     return tokens * max(prices) / 1_000_000
 
 
-def take(connection: ConnectionFacts, model: str, *, tokens: int, calls: int = 1, cost: float | None = None) -> float:
-    """Ask to make `calls` calls that need up to `tokens` tokens in all; return the seconds to wait before asking again.
+async def begin(
+    connection: ConnectionFacts, model: str, *, tokens: int, seconds: float, is_watched: bool = False
+) -> Place:
+    """Take what a call of up to `tokens` tokens needs, or nothing: its turn, its money, a seat for `seconds`.
 
-    0.0 means that they are taken: counted against both limits, and `cost` (the estimate, if not given) is reserved of
-    the day's budget. Then make the calls, and `settle`. What is larger than a whole limit takes the whole limit.
-    Raises CallFailed `budget_exhausted` when the budget does not hold the cost; it comes back at midnight UTC.
+    Its estimated cost is reserved of the day's budget. What is larger than a whole limit takes the whole limit. With
+    `is_watched` the breaker must let it through. Settle it with `end`; whoever is cancelled here has taken nothing.
+
+    Raises CallFailed `rate_limited` with the seconds to wait before asking again, `budget_exhausted` when the budget
+    does not hold the cost (it comes back at midnight UTC), and Shut.
     """
-    budget = connection.daily_budget
-    reserved = estimated_cost(connection, tokens) if cost is None else cost
-    amounts = (calls, tokens, connection.rpm or 0, connection.tpm or 0, _nanos(reserved), _nanos_or_none(budget))
+    reserved = estimated_cost(connection, tokens)
+    seat = uuid.uuid4().hex if connection.max_concurrency is not None else ""
+    place = Place(connection, model, tokens, reserved, seat, _keys(connection, model), is_watched)
+    amounts: list[Word] = [tokens, connection.rpm or 0, connection.tpm or 0, _nanos(reserved)]
+    amounts += [_nanos_or_none(connection.daily_budget), KEPT_SPEND_SECONDS]
+    amounts += [connection.max_concurrency or 0, math.ceil(seconds * 1000), seat]
+    probe = breaker.PROBE_SECONDS * 1000 if is_watched else 0
     try:
-        wait = _script(TAKE)(keys=_keys(connection, model), args=[*amounts, KEPT_SPEND_SECONDS])
+        found = await clerk().run(
+            BEGIN, keys=place.keys, args=[*amounts, probe], lost=lambda answer: _give_back(place, answer)
+        )
     except RedisError:
         UNCOUNTED.inc()
         log.warning("limits of connection %s not counted: Redis does not answer", connection.id)
-        return 0.0 if budget is None else WAIT_WITHOUT_REDIS_SECONDS
-    if wait == REFUSED_BEFORE:
-        _refused.add((connection.id, model))
-        return 0.0
-    if wait < 0:
+        if connection.daily_budget is not None:
+            raise _not_yet(WAIT_WITHOUT_REDIS_SECONDS) from None
+        return place
+    if found[0] != PASSED:
+        raise _refusal(connection, found)
+    return place
+
+
+def _refusal(connection: ConnectionFacts, found: list[Any]) -> CallFailed:
+    if found[0] == SHUT:
+        return breaker.shut(*found[1:])
+    if found[0] == NO_SEAT:
+        return _not_yet(SEAT_WAIT_SECONDS)
+    if found[0] == NO_MONEY:
         detail = f"The daily budget of the connection {connection.name} does not hold this call."
-        raise CallFailed(BUDGET_EXHAUSTED, detail, retry_after_seconds=seconds_of_day_left())
-    return float(wait) / 1000
+        return CallFailed(BUDGET_EXHAUSTED, detail, retry_after_seconds=seconds_of_day_left())
+    return _not_yet(found[1] / 1000)
 
 
-def settle(
-    connection: ConnectionFacts,
-    model: str,
+def _not_yet(seconds: float) -> CallFailed:
+    detail = "The connection's limits do not allow this call yet."
+    return CallFailed(RATE_LIMITED, detail, is_transient=True, retry_after_seconds=seconds)
+
+
+def _give_back(place: Place, answer: Any) -> None:
+    if answer[0] == PASSED:
+        clerk().tell_script(
+            END, keys=place.keys, args=_settling(place, 0, 0.0, succeeded=False, verdict=breaker.SILENT)
+        )
+
+
+async def end(
+    place: Place,
     *,
-    taken_tokens: int,
     used_tokens: int,
     used_cost: float | None,
-    taken_cost: float | None = None,
+    failed: CallFailed | None = None,
     succeeded: bool = True,
 ) -> None:
-    """Put what calls used in the place of what was taken for them; the same `tokens` and `cost` as were given to take.
+    """Put what a call used in the place of what was taken for it, and give its seat back; cancelled or not.
 
-    `used_cost` None (prices are not known) counts nothing. A success ends the growth of pauses after 429.
+    `used_cost` None (prices are not known) counts nothing. A success ends the growth of pauses after 429. `failed` is
+    what the breaker is told of a watched call.
     """
-    reserved = estimated_cost(connection, taken_tokens) if taken_cost is None else taken_cost
-    spend = _nanos(used_cost or 0.0) - _nanos(reserved)
-    taken = min(taken_tokens, connection.tpm) if connection.tpm else taken_tokens
-    was_refused = (connection.id, model) in _refused
-    if not (connection.tpm or spend or (succeeded and was_refused)):
-        return
-    _, tokens, _, spent, strikes = _keys(connection, model)
-    if succeeded:
-        _refused.discard((connection.id, model))
+    verdict = breaker.verdict(failed, succeeded=succeeded) if place.is_watched else breaker.SILENT
+    settling = _settling(place, used_tokens, used_cost or 0.0, succeeded=succeeded, verdict=verdict)
     try:
-        _script(SETTLE)(
-            keys=[tokens, spent, strikes],
-            args=[used_tokens - taken, connection.tpm or 0, spend, KEPT_SPEND_SECONDS, int(succeeded)],
-        )
+        await clerk().run(END, keys=place.keys, args=settling)
     except RedisError:
-        log.warning("calls of connection %s not settled: Redis does not answer", connection.id)
+        log.warning("calls of connection %s not settled: Redis does not answer", place.connection.id)
 
 
-def feed_back_429(connection: ConnectionFacts, model: str, retry_after_seconds: float | None = None) -> float:
-    """Tell all workers that the endpoint has said 429; return the seconds for which `take` now says to wait.
+def _settling(
+    place: Place, used_tokens: int, used_cost: float, *, succeeded: bool, verdict: tuple[Word, ...]
+) -> list[Word]:
+    tpm = place.connection.tpm
+    taken = min(place.tokens, tpm) if tpm else place.tokens
+    spend = _nanos(used_cost) - _nanos(place.reserved)
+    return [used_tokens - taken, tpm or 0, spend, KEPT_SPEND_SECONDS, int(succeeded), place.seat, *verdict]
+
+
+async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_seconds: float | None = None) -> float:
+    """Tell all workers that the endpoint has said 429; return the seconds for which `begin` now says to wait.
 
     Without a Retry-After the pause doubles from 1 s to 60 s while no call succeeds.
     """
     wait = -1 if retry_after_seconds is None else int(1000 * min(retry_after_seconds, LONGEST_BLOCK_SECONDS))
-    _, _, block, _, strikes = _keys(connection, model)
-    _refused.add((connection.id, model))
+    _, _, block, _, strikes, _, _ = _keys(connection, model)
     try:
-        return float(_script(BLOCK)(keys=[block, strikes], args=[wait])) / 1000
+        return float(await clerk().run(BLOCK, keys=[block, strikes], args=[wait])) / 1000
     except RedisError:
         log.warning("429 of connection %s not shared: Redis does not answer", connection.id)
         return 1.0 if retry_after_seconds is None else retry_after_seconds
 
 
-def occupy(connection: ConnectionFacts, *, seconds: float) -> str | None:
-    """Take one of the connection's `max_concurrency` seats for at most `seconds`; None when all are taken.
-
-    Empty where there is no limit, or no Redis to count by. Give the seat to `vacate` after the call.
-    """
-    if connection.max_concurrency is None:
-        return ""
-    seat = uuid.uuid4().hex
-    try:
-        args: list[int | str] = [connection.max_concurrency, math.ceil(seconds * 1000), seat]
-        return seat if _script(SIT)(keys=[_seats(connection)], args=args) else None
-    except RedisError:
-        log.warning("seats of connection %s not counted: Redis does not answer", connection.id)
-        return ""
-
-
-def vacate(connection: ConnectionFacts, seat: str) -> None:
-    """Give a seat back; twice is as once."""
-    if not seat:
-        return
-    try:
-        _redis().zrem(_seats(connection), seat)
-    except RedisError:
-        log.warning("seat of connection %s not given back: Redis does not answer", connection.id)
-
-
 def spent_today(*, account_id: int, connection_id: uuid.UUID) -> float | None:
     """Return the money spent and reserved today (UTC); None when Redis does not answer."""
     try:
-        return int(_redis().get(_spend(account_id, connection_id)) or 0) / NANOS
+        return int(book().get(_spend(account_id, connection_id)) or 0) / NANOS
     except RedisError:
         return None
 
@@ -252,9 +170,10 @@ def seconds_of_day_left() -> float:
     return (midnight - now).total_seconds()
 
 
-def _keys(connection: ConnectionFacts, model: str) -> list[str]:
+def _keys(connection: ConnectionFacts, model: str) -> tuple[str, ...]:
     calls, tokens, blocked, strikes = _keys_of_model(connection.account_id, connection.id, model)
-    return [calls, tokens, blocked, _spend(connection.account_id, connection.id), strikes]
+    spent = _spend(connection.account_id, connection.id)
+    return calls, tokens, blocked, spent, strikes, _seats(connection), breaker.key(connection, model)
 
 
 @lru_cache(maxsize=4096)

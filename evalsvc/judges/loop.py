@@ -13,6 +13,8 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from evalsvc.outbound import aio
+
 T = TypeVar("T")
 STOP_SECONDS = 5.0
 
@@ -36,6 +38,7 @@ class Background:
         for task in left:
             task.cancel()
         self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self.loop.run_until_complete(aio.close())
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 

@@ -31,15 +31,16 @@ class Moderated:
     cost: float | None
 
 
-def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
+async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
     """Ask once, within the connection's limits; raises CallFailed. Few such endpoints say what they use, or charge."""
     body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
     limited_as = model or LIMITED_AS
-    return counted(
+    return await counted(
         connection,
         limited_as,
         tokens=int(len(body["input"].encode()) / CHARS_PER_TOKEN) + 1,
         deadline_seconds=seconds,
+        is_watched=True,
         call=lambda left: post(
             connection,
             "/moderations",

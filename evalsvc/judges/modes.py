@@ -6,7 +6,6 @@ called, and words alone. What it refuses with an error is not sent again; neithe
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from collections.abc import Mapping
@@ -18,11 +17,10 @@ import orjson
 from redis.exceptions import RedisError
 
 from evalsvc.judges import failures
-from evalsvc.judges.book import book, key_of
+from evalsvc.judges.book import clerk, key_of
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 
-log = logging.getLogger(__name__)
 REMEMBERED_SECONDS = 86_400
 BELIEVED_SECONDS = 60.0
 MAX_BELIEVED = 1000
@@ -60,14 +58,14 @@ class Ways:
         return replace(self, mode=LADDER[below]) if below < len(LADDER) else None
 
 
-def recall(connection: ConnectionFacts, model: str) -> Ways:
+async def recall(connection: ConnectionFacts, model: str) -> Ways:
     """Return what is known of this model; the strictest where nothing is."""
     key = key_of(connection, model, "ways")
     known = _believed.get(key)
     if known is not None and time.monotonic() < known[0]:
         return known[1]
     try:
-        found = book().get(key)
+        found = await clerk().ask("GET", key)
     except RedisError:
         return known[1] if known else Ways()
     ways = _read(found) if isinstance(found, bytes) else Ways()
@@ -79,10 +77,7 @@ def remember(connection: ConnectionFacts, model: str, ways: Ways) -> None:
     """Keep for a day what was found out, for all workers of this account."""
     key = key_of(connection, model, "ways")
     _believe(key, ways)
-    try:
-        book().set(key, orjson.dumps(asdict(ways)), ex=REMEMBERED_SECONDS)
-    except RedisError:
-        log.warning("ways of connection %s not shared: Redis does not answer", connection.id)
+    clerk().tell("SET", key, orjson.dumps(asdict(ways)), "EX", REMEMBERED_SECONDS)
 
 
 def _believe(key: str, ways: Ways) -> None:

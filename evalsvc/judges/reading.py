@@ -7,14 +7,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
-
-import openai
+from typing import TYPE_CHECKING, Any
 
 from evalsvc.judges import failures
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.outbound.failures import OutboundFailed
+
+if TYPE_CHECKING:
+    import openai
 
 # Out of money, and not out of breath: asking again later today does not help.
 SPENT = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))

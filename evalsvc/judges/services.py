@@ -14,6 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.judges.checks import check, check_moved
 from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.known import forget_when_committed
 from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal
 from evalsvc.judges.selectors import secret_of
@@ -47,6 +48,7 @@ def create_connection(*, account: Account, fields: Mapping[str, Any], actor: str
         _make_room_for_default(connection)
         _save(connection)
         record_audit(account=account, actor=actor, action="connection.created", target=connection.name)
+        forget_when_committed(account.pk)
     return connection
 
 
@@ -76,6 +78,7 @@ def revise_connection(
         _save(row)
         fields = ", ".join(sorted(set(changes) & {*PLAIN_FIELDS, *SECRET_FIELDS}))
         record_audit(account=account, actor=actor, action="connection.changed", target=row.name, fields=fields)
+        forget_when_committed(account.pk)
     return row
 
 
@@ -94,6 +97,7 @@ def delete_connection(*, account: Account, connection: Connection, now: datetime
         if rows.update(is_enabled=False, revised_at=now, **gone) != 1:
             raise NotFound
         record_audit(account=account, actor=actor, action="connection.deleted", target=connection.name)
+        forget_when_committed(account.pk)
 
 
 def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from evalsvc.judges.calls import ask
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.loop import run
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import facts_of
 
@@ -34,7 +35,7 @@ def try_connection(connection: Connection) -> Trial:
     It talks to the world: call it outside of a transaction where that is possible. Never raises CallFailed.
     """
     try:
-        done = ask(facts_of(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS)
+        done = run(ask(facts_of(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS))
     except CallFailed as failed:
         return Trial(
             ok=False,

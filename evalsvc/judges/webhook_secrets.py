@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.judges.known import forget_when_committed
 from evalsvc.judges.models import WebhookSecret
 from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, seal, unseal
 from evalsvc.rest.problems import FieldError, Invalid
@@ -44,6 +45,7 @@ def rotate_webhook_secret(*, account: Account, now: datetime, actor: str) -> tup
         row.secret, row.last4, row.created_at = _sealed(row, plain), plain[-5:-1], now
         row.save()
         record_audit(account=account, actor=actor, action="webhook_secret.rotated", target=row.last4)
+        forget_when_committed(account.pk)
     return row, plain
 
 

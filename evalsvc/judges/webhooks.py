@@ -6,18 +6,20 @@ it is recent, and that it has seen it before.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 
 import orjson
 
-from evalsvc.judges.selectors import give_back_database
+from evalsvc.judges.known import known
 from evalsvc.judges.webhook_secrets import signing_keys
-from evalsvc.outbound.client import Answer, post_json
+from evalsvc.outbound.client import Answer, post_json_async
 from evalsvc.outbound.failures import OutboundFailed
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
 
@@ -28,7 +30,7 @@ LEAST_SECONDS = 0.5
 PAUSE_SECONDS = 0.25
 
 
-def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
+async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
     """Post JSON to a server of the account, signed, and return its JSON answer.
 
     `timeout_seconds` of the settings is for all of it. A server that fails (5xx, or no connection) is asked once more
@@ -39,16 +41,16 @@ def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue], set
     FailedForNow `timeout`, `rate_limited`, `connection` and `bad_output`.
     """
     body = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
-    keys, id = signing_keys(account_id), message_id(account_id, url, body)
-    give_back_database()
+    keys = await known(account_id, "webhook", None, partial(signing_keys, account_id))
+    id = message_id(account_id, url, body)
     deadline = time.monotonic() + seconds_of(settings)
     try:
-        return _once(url, body, keys, id, deadline)
+        return await _once(url, body, keys, id, deadline)
     except FailedForNow as failed:
         if failed.code != "connection" or deadline - time.monotonic() < LEAST_SECONDS + PAUSE_SECONDS:
             raise
-    time.sleep(PAUSE_SECONDS)
-    return _once(url, body, keys, id, deadline)
+    await asyncio.sleep(PAUSE_SECONDS)
+    return await _once(url, body, keys, id, deadline)
 
 
 def seconds_of(settings: Settings) -> float:
@@ -75,11 +77,11 @@ def signed_headers(keys: Sequence[bytes], id: str, timestamp: int, body: bytes) 
     }
 
 
-def _once(url: str, body: bytes, keys: Sequence[bytes], id: str, deadline: float) -> JSONValue:
+async def _once(url: str, body: bytes, keys: Sequence[bytes], id: str, deadline: float) -> JSONValue:
     headers = signed_headers(keys, id, int(time.time()), body)
     left = max(deadline - time.monotonic(), 0.001)
     try:
-        answer = post_json(url, body, headers=headers, timeout_seconds=left, max_bytes=MAX_BYTES)
+        answer = await post_json_async(url, body, headers=headers, timeout_seconds=left, max_bytes=MAX_BYTES)
     except OutboundFailed as failed:
         raise _unreached(failed) from None
     return _read(answer)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import SplitResult
 
-import httpcore2
 import orjson
 
+from evalsvc.outbound.aio import wires
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.guard import check_headers, check_url
-from evalsvc.outbound.transport import transport
+from evalsvc.outbound.headers import RawHeaders
+from evalsvc.outbound.wires import origin_of
 
 MAX_BYTES = 4 * 1024 * 1024
 USER_AGENT = "evalsvc"
@@ -38,6 +40,33 @@ def post_json(
 
     `body` is anything that orjson writes, or bytes that are JSON already. Raises OutboundFailed.
     """
+    _, raw, content = _written(url, body, headers)
+    # Its libraries are loaded by processes that make such calls.
+    from evalsvc.outbound.transport import transport
+
+    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+        return _read(*transport().send("POST", url, headers=raw, content=content))
+
+
+async def post_json_async(
+    url: str,
+    body: Any,
+    *,
+    headers: Mapping[str, str] | None = None,
+    timeout_seconds: float,
+    max_bytes: int = MAX_BYTES,
+) -> Answer:
+    """Do what `post_json` does, for coroutines."""
+    parts, raw, content = _written(url, body, headers)
+    target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode()
+    origin = origin_of(parts.scheme, parts.hostname or "", parts.port)
+    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+        return _read(*await wires().send("POST", origin, target, headers=raw, content=content))
+
+
+def _written(
+    url: str, body: Any, headers: Mapping[str, str] | None
+) -> tuple[SplitResult, list[tuple[bytes, bytes]], bytes]:
     parts = check_url(url)
     check_headers(headers or {})
     content = body if isinstance(body, bytes) else orjson.dumps(body)
@@ -49,8 +78,9 @@ def post_json(
     }
     wanted = base | {name.lower(): value for name, value in (headers or {}).items()}
     wanted["content-length"] = str(len(content))
-    raw = [(name.encode(), value.encode()) for name, value in wanted.items()]
-    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
-        status, found, read = transport().send("POST", httpcore2.URL(url), headers=raw, content=content)
-    answered = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in found}
-    return Answer(status, answered, read)
+    return parts, [(name.encode(), value.encode()) for name, value in wanted.items()], content
+
+
+def _read(status: int, headers: RawHeaders, body: bytes) -> Answer:
+    named = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
+    return Answer(status, named, body)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 
 class OutboundFailed(Exception):
     """A call that brought no answer. `code` is one of the constants; `detail` is a sentence without any secret."""
@@ -25,3 +27,21 @@ class OutboundFailed(Exception):
         self.code = code
         self.detail = detail
         super().__init__(detail)
+
+
+def certificate_refused(exc: ssl.SSLCertVerificationError) -> OutboundFailed:
+    """Say what is wrong with a server's certificate."""
+    detail = f"The server's certificate is not accepted: {exc.verify_message}."
+    return OutboundFailed(OutboundFailed.CONNECTION, detail)
+
+
+def failure(exc: OSError) -> OutboundFailed:
+    """Name what the operating system says, without the address that it says it about."""
+    if isinstance(exc, TimeoutError):
+        return OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
+    words: dict[type[OSError], str] = {
+        ConnectionRefusedError: "refuses the connection",
+        ConnectionResetError: "has cut the connection",
+    }
+    what = words.get(type(exc), "cannot be reached, or does not speak TLS" if isinstance(exc, ssl.SSLError) else "")
+    return OutboundFailed(OutboundFailed.CONNECTION, f"The server {what or 'cannot be reached'}.")

@@ -6,11 +6,13 @@ answers differently the next time, or a spelling of an address that only the res
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from queue import Empty, SimpleQueue
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
@@ -64,6 +66,7 @@ IN_CLEAR = "Plain http is for networks that the operator allows; use https."
 FRAMING = frozenset(("host", "content-length", "transfer-encoding", "accept-encoding", "expect", "trailer", "te"))
 OF_HOPS = frozenset(("connection", "keep-alive", "upgrade", "proxy-connection", "proxy-authorization"))
 OWN_HEADERS = FRAMING | OF_HOPS
+_being_asked: dict[tuple[asyncio.AbstractEventLoop, str, int], asyncio.Future[list[str]]] = {}
 _token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
@@ -92,7 +95,16 @@ def addresses_of(host: str, port: int, *, plain: bool, timeout: float) -> list[s
     Raises OutboundFailed: `connection` when there is no such name, `refused_address` when none of them may be called,
     `timeout` when the resolver has not answered after `timeout` seconds.
     """
-    found = [ip_address(text.partition("%")[0]) for text in _look_up(host, port, timeout)]
+    return _checked(literal(host) or _look_up(host, port, timeout), plain=plain)
+
+
+async def addresses_found(host: str, port: int, *, plain: bool) -> list[str]:
+    """Look a name up as `addresses_of` does, without a limit of its own: whoever awaits it has one."""
+    return _checked(literal(host) or await _looked_up(host, port), plain=plain)
+
+
+def _checked(addresses: Sequence[str], *, plain: bool) -> list[str]:
+    found = [ip_address(text.partition("%")[0]) for text in addresses]
     good = [str(address) for address in found if may_connect(address, plain=plain)]
     if good:
         return good
@@ -112,26 +124,45 @@ def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def _look_up(host: str, port: int, timeout: float) -> list[str]:
-    """Look a name up in a thread, as nothing else can leave the resolver when the time is over."""
-    answers: SimpleQueue[list[str] | BaseException] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(look_up(host, port))
-        except (OSError, UnicodeError) as exc:
-            answers.put(exc)
-
+def literal(host: str) -> list[str]:
+    """Return the address that a host is written as; nothing for a name."""
     try:
         return [str(ip_address(host))]
     except ValueError:
-        threading.Thread(target=ask, daemon=True, name="outbound-resolver").start()
+        return []
+
+
+def _look_up(host: str, port: int, timeout: float) -> list[str]:
     try:
-        answer = answers.get(timeout=max(0.0, timeout))
-    except Empty:
+        return _asked(host, port).result(timeout=max(0.0, timeout))
+    except FutureTimeout:
         raise OutboundFailed(OutboundFailed.TIMEOUT, "The resolver did not answer in time.") from None
-    if isinstance(answer, BaseException):
-        raise OutboundFailed(OutboundFailed.CONNECTION, "The host's name cannot be resolved.") from None
+
+
+async def _looked_up(host: str, port: int) -> list[str]:
+    """Ask the resolver for all who want the same name at the same time."""
+    key = (asyncio.get_running_loop(), host, port)
+    asked = _being_asked.get(key)
+    if asked is None:
+        asked = _being_asked[key] = asyncio.wrap_future(_asked(host, port))
+        asked.add_done_callback(lambda _: _being_asked.pop(key, None))
+        # Whoever asked may be gone when the resolver fails; nobody else has to look at it.
+        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(asked)
+
+
+def _asked(host: str, port: int) -> Future[list[str]]:
+    """Look a name up in a thread, as nothing else can leave the resolver when the time is over."""
+    answer: Future[list[str]] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(look_up(host, port))
+        except (OSError, UnicodeError):
+            detail = "The host's name cannot be resolved."
+            answer.set_exception(OutboundFailed(OutboundFailed.CONNECTION, detail))
+
+    threading.Thread(target=ask, daemon=True, name="outbound-resolver").start()
     return answer
 
 

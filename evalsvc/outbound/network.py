@@ -11,7 +11,7 @@ from typing import Any
 import httpcore2
 
 from evalsvc.outbound.allowance import current
-from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.outbound.failures import OutboundFailed, certificate_refused, failure
 from evalsvc.outbound.guard import addresses_of
 
 
@@ -55,8 +55,7 @@ class GuardedStream(httpcore2.NetworkStream):
             return GuardedStream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
         except ssl.SSLCertVerificationError as exc:
             self.close()
-            detail = f"The server's certificate is not accepted: {exc.verify_message}."
-            raise OutboundFailed(OutboundFailed.CONNECTION, detail) from None
+            raise certificate_refused(exc) from None
         except OSError as exc:
             self.close()
             raise failure(exc) from None
@@ -114,15 +113,3 @@ def _connect(address: str, port: int, *, timeout: float) -> GuardedStream:
     sock = socket.create_connection((address, port), timeout)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return GuardedStream(sock)
-
-
-def failure(exc: OSError) -> OutboundFailed:
-    """Name what the operating system says, without the address that it says it about."""
-    if isinstance(exc, TimeoutError):
-        return OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
-    words: dict[type[OSError], str] = {
-        ConnectionRefusedError: "refuses the connection",
-        ConnectionResetError: "has cut the connection",
-    }
-    what = words.get(type(exc), "cannot be reached, or does not speak TLS" if isinstance(exc, ssl.SSLError) else "")
-    return OutboundFailed(OutboundFailed.CONNECTION, f"The server {what or 'cannot be reached'}.")

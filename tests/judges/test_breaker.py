@@ -7,27 +7,36 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges import breaker
-from evalsvc.judges.breaker import FAILURES_TO_OPEN, Shut, enter, note
+from evalsvc.judges import breaker, limits
+from evalsvc.judges.breaker import FAILURES_TO_OPEN, Shut
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.limits import Place
+from evalsvc.judges.loop import run
 from evaluators.base import FailedForNow
 from tests.judges.asking import Judge
 from tests.judges.conftest import facts
+from tests.judges.turns import begun
 
 DOWN = CallFailed("connection", "The endpoint is in trouble (HTTP 500).", status=500)
 
 
 def shut(connection: Any, model: str = "m") -> str | None:
     try:
-        enter(connection, model)
+        begun(connection, model, is_watched=True)
     except Shut as exc:
         return exc.code
     return None
 
 
+def note(connection: Any, failed: CallFailed | None) -> None:
+    """Tell how a call ended that was under way before anything happened."""
+    place = Place(connection, "m", 0, 0.0, "", limits._keys(connection, "m"), is_watched=True)
+    run(limits.end(place, used_tokens=0, used_cost=None, failed=failed, succeeded=failed is None))
+
+
 def fail(connection: Any, n: int, failed: CallFailed = DOWN) -> None:
     for _ in range(n):
-        note(connection, "m", failed)
+        note(connection, failed)
 
 
 def test_it_opens_after_several_failures() -> None:
@@ -42,7 +51,7 @@ def test_it_opens_after_several_failures() -> None:
 def test_a_success_in_between_closes_it() -> None:
     connection = facts()
     fail(connection, FAILURES_TO_OPEN - 1)
-    note(connection, "m", None)
+    note(connection, None)
     fail(connection, FAILURES_TO_OPEN - 1)
 
     assert shut(connection) is None
@@ -85,7 +94,7 @@ def test_after_the_pause_one_call_is_let_through(monkeypatch: pytest.MonkeyPatch
     fail(connection, FAILURES_TO_OPEN)
 
     assert [shut(connection) for _ in range(3)] == [None, "connection", "connection"]
-    note(connection, "m", None)
+    note(connection, None)
     assert shut(connection) is None
 
 

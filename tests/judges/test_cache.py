@@ -14,11 +14,20 @@ from redis.exceptions import ConnectionError as RedisDown
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges import cache
 from evalsvc.judges.book import book
-from evalsvc.judges.cache import Kept, digest_of, find, keep, turn
+from evalsvc.judges.cache import Kept, digest_of
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.loop import run
 from evaluators.base import CannotScore
 from tests.judges.asking import GOOD, SCHEMA, Judge, question
 from tests.judges.conftest import facts
+
+
+async def turn(account: int, digest: str, *, seconds: float = 20, brings: Kept | None = None) -> Kept | None:
+    """Have a turn; return what was found, and bring something where nothing was."""
+    async with cache.turn(account, digest, until=time.monotonic() + seconds) as held:
+        if held.found is None and brings is not None:
+            held.keep(brings)
+        return held.found
 
 
 def an_account() -> int:
@@ -115,51 +124,53 @@ def test_a_dead_holder_s_turn_ends_by_itself() -> None:
     account, digest = an_account(), uuid.uuid4().hex
     book().set(f"judge:{{{account}}}:answer:{digest}:turn", "dead", px=200)
 
-    with turn(account, digest, until=time.monotonic() + 20) as found:
-        assert found is None
+    assert run(turn(account, digest)) is None
 
 
 def test_a_turn_that_does_not_come_in_time() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    with (
-        turn(account, digest, until=time.monotonic() + 20),
-        pytest.raises(CallFailed, match="timeout"),
-        turn(account, digest, until=time.monotonic() + 0.1),
-    ):
-        pass
+    book().set(f"judge:{{{account}}}:answer:{digest}:turn", "of another process", px=100_000)
+    with pytest.raises(CallFailed, match="timeout"):
+        run(turn(account, digest, seconds=0.1))
+
+    async def within_another() -> None:
+        async with cache.turn(account, "other", until=time.monotonic() + 20):
+            await turn(account, "other", seconds=0.1)
+
+    with pytest.raises(CallFailed, match="timeout"):
+        run(within_another())
 
 
 def test_a_turn_is_given_back() -> None:
     account, digest = an_account(), uuid.uuid4().hex
     for _ in range(2):
-        with turn(account, digest, until=time.monotonic() + 20) as found:
-            assert found is None
+        assert run(turn(account, digest)) is None
+    assert not book().exists(f"judge:{{{account}}}:answer:{digest}:turn")
 
 
 def test_the_oldest_answers_make_room() -> None:
     account = an_account()
     with override_settings(JUDGE_CACHE_ANSWERS=3):
         for i in range(5):
-            keep(account, f"{i}", Kept({"i": i}, {}))
+            run(turn(account, f"{i}", brings=Kept({"i": i}, {})))
 
-    assert sum(find(account, f"{i}") is not None for i in range(5)) == 3
+    assert sum(run(turn(account, f"{i}")) is not None for i in range(5)) == 3
 
 
 def test_a_huge_answer_is_not_kept() -> None:
     account = an_account()
-    keep(account, "d", Kept({"text": "x" * cache.MAX_BYTES}, {}))
+    run(turn(account, "d", brings=Kept({"text": "x" * cache.MAX_BYTES}, {})))
 
-    assert find(account, "d") is None
+    assert run(turn(account, "d")) is None
 
 
 def test_without_redis_every_question_is_asked(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     class Down:
-        def __getattr__(self, name: str) -> object:
+        async def run(self, *args: object, **more: object) -> object:
             raise RedisDown
 
     asked = question()
-    monkeypatch.setattr(cache, "book", Down)
-    monkeypatch.setattr(cache, "script", lambda text: Down().get)
+    monkeypatch.setattr(cache, "clerk", Down)
 
     assert [judge.ask(asked=asked).data for _ in range(2)] == [GOOD, GOOD]
     assert judge.n_calls() == 2

@@ -13,14 +13,19 @@ import pytest
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges import chat
-from evalsvc.judges.chat import CallFailed, Completion, complete
+from evalsvc.judges import chat, sending
+from evalsvc.judges.chat import CallFailed, Completion
 from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.judges.limits import take
+from evalsvc.judges.loop import run
 from evalsvc.judges.reading import retry_after
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
+from tests.judges.turns import take
 
 PROMPT = MESSAGES[0]["content"]
+
+
+def complete(connection: ConnectionFacts, **how: Any) -> Completion:
+    return run(chat.complete(connection, **how))
 
 
 def failing(connection: ConnectionFacts, model: str, **more: Any) -> CallFailed:
@@ -143,7 +148,7 @@ def test_the_operator_s_environment_stays_at_home(stub: RunningStub, monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-operator")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Operator: secret")
-    monkeypatch.setattr(chat, "http_client", lambda: recording(sent))
+    monkeypatch.setattr(sending, "async_http_client", lambda: recording(sent))
 
     complete(facts(stub.base_url, key=""), messages=MESSAGES)
 
@@ -156,19 +161,19 @@ def recording(sent: list[Any]) -> Any:
     """A client of the guarded transport that shows what it sends."""
     import httpx2
 
-    from evalsvc.outbound.transport import transport
+    from evalsvc.outbound.for_libraries import GuardedTransport
 
-    class Recording(httpx2.BaseTransport):
-        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+    class Recording(GuardedTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             sent.append(request)
-            return transport().handle_request(request)
+            return await super().handle_async_request(request)
 
-    return httpx2.Client(transport=Recording(), trust_env=False)
+    return httpx2.AsyncClient(transport=Recording(), trust_env=False)
 
 
 def test_extra_headers_are_sent(stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
-    monkeypatch.setattr(chat, "http_client", lambda: recording(sent))
+    monkeypatch.setattr(sending, "async_http_client", lambda: recording(sent))
 
     complete(facts(stub.base_url, headers={"api-key": HEADER}, key="k-of-this-test"), messages=MESSAGES)
 

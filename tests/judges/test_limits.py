@@ -15,14 +15,32 @@ import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.judges import limits
-from evalsvc.judges.calls import ask, estimated_tokens
+from evalsvc.judges import calls, limits
+from evalsvc.judges.book import book
+from evalsvc.judges.calls import estimated_tokens
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.limits import feed_back_429, occupy, settle, spent_today, take, vacate
+from evalsvc.judges.limits import Place, spent_today
+from evalsvc.judges.loop import run
 from tests.judges.conftest import MESSAGES, facts
+from tests.judges.turns import begun, settle, take
 
 MODEL = "m"
 PRICES = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
+
+
+def ask(connection: Any, **how: Any) -> Any:
+    return run(calls.ask(connection, **how))
+
+
+def feed_back_429(connection: Any, model: str, seconds: float | None = None) -> float:
+    return run(limits.feed_back_429(connection, model, seconds))
+
+
+def occupy(connection: Any) -> Place | None:
+    try:
+        return begun(connection)
+    except CallFailed:
+        return None
 
 
 def taken(connection: Any, n: int, *, tokens: int = 1) -> int:
@@ -48,20 +66,13 @@ def test_tokens_a_minute() -> None:
     assert take(connection, MODEL, tokens=1) > 0
 
 
-def test_several_calls_at_once() -> None:
-    connection = facts(rpm=10)
-
-    assert take(connection, MODEL, tokens=1, calls=8) == 0.0
-    assert take(connection, MODEL, tokens=1, calls=3) > 0
-    assert take(connection, MODEL, tokens=1, calls=2) == 0.0
-
-
 def test_a_refused_take_takes_nothing() -> None:
-    connection = facts(rpm=10, tpm=100)
+    connection = facts(rpm=2, tpm=100, max_concurrency=2, daily_budget=1.0, **PRICES)
     take(connection, MODEL, tokens=90)
 
     assert take(connection, MODEL, tokens=50) > 0
-    assert take(connection, MODEL, tokens=10, calls=9) == 0.0
+    assert take(connection, MODEL, tokens=10) == 0.0
+    assert spent(connection) == pytest.approx(100 * 2e-6)
 
 
 def test_what_is_larger_than_the_limit_takes_all_of_it() -> None:
@@ -73,14 +84,14 @@ def test_what_is_larger_than_the_limit_takes_all_of_it() -> None:
 
 def test_a_minute_later_there_is_room() -> None:
     connection = facts(rpm=2)
-    book = limits._keys(connection, MODEL)[0]
-    now = limits._redis().time()[0]
-    limits._redis().hset(book, mapping={now - 61: 1, now - 30: 1})
+    key = limits._keys(connection, MODEL)[0]
+    now = book().time()[0]
+    book().hset(key, mapping={now - 61: 1, now - 30: 1})
 
     assert take(connection, MODEL, tokens=1) == 0.0
-    wait, later = take(connection, MODEL, tokens=1), limits._redis().time()[0]
+    wait, later = take(connection, MODEL, tokens=1), book().time()[0]
     assert now + 25 <= later + wait and wait <= 31
-    assert limits._redis().hexists(book, str(now - 61)) is False
+    assert book().hexists(key, str(now - 61)) is False
 
 
 def test_models_are_counted_apart() -> None:
@@ -117,7 +128,7 @@ TAKER = """
 import sys, uuid
 import django; django.setup()
 from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.judges.limits import take
+from tests.judges.turns import take
 connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", "http://x", "m", "", rpm=30)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -142,8 +153,7 @@ def test_processes_take_exactly_the_limit() -> None:
 
 def test_unused_tokens_come_back() -> None:
     connection = facts(tpm=1000)
-    take(connection, MODEL, tokens=1000)
-    settle(connection, MODEL, taken_tokens=1000, used_tokens=400, used_cost=None)
+    settle(begun(connection, MODEL, tokens=1000), used_tokens=400)
 
     assert take(connection, MODEL, tokens=600) == 0.0
     assert take(connection, MODEL, tokens=1) > 0
@@ -151,8 +161,7 @@ def test_unused_tokens_come_back() -> None:
 
 def test_tokens_beyond_the_estimate_are_counted() -> None:
     connection = facts(tpm=1000)
-    take(connection, MODEL, tokens=100)
-    settle(connection, MODEL, taken_tokens=100, used_tokens=900, used_cost=None)
+    settle(begun(connection, MODEL, tokens=100), used_tokens=900)
 
     assert take(connection, MODEL, tokens=101) > 0
     assert take(connection, MODEL, tokens=100) == 0.0
@@ -160,13 +169,13 @@ def test_tokens_beyond_the_estimate_are_counted() -> None:
 
 def test_what_comes_back_comes_from_the_oldest() -> None:
     connection = facts(tpm=1000)
-    book = limits._keys(connection, MODEL)[1]
-    now = limits._redis().time()[0]
-    limits._redis().hset(book, mapping={now - 20: 300, now: 500})
+    key = limits._keys(connection, MODEL)[1]
+    now = book().time()[0]
+    book().hset(key, mapping={now - 20: 300, now: 500})
 
-    settle(connection, MODEL, taken_tokens=500, used_tokens=100, used_cost=None)
+    settle(Place(connection, MODEL, 500, 0.0, "", limits._keys(connection, MODEL), False), used_tokens=100)
 
-    assert {int(slot) - now: int(n) for slot, n in limits._redis().hgetall(book).items()} == {-20: 0, 0: 400}
+    assert {int(slot) - now: int(n) for slot, n in book().hgetall(key).items()} == {-20: 0, 0: 400}
 
 
 def test_a_429_holds_everybody() -> None:
@@ -189,11 +198,12 @@ def test_pauses_without_retry_after_grow_and_end_with_a_success() -> None:
     block = limits._keys(connection, MODEL)[2]
 
     def strike() -> float:
-        limits._redis().delete(block)  # the pause is over
+        book().delete(block)  # the pause is over
         return feed_back_429(connection, MODEL)
 
     assert [strike() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
-    settle(connection, MODEL, taken_tokens=0, used_tokens=0, used_cost=None)
+    book().delete(block)
+    settle(begun(connection), used_tokens=0)
     assert strike() == 1.0
 
 
@@ -202,11 +212,11 @@ def test_refusals_of_calls_under_way_are_one_refusal() -> None:
     block = limits._keys(connection, MODEL)[2]
     for pause in (1.0, 2.0, 4.0, 8.0, 16.0):
         assert feed_back_429(connection, MODEL) == pause
-        limits._redis().delete(block)
+        book().delete(block)
 
     # The pause is long enough to last for all five, however slow the machine.
     assert [feed_back_429(connection, MODEL) <= 32.0 for _ in range(5)] == [True] * 5
-    limits._redis().delete(block)
+    book().delete(block)
     assert feed_back_429(connection, MODEL) == 60.0
 
 
@@ -221,9 +231,9 @@ def spent(connection: Any) -> float | None:
 def test_a_budget_is_reserved_and_settled() -> None:
     connection = facts(daily_budget=0.01, **PRICES)
 
-    assert take(connection, MODEL, tokens=1000) == 0.0
+    place = begun(connection, MODEL, tokens=1000)
     assert spent(connection) == pytest.approx(0.002)
-    settle(connection, MODEL, taken_tokens=1000, used_tokens=500, used_cost=0.0005)
+    settle(place, used_tokens=500, used_cost=0.0005)
     assert spent(connection) == pytest.approx(0.0005)
 
 
@@ -264,30 +274,34 @@ def test_threads_do_not_exceed_a_budget() -> None:
 
 def test_seats() -> None:
     connection = facts(max_concurrency=2)
-    first, second = occupy(connection, seconds=30), occupy(connection, seconds=30)
+    first, second = occupy(connection), occupy(connection)
 
     assert first and second
-    assert occupy(connection, seconds=30) is None
-    vacate(connection, first)
-    vacate(connection, first)
-    assert occupy(connection, seconds=30)
-    assert occupy(connection, seconds=30) is None
+    assert occupy(connection) is None
+    settle(first, used_tokens=0)
+    settle(first, used_tokens=0)
+    assert occupy(connection)
+    assert occupy(connection) is None
 
 
 def test_a_seat_that_nobody_gave_back_falls_free() -> None:
     connection = facts(max_concurrency=1)
-    limits._redis().zadd(limits._seats(connection), {"of-a-dead-worker": 1})
+    book().zadd(limits._seats(connection), {"of-a-dead-worker": 1})
 
-    assert occupy(connection, seconds=30)
+    assert occupy(connection)
 
 
 @pytest.fixture
 def no_redis(monkeypatch: pytest.MonkeyPatch) -> None:
-    def down(*args: Any, **kwargs: Any) -> Any:
-        raise RedisDown
+    class Down:
+        async def run(self, *args: Any, **more: Any) -> Any:
+            raise RedisDown
 
-    monkeypatch.setattr(limits, "_script", lambda text: down)
-    monkeypatch.setattr(limits, "_redis", down)
+        def get(self, key: str) -> Any:
+            raise RedisDown
+
+    monkeypatch.setattr(limits, "clerk", Down)
+    monkeypatch.setattr(limits, "book", Down)
 
 
 def test_without_redis_rates_are_not_limited(no_redis: None, caplog: pytest.LogCaptureFixture) -> None:
@@ -295,8 +309,7 @@ def test_without_redis_rates_are_not_limited(no_redis: None, caplog: pytest.LogC
 
     assert taken(connection, 3) == 3
     assert "Redis does not answer" in caplog.text
-    assert occupy(connection, seconds=1) == ""
-    settle(connection, MODEL, taken_tokens=1, used_tokens=1, used_cost=None)
+    settle(begun(connection), used_tokens=1)
     assert feed_back_429(connection, MODEL, 3.0) == 3.0
     assert spent(connection) is None
 
@@ -368,7 +381,7 @@ def test_asked_calls_keep_to_the_seats(stub_of_its_own: RunningStub) -> None:
         thread.join()
     assert set(outcomes) <= {"ok", "rate_limited"}
     assert stub.calls()["most_at_once"] <= 2
-    assert occupy(connection, seconds=1)
+    assert occupy(connection)
 
 
 def test_two_accounts_share_no_budget() -> None:

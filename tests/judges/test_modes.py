@@ -7,6 +7,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges import modes
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.loop import run
 from evalsvc.judges.modes import Mode, Ways, adapted, recall, remember
 from tests.judges.asking import GOOD, Judge
 from tests.judges.conftest import facts
@@ -56,8 +57,8 @@ def test_other_processes_learn_it_too() -> None:
     remember(connection, "m", Ways(Mode.TOOL, "max_completion_tokens", ("seed",)))
     modes._believed.clear()
 
-    assert recall(connection, "m") == Ways(Mode.TOOL, "max_completion_tokens", ("seed",))
-    assert recall(connection, "other") == Ways()
+    assert run(recall(connection, "m")) == Ways(Mode.TOOL, "max_completion_tokens", ("seed",))
+    assert run(recall(connection, "other")) == Ways()
 
 
 def test_other_accounts_do_not(stub: RunningStub) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import json
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.judges.loop import run
 from evalsvc.judges.webhooks import post_signed
 from evaluators.base import CannotScore, FailedForNow, Sample, Score
 from evaluators.families.webhook import Webhook
@@ -92,7 +92,7 @@ class Out:
         self._account_id = caller.account.pk
 
     async def post(self, url: str, payload: Any, settings: Any) -> Any:
-        return await asyncio.to_thread(post_signed, self._account_id, url, payload, settings)
+        return await post_signed(self._account_id, url, payload, settings)
 
 
 def rotate(caller: Caller) -> str:
@@ -106,7 +106,7 @@ def rotate(caller: Caller) -> str:
 def ask(caller: Caller, server: Server, sample: Sample = SAMPLE, *, explain: bool = True, **settings: Any) -> Score:
     effective = {"url": server.url, **settings}
     assert Webhook().check_settings(effective) == []
-    return asyncio.run(Webhook().score_with(sample, effective, Out(caller), explain=explain))  # type: ignore[arg-type]
+    return run(Webhook().score_with(sample, effective, Out(caller), explain=explain))  # type: ignore[arg-type]
 
 
 def failure(caller: Caller, server: Server, **settings: Any) -> tuple[str, bool, str]:

@@ -35,6 +35,10 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         tried.append(address)
         raise ConnectionRefusedError
 
+    async def create_connection(loop: Any, protocol: Any, host: str, port: int, **kwargs: Any) -> Any:
+        connect((host, port))
+
+    monkeypatch.setattr("asyncio.base_events.BaseEventLoop.create_connection", create_connection)
     monkeypatch.setattr("evalsvc.outbound.network.socket.create_connection", connect)
     return tried
 

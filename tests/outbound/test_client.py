@@ -16,12 +16,27 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.outbound import guard, network
-from evalsvc.outbound.client import Answer, post_json
+from evalsvc.judges.loop import run
+from evalsvc.outbound import aio, client, guard, network, wires
+from evalsvc.outbound.client import Answer
 from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.transport import http_client, transport
+from evalsvc.outbound.for_libraries import async_http_client
 
 LONG = 30.0
+_is_awaited = False
+
+
+@pytest.fixture(autouse=True, params=["in a thread", "awaited"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every promise is kept both ways."""
+    global _is_awaited
+    _is_awaited = request.param == "awaited"
+    yield
+    _is_awaited = False
+
+
+def post_json(*args: Any, **more: Any) -> Answer:
+    return run(client.post_json_async(*args, **more)) if _is_awaited else client.post_json(*args, **more)
 
 
 def chat(stub: RunningStub, model: str, *, seconds: float = LONG, **more: Any) -> Answer:
@@ -47,6 +62,7 @@ def test_connections_are_kept(stub: RunningStub, monkeypatch: pytest.MonkeyPatch
     chat(stub, "stub-echo")
     opened: list[Any] = []
     monkeypatch.setattr(network, "_connect", lambda *args, **more: opened.append(args))
+    monkeypatch.setattr(wires, "_connected", lambda *args, **more: opened.append(args))
 
     assert chat(stub, "stub-echo").status == 200
     assert opened == []
@@ -205,20 +221,22 @@ def test_the_host_cannot_be_replaced(stub: RunningStub) -> None:
 
 def test_clients_of_the_transport_need_an_allowance(stub: RunningStub) -> None:
     with pytest.raises(RuntimeError, match="Allowance"):
-        http_client().get(f"{stub.base_url}/models")
+        run(async_http_client().get(f"{stub.base_url}/models"))
 
 
 def test_cookies_are_not_kept(stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
     from evalsvc.outbound.allowance import Allowance
 
-    sent = (200, [(b"Set-Cookie", b"session=of-somebody"), (b"X-A", b"b")], b"{}")
-    monkeypatch.setattr(transport(), "send", lambda *args, **more: sent)
+    async def send(*args: Any, **more: Any) -> Any:
+        return (200, [(b"Set-Cookie", b"session=of-somebody"), (b"X-A", b"b")], b"{}")
+
+    monkeypatch.setattr(aio.Wires, "send", send)
     with Allowance(seconds=LONG, max_bytes=1000):
-        answer = http_client().get("https://example.com/")
+        answer = run(async_http_client().get("https://example.com/"))
 
     assert "set-cookie" not in answer.headers
     assert answer.headers["x-a"] == "b"
-    assert len(http_client().cookies) == 0
+    assert len(async_http_client().cookies) == 0
 
 
 def test_many_threads_share_the_connections(stub: RunningStub) -> None:

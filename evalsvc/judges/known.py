@@ -1,0 +1,93 @@
+"""What calls need of the database, believed for a moment: no loop waits for it, and no call takes a session for itself.
+
+A change in this process is seen at once, one made elsewhere after `BELIEVED_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import lru_cache, partial
+from typing import Any, TypeAlias, TypeVar, cast
+
+from django.db import transaction
+
+from evalsvc.judges.selectors import give_back_database
+from evalsvc.tenancy.scope import current_role
+
+T = TypeVar("T")
+Key: TypeAlias = tuple[int, str, Hashable]
+BELIEVED_SECONDS = 2.0
+N_READERS = 2
+_believed: dict[Key, tuple[float, Any]] = {}
+_being_read: dict[tuple[asyncio.AbstractEventLoop, Key], asyncio.Task[Any]] = {}
+_changes: dict[int, int] = {}
+_lock = threading.Lock()
+
+
+async def known(account_id: int, what: str, which: Hashable, read: Callable[[], T]) -> T:
+    """Return what `read` says, from the database or from a moment ago; raises what it raises, which is not kept.
+
+    All who ask for the same at the same time share one reading.
+    """
+    key = (account_id, what, which)
+    found = _believed.get(key)
+    if found is not None and time.monotonic() < found[0]:
+        return cast("T", found[1])
+    loop = asyncio.get_running_loop()
+    reading = _being_read.get((loop, key))
+    if reading is None:
+        reading = _being_read[loop, key] = loop.create_task(_read(key, read))
+        reading.add_done_callback(lambda done: _ended(loop, key, done))
+    return cast("T", await asyncio.shield(reading))
+
+
+def forget(account_id: int) -> None:
+    """Believe nothing any more of an account: something of it has been changed, and committed."""
+    with _lock:
+        _changes[account_id] = _changes.get(account_id, 0) + 1
+        for key in [key for key in _believed if key[0] == account_id]:
+            del _believed[key]
+
+
+def forget_when_committed(account_id: int) -> None:
+    """Do so when the transaction has ended well."""
+    transaction.on_commit(partial(forget, account_id), using=current_role())
+
+
+async def _read(key: Key, read: Callable[[], T]) -> T:
+    seen, context = _changes.get(key[0], 0), copy_context()
+    value = await asyncio.get_running_loop().run_in_executor(_readers(os.getpid()), context.run, _reading, read)
+    with _lock:
+        # What was read before a change may be what was before it.
+        if _changes.get(key[0], 0) == seen:
+            now = time.monotonic()
+            # Secrets are among it: nothing is kept for longer than it is believed, or than something is read.
+            for old in [old for old, (until, _) in _believed.items() if until <= now]:
+                del _believed[old]
+            _believed[key] = (now + BELIEVED_SECONDS, value)
+    return value
+
+
+def _reading(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    finally:
+        give_back_database()
+
+
+def _ended(loop: asyncio.AbstractEventLoop, key: Key, done: asyncio.Task[Any]) -> None:
+    _being_read.pop((loop, key), None)
+    if not done.cancelled():
+        # Whoever wanted it may be gone; then nobody else has to look at a failure.
+        done.exception()
+
+
+@lru_cache(maxsize=1)
+def _readers(pid: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(N_READERS, thread_name_prefix="judge-reader")

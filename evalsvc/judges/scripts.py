@@ -1,0 +1,117 @@
+"""What happens in Redis before and after a call, each in one step.
+
+KEYS of both: the calls and the tokens of the last minute, until when a 429 blocks, the day's spending, the 429 in a
+row, the seats, the breaker.
+"""
+
+from __future__ import annotations
+
+PASSED, SHUT, NO_SEAT, NOT_YET, NO_MONEY = range(5)
+"""What BEGIN answers first; then the milliseconds to stay out, and the code and the words of a shut breaker."""
+
+# All or nothing: who is let through an open breaker has a seat, and is counted. A slot counts as long as any call in
+# it may be within the last 60 s, so it is let go 61 s after its beginning. Seats are leases: one that is not given back
+# falls free when its call must be over.
+BEGIN = """
+local time = redis.call('TIME')
+local now, ms = tonumber(time[1]), tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local tokens, rpm, tpm = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local cost, budget, kept = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local seats, lease, seat = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
+local probe = tonumber(ARGV[10])
+local shut = 0
+if probe > 0 then
+  shut = tonumber(redis.call('HGET', KEYS[7], 'until') or '0')
+  if ms < shut then
+    local why = redis.call('HMGET', KEYS[7], 'code', 'detail')
+    return {1, shut - ms, why[1] or '', why[2] or ''}
+  end
+end
+if seats > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', ms)
+  if redis.call('ZCARD', KEYS[6]) >= seats then return {2, 0} end
+end
+local wait = 0
+local blocked = tonumber(redis.call('GET', KEYS[3]) or '0')
+if blocked > ms then wait = blocked - ms end
+local function window(key, n, limit)
+  local slots, total, old = {}, 0, {}
+  local all = redis.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local slot = tonumber(all[i])
+    if now - slot >= 61 then old[#old + 1] = all[i]
+    else slots[#slots + 1] = {slot, tonumber(all[i + 1])}; total = total + tonumber(all[i + 1]) end
+  end
+  if #old > 0 then redis.call('HDEL', key, unpack(old)) end
+  if total + n <= limit then return end
+  table.sort(slots, function(a, b) return a[1] < b[1] end)
+  for _, entry in ipairs(slots) do
+    total = total - entry[2]
+    if total + n <= limit then wait = math.max(wait, (entry[1] + 61) * 1000 - ms); return end
+  end
+end
+local calls = 1
+if rpm > 0 then window(KEYS[1], calls, rpm) end
+if tpm > 0 then tokens = math.min(tokens, tpm); window(KEYS[2], tokens, tpm) end
+if budget >= 0 then
+  local spent = tonumber(redis.call('GET', KEYS[4]) or '0')
+  if spent + cost > budget or spent >= budget then return {4, 0} end
+end
+if wait > 0 then return {3, wait} end
+if shut > 0 then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms + probe)) end
+if seats > 0 then redis.call('ZADD', KEYS[6], ms + lease, seat); redis.call('PEXPIRE', KEYS[6], lease + 60000) end
+if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE', KEYS[1], 62) end
+if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end
+if cost > 0 then redis.call('INCRBY', KEYS[4], ARGV[4]); redis.call('EXPIRE', KEYS[4], kept) end
+return {0, 0}
+"""
+# Tokens that were not used are taken from the oldest slots: those are let go first, so the sum is never too small. The
+# pause of the breaker doubles with each failure after the one that opened it.
+END = """
+local time = redis.call('TIME')
+local now, ms = tonumber(time[1]), tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local more, tpm = tonumber(ARGV[1]), tonumber(ARGV[2])
+if tpm > 0 and more > 0 then redis.call('HINCRBY', KEYS[2], now, more); redis.call('EXPIRE', KEYS[2], 62) end
+if tpm > 0 and more < 0 then
+  local all = redis.call('HGETALL', KEYS[2])
+  local slots = {}
+  for i = 1, #all, 2 do slots[#slots + 1] = {tonumber(all[i]), tonumber(all[i + 1])} end
+  table.sort(slots, function(a, b) return a[1] < b[1] end)
+  for _, entry in ipairs(slots) do
+    local part = math.min(entry[2], -more)
+    if part > 0 then redis.call('HINCRBY', KEYS[2], entry[1], -part); more = more + part end
+  end
+end
+if tonumber(ARGV[3]) ~= 0 then
+  local spent = tonumber(redis.call('INCRBY', KEYS[4], ARGV[3]))
+  if spent < 0 then redis.call('SET', KEYS[4], 0) end
+  redis.call('EXPIRE', KEYS[4], ARGV[4])
+end
+if ARGV[5] == '1' then redis.call('DEL', KEYS[5]) end
+if ARGV[6] ~= '' then redis.call('ZREM', KEYS[6], ARGV[6]) end
+local weight = tonumber(ARGV[7])
+if weight < 0 then return 0 end
+if weight == 0 then redis.call('DEL', KEYS[7]); return 0 end
+local n, needed = redis.call('HINCRBY', KEYS[7], 'n', weight), tonumber(ARGV[8])
+redis.call('EXPIRE', KEYS[7], ARGV[11])
+if n < needed then return 0 end
+local pause = math.min(tonumber(ARGV[10]), tonumber(ARGV[9]) * 2 ^ math.min(n - needed, 10))
+local fields = {'until', string.format('%d', ms + pause * 1000), 'code', ARGV[12], 'detail', ARGV[13]}
+redis.call('HSET', KEYS[7], unpack(fields))
+return 0
+"""
+# A refusal while the connection is blocked belongs to a call that was under way, and says nothing new.
+BLOCK = """
+local time = redis.call('TIME')
+local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local blocked, wait = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])
+if wait < 0 then
+  if blocked > ms then return blocked - ms end
+  local strikes = redis.call('INCR', KEYS[2])
+  redis.call('EXPIRE', KEYS[2], 300)
+  wait = math.min(60000, 1000 * 2 ^ (math.min(strikes, 10) - 1))
+end
+blocked = math.max(blocked, ms + wait)
+redis.call('SET', KEYS[1], string.format('%d', blocked), 'PX', string.format('%d', blocked - ms + 1000))
+return blocked - ms
+"""

@@ -1,0 +1,140 @@
+"""HTTP over guarded connections for coroutines: one set of keep-alive connections for each event loop.
+
+The same rules as `transport`: no redirects, no proxies, no cookies, no compression, nothing read from the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from functools import lru_cache
+from ssl import SSLContext
+from weakref import WeakKeyDictionary
+
+from evalsvc.outbound.allowance import current
+from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.outbound.headers import RawHeaders
+from evalsvc.outbound.wires import Origin, Wire, open_wire
+
+IDLE_SECONDS = 30.0
+MAX_IDLE = 256
+"""Idle connections that one loop keeps; for more the oldest are closed."""
+
+
+class Wires:
+    """The connections of one loop. A call opens one where none is idle: it never waits for another's."""
+
+    def __init__(self) -> None:
+        self._idle: defaultdict[Origin, list[Wire]] = defaultdict(list)
+        self._n_idle = 0
+        self._is_watched = False
+
+    async def send(
+        self, method: str, origin: Origin, target: bytes, *, headers: RawHeaders, content: bytes
+    ) -> tuple[int, RawHeaders, bytes]:
+        """Send one request within the Allowance, return the answer's status, headers and body; raises OutboundFailed.
+
+        Whoever is cancelled meanwhile has cut the connection.
+        """
+        wire: Wire | None = None
+        try:
+            async with asyncio.timeout(current().seconds()):
+                wire = self._idle_one(origin) or await open_wire(origin, tls_context())
+                answer = await wire.exchange(method, target, headers=headers, content=content)
+        except TimeoutError:
+            self._cut(wire)
+            raise OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.") from None
+        except BaseException:
+            self._cut(wire)
+            raise
+        self._keep(origin, wire)
+        return answer
+
+    def close(self) -> None:
+        """Close what is idle."""
+        for wires in self._idle.values():
+            for wire in wires:
+                wire.abort()
+        self._idle.clear()
+        self._n_idle = 0
+
+    def _idle_one(self, origin: Origin) -> Wire | None:
+        wires = self._idle.get(origin)
+        while wires:
+            # The one that was used last: the others grow old and are closed.
+            wire = wires.pop()
+            self._n_idle -= 1
+            if wire.is_fresh and time.monotonic() - wire.idle_since < IDLE_SECONDS:
+                return wire
+            wire.abort()
+        self._idle.pop(origin, None)
+        return None
+
+    def _keep(self, origin: Origin, wire: Wire) -> None:
+        if not wire.is_fresh:
+            wire.abort()
+            return
+        wire.idle_since = time.monotonic()
+        self._idle[origin].append(wire)
+        self._n_idle += 1
+        if self._n_idle > MAX_IDLE:
+            self._drop_oldest()
+        self._watch()
+
+    def _watch(self) -> None:
+        if not self._is_watched and self._n_idle:
+            self._is_watched = True
+            asyncio.get_running_loop().call_later(IDLE_SECONDS, self._drop_old)
+
+    def _drop_old(self) -> None:
+        """Close what nobody has used for a while: a server's connections are not ours to keep."""
+        self._is_watched, now = False, time.monotonic()
+        for origin, found in list(self._idle.items()):
+            for wire in [wire for wire in found if not wire.is_fresh or now - wire.idle_since >= IDLE_SECONDS]:
+                found.remove(wire)
+                self._n_idle -= 1
+                wire.abort()
+            if not found:
+                del self._idle[origin]
+        self._watch()
+
+    def _drop_oldest(self) -> None:
+        origin = min(self._idle, key=lambda each: self._idle[each][0].idle_since)
+        self._idle[origin].pop(0).abort()
+        self._n_idle -= 1
+        if not self._idle[origin]:
+            del self._idle[origin]
+
+    @staticmethod
+    def _cut(wire: Wire | None) -> None:
+        if wire is not None:
+            wire.abort()
+
+
+@lru_cache(maxsize=1)
+def tls_context() -> SSLContext:
+    """Return the context of all connections, made once: it reads all certificates there are."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Wires] = WeakKeyDictionary()
+
+
+def wires() -> Wires:
+    """Return the running loop's connections."""
+    loop = asyncio.get_running_loop()
+    found = _of_loops.get(loop)
+    if found is None:
+        found = _of_loops[loop] = Wires()
+    return found
+
+
+async def close() -> None:
+    """Close the running loop's connections: the last thing before it ends."""
+    if (found := _of_loops.pop(asyncio.get_running_loop(), None)) is not None:
+        found.close()
+    # The sockets are closed by callbacks.
+    await asyncio.sleep(0)

@@ -1,0 +1,21 @@
+"""What is read of an answer's headers before its body is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalsvc.outbound.failures import OutboundFailed
+
+RawHeaders = Sequence[tuple[bytes, bytes]]
+
+
+def refuse_compression(headers: RawHeaders) -> None:
+    """Refuse an answer that would grow while it is unpacked: none was asked for."""
+    if any(name.lower() == b"content-encoding" and value.lower() != b"identity" for name, value in headers):
+        raise OutboundFailed(OutboundFailed.BAD_ANSWER, "The answer is compressed although it was asked not to be.")
+
+
+def no_http() -> OutboundFailed:
+    """Name a connection that ended in the middle of an answer, or brought something else than one."""
+    detail = "The server ended the connection early, or does not speak HTTP."
+    return OutboundFailed(OutboundFailed.CONNECTION, detail)

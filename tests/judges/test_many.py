@@ -1,0 +1,306 @@
+"""Hundreds of calls in one process: no thread for each, nobody waits for a slow endpoint, and money is settled."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as RedisDown
+from redis.exceptions import RedisError
+
+from benchmarks.stub_llm import RunningStub, running_stub
+from evalsvc.judges import book, calls, known, limits
+from evalsvc.judges.cache import Kept, turn
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.limits import spent_today
+from evalsvc.judges.loop import run
+from evalsvc.judges.outside import outside_for
+from evalsvc.outbound import aio
+from evalsvc.outbound.client import post_json_async
+from evaluators.outside import Answer
+from tests.conftest import wait_until
+from tests.judges.asking import GOOD, Judge, question
+from tests.judges.conftest import MESSAGES, facts
+from tests.judges.test_limits import PRICES
+from tests.judges.turns import begun
+
+N = 300
+MODEL = "stub-judge-pass"
+
+
+@pytest.fixture
+def idle() -> Iterator[RunningStub]:
+    """A stub that nobody else calls."""
+    with running_stub() as running:
+        yield running
+
+
+async def asked(judge: Judge, n: int, model: str, **settings: Any) -> list[Answer]:
+    """Ask so many different questions at once, each for a score of its own."""
+    account_id = judge.caller.account.pk
+    return await asyncio.gather(
+        *(outside_for(account_id).ask(question(), {"model": model, **settings}) for _ in range(n))
+    )
+
+
+def test_hundreds_are_in_flight_without_a_thread_for_each(idle: RunningStub) -> None:
+    judge = Judge(idle)
+    judge.ask()
+    before, most = threading.active_count(), [0]
+
+    async def watched() -> list[Answer]:
+        answering = asyncio.ensure_future(asked(judge, N, "stub-judge-pass@3000"))
+        while not answering.done():
+            most[0] = max(most[0], threading.active_count())
+            await asyncio.sleep(0.05)
+        return answering.result()
+
+    answers = run(watched())
+
+    assert [answer.data for answer in answers] == [GOOD] * N
+    assert idle.calls()["most_at_once"] > N / 2
+    assert judge.n_calls() == N + 1
+    # Two readers of the database at the most, and whatever else the suite has started meanwhile.
+    assert most[0] <= before + 4
+
+
+def test_a_hanging_endpoint_holds_up_nobody_else(idle: RunningStub) -> None:
+    hanging, fast = Judge(idle), Judge(idle)
+
+    async def both() -> tuple[int, list[Answer]]:
+        stuck = asyncio.gather(asked(hanging, N, "stub-judge-pass:hang", timeout_seconds=60), return_exceptions=True)
+        while hanging.n_calls() < N:
+            await asyncio.sleep(0.1)
+        answers = await asked(fast, 20, MODEL)
+        n_stuck = hanging.n_calls() if not stuck.done() else 0
+        stuck.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stuck
+        return n_stuck, answers
+
+    n_stuck, answers = run(both())
+    assert n_stuck == N
+    assert [answer.data for answer in answers] == [GOOD] * 20
+
+
+def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
+    connection = facts(stub.base_url, daily_budget=1.0, max_concurrency=1, tpm=100_000, **PRICES)
+
+    async def left() -> None:
+        call = asyncio.ensure_future(calls.ask(connection, messages=MESSAGES, model="stub-hang"))
+        while not spent(connection):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    run(left())
+    # The endpoint may be working still, and will want its money; the seat is free.
+    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, calls.estimated_tokens(MESSAGES)))
+    assert begun(connection)
+
+
+def test_who_is_cancelled_before_the_call_has_taken_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = facts(daily_budget=1.0, max_concurrency=1, rpm=100, tpm=100_000, **PRICES)
+
+    async def left() -> None:
+        taking = asyncio.ensure_future(limits.begin(connection, "m", tokens=1000, seconds=30))
+        await asyncio.sleep(0)
+        taking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+
+    run(left())
+    wait_until(lambda: spent(connection) == 0.0 and not book.book().exists(limits._seats(connection)))
+    assert begun(connection, tokens=1000)
+
+
+def spent(connection: ConnectionFacts) -> float | None:
+    return spent_today(account_id=connection.account_id, connection_id=connection.id)
+
+
+def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    account, digest, scripts = uuid.uuid4().int % 2**40, uuid.uuid4().hex, Counter[str]()
+    put = book.Clerk._put
+
+    def counting(clerk: book.Clerk, entry: book.Entry) -> Any:
+        scripts[entry.script] += 1
+        return put(clerk, entry)
+
+    monkeypatch.setattr(book.Clerk, "_put", counting)
+    n_brought = 0
+
+    async def one() -> Any:
+        nonlocal n_brought
+        async with turn(account, digest, until=time.monotonic() + 60) as held:
+            if held.found is None:
+                n_brought += 1
+                await asyncio.sleep(0.5)
+                held.keep(Kept({"n": n_brought}, {}))
+            return held.found
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(*(one() for _ in range(N)))
+
+    found = run(many())
+    assert (n_brought, sum(each is None for each in found)) == (1, 1)
+    assert {each.data["n"] for each in found if each is not None} == {1}
+    assert sum(scripts.values()) == 2
+
+
+def test_another_takes_the_turn_of_one_who_brought_nothing() -> None:
+    account, digest = uuid.uuid4().int % 2**40, uuid.uuid4().hex
+    order: list[int] = []
+
+    async def one(n: int) -> None:
+        async with turn(account, digest, until=time.monotonic() + 60) as held:
+            if held.found is None:
+                order.append(n)
+                await asyncio.sleep(0)
+                if n < 2:
+                    raise ValueError("no answer")
+                held.keep(Kept({"n": n}, {}))
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(*(one(n) for n in range(6)), return_exceptions=True)
+
+    assert [type(each) for each in run(many())] == [ValueError, ValueError, *[type(None)] * 4]
+    assert order == [0, 1, 2]
+
+
+def test_without_redis_hundreds_are_answered(stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Judge(stub)
+
+    def down(batch: Any) -> list[Any]:
+        return [RedisDown("down")] * len(batch)
+
+    monkeypatch.setattr(book, "_carried_out", down)
+    answers = run(asked(judge, 50, MODEL))
+
+    assert [answer.data for answer in answers] == [GOOD] * 50
+    rich = facts(stub.base_url, daily_budget=1.0, **PRICES)
+    with pytest.raises(CallFailed) as caught:
+        run(calls.ask(rich, messages=MESSAGES))
+    assert (caught.value.code, caught.value.retry_after_seconds) == ("rate_limited", limits.WAIT_WITHOUT_REDIS_SECONDS)
+
+
+def test_hundreds_read_the_connection_once_and_a_change_is_seen_at_once(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_reads = Counter[str]()
+    read = known._reading
+
+    def counting(reading: Any) -> Any:
+        n_reads["all"] += 1
+        return read(reading)
+
+    monkeypatch.setattr(known, "_reading", counting)
+    monkeypatch.setattr(known, "BELIEVED_SECONDS", 1000.0)
+    run(asked(judge, 50, MODEL))
+    assert n_reads["all"] == 1
+
+    judge.caller.patch(f"/v1/connections/{judge.connection['id']}", {"is_enabled": False})
+    assert judge.failing(MODEL).code == "not_configured"
+
+
+def test_a_reading_from_before_a_change_is_not_believed() -> None:
+    account, began, changed = uuid.uuid4().int % 2**40, threading.Event(), threading.Event()
+
+    def read() -> str:
+        began.set()
+        assert changed.wait(60)
+        return "old"
+
+    async def reading() -> str:
+        return await known.known(account, "thing", None, read)
+
+    async def meanwhile() -> tuple[str, str]:
+        old = asyncio.ensure_future(reading())
+        await asyncio.to_thread(began.wait, 60)
+        known.forget(account)
+        changed.set()
+        return await old, await known.known(account, "thing", None, lambda: "new")
+
+    assert run(meanwhile()) == ("old", "new")
+
+
+SETTLED = """
+import asyncio, sys, uuid
+import django; django.setup()
+from evalsvc.judges.calls import ask
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.limits import spent_today
+from evalsvc.judges.loop import background
+connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", sys.argv[3], "stub-hang", "k",
+    price_input_per_million=1.0, price_output_per_million=2.0, daily_budget=1.0, max_concurrency=1)
+asyncio.run_coroutine_threadsafe(ask(connection, messages=[{"role": "user", "content": "x"}]), background().loop)
+while not spent_today(account_id=connection.account_id, connection_id=connection.id):
+    pass
+print("left", flush=True)
+"""
+
+
+def test_a_process_that_ends_gives_its_seats_back(stub: RunningStub) -> None:
+    connection = facts(stub.base_url, daily_budget=1.0, max_concurrency=1, **PRICES)
+    command = [sys.executable, "-c", SETTLED, str(connection.account_id), str(connection.id), stub.base_url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=dict(os.environ), check=False)
+
+    assert (done.returncode, done.stdout) == (0, "left\n"), done.stderr
+    assert begun(connection)
+
+
+def test_what_cannot_be_written_down_costs_the_others_nothing() -> None:
+    async def both() -> list[Any]:
+        clerk = book.clerk()
+        return await asyncio.gather(
+            clerk.ask("SET", f"judge:test:{uuid.uuid4().hex}", "kept", "EX", 10),
+            clerk.ask("SET", f"judge:test:{uuid.uuid4().hex}", "\ud800", "EX", 10),
+            clerk.ask("NONSENSE"),
+            clerk.ask("GET", f"judge:test:{uuid.uuid4().hex}"),
+            return_exceptions=True,
+        )
+
+    for found in (run(both()), run(both())):
+        assert found[0] is True
+        assert isinstance(found[1], UnicodeEncodeError)
+        assert isinstance(found[2], RedisError)
+        assert found[3] is None
+
+
+def test_a_script_that_redis_has_forgotten_is_sent_again() -> None:
+    script = f"return ARGV[1] .. '{uuid.uuid4().hex}'"
+
+    async def asked_for() -> Any:
+        return await book.clerk().run(script, keys=[], args=["x"])
+
+    first = run(asked_for())
+    book.book().script_flush()
+    assert first == run(asked_for()) == run(asked_for())
+
+
+def test_idle_connections_are_closed(stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aio, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(aio, "MAX_IDLE", 5)
+    body = {"model": "stub-echo", "messages": MESSAGES}
+
+    async def n_idle() -> list[int]:
+        url = f"{stub.base_url}/chat/completions"
+        await asyncio.gather(*(post_json_async(url, body, timeout_seconds=60) for _ in range(20)))
+        found = [aio.wires()._n_idle]
+        while aio.wires()._idle:
+            await asyncio.sleep(0.05)
+        return [*found, aio.wires()._n_idle]
+
+    kept, left = asyncio.run(n_idle())
+    assert kept <= 5 and left == 0
