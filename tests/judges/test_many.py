@@ -28,7 +28,6 @@ from evalsvc.judges.outside import outside_for
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
 from evaluators.outside import Answer
-from tests.conftest import wait_until
 from tests.judges.asking import GOOD, Judge, question
 from tests.judges.conftest import MESSAGES, facts
 from tests.judges.test_limits import PRICES
@@ -111,7 +110,7 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
     assert begun(connection)
 
 
-def test_who_is_cancelled_before_the_call_has_taken_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_cancelled_before_the_call_has_taken_nothing() -> None:
     connection = facts(daily_budget=1.0, max_concurrency=1, rpm=100, tpm=100_000, **PRICES)
 
     async def left() -> None:
@@ -120,9 +119,14 @@ def test_who_is_cancelled_before_the_call_has_taken_nothing(monkeypatch: pytest.
         taking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await taking
+        # The clerk works in order: behind the first stands what takes, behind the second what gives it back.
+        for _ in range(2):
+            await book.clerk().ask("GET", "judge:test:nothing")
 
     run(left())
-    wait_until(lambda: spent(connection) == 0.0 and not book.book().exists(limits._seats(connection)))
+    assert book.book().exists(limits._spend(connection.account_id, connection.id))
+    assert spent(connection) == 0.0
+    assert not book.book().exists(limits._seats(connection))
     assert begun(connection, tokens=1000)
 
 
