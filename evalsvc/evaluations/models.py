@@ -157,6 +157,16 @@ class Evaluation(models.Model):
                 name="ix_evaluation_judging",
                 condition=Q(status="pending", lane="judge"),
             ),
+            models.Index(
+                fields=["account", "id"],
+                name="ix_evaluation_waiting",
+                condition=Q(status="pending", lane="cpu", n_attempts=0),
+            ),
+            models.Index(
+                fields=["account", "lease_expires_at"],
+                name="ix_evaluation_begun",
+                condition=Q(status="pending", lane="cpu", n_attempts__gt=0),
+            ),
             newest_first("ix_evaluation_account"),
             # With the verdict in them: "the fails of this app" is a question to one index alone.
             *(

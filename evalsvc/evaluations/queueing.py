@@ -1,33 +1,21 @@
-"""Tell workers of work: by Celery's queues, and what waits for a judge by a push to its runners.
-
-What cannot be told is not lost: the sweep, or a runner, finds it in the database.
-"""
+"""Tell workers of work, after its commit. What cannot be told is not lost: the sweep, or a runner, finds it."""
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Iterable
 
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
-
-from evalsvc.evaluations.judging.waking import wake
+from evalsvc.evaluations.computing import waking as computing
+from evalsvc.evaluations.judging import waking as judging
 from evalsvc.evaluations.upkeep import LaneRef
 from evaluators.base import Lane
 
-log = logging.getLogger(__name__)
-
 
 def enqueue_lane(ref: LaneRef, *, reply_to: str | None) -> bool:
-    """Enqueue one task for one lane of a request, after its commit; say whether the broker took it."""
-    if ref.lane == Lane.JUDGE:
-        return wake(ref.request_id, reply_to=reply_to)
-    from evalsvc.evaluations.tasks import score_lane
+    """Tell that one lane of a request has work, and where its verdicts are waited for; say whether that was heard."""
+    wake = judging.wake if ref.lane == Lane.JUDGE else computing.wake
+    return wake(ref.request_id, reply_to=reply_to)
 
-    try:
-        score_lane.apply_async(
-            args=[ref.account_id, ref.request_id, ref.lane, ref.n_attempts, reply_to], queue=ref.lane, retry=False
-        )
-    except (OperationalError, RedisError, OSError):
-        log.warning("request %s not enqueued: the broker does not answer; the sweep will do it", ref.request_id)
-        return False
-    return True
+
+def enqueue_again(refs: Iterable[LaneRef]) -> bool:
+    """Tell of work that nobody has heard of, or that whoever has is gone with; say whether that was heard."""
+    return not any(refs) or computing.nudge()

@@ -6,27 +6,48 @@ import logging
 from typing import Any
 
 from celery import Task, shared_task
-from celery.signals import celeryd_after_setup
+from celery.signals import celeryd_after_setup, worker_shutting_down
 from django.db import close_old_connections, connections
 
 from evalsvc.evaluations import upkeep
+from evalsvc.evaluations.computing import waking
+from evalsvc.evaluations.computing.drain import drain, shutting_down, take_over
 from evalsvc.evaluations.judging import store as judging
-from evalsvc.evaluations.judging.waking import wake
-from evalsvc.evaluations.queueing import enqueue_lane
+from evalsvc.evaluations.queueing import enqueue_again, enqueue_lane
 from evalsvc.evaluations.replies import send_reply
+from evalsvc.evaluations.upkeep import LaneRef
 from evalsvc.evaluations.work import work_off
 from evaluators.base import CannotScore, Lane
 from evaluators.registry import families
 
 log = logging.getLogger(__name__)
 ANY_ATTEMPT = 1_000_000
+COMPUTE_LIMIT_SECONDS = 120
+"""Then a process is killed, with what could not be ended otherwise: far longer than it may compute for, or drain."""
+
+
+@shared_task(name="evalsvc.evaluations.compute", bind=True, time_limit=COMPUTE_LIMIT_SECONDS)
+def compute(self: Task[Any, Any]) -> None:
+    """Work on the cpu lane for a while; leave the rest to a message that comes after those of others."""
+    name = str(self.request.id)
+    waking.answer_call()
+    try:
+        if (self.request.delivery_info or {}).get("redelivered"):
+            take_over(name)
+        if drain(name):
+            waking.call()
+    except Exception:
+        # What was claimed stays pending with its lease; the pool's process lives on.
+        log.exception("the cpu lane broke")
+    finally:
+        connections.close_all()
 
 
 @shared_task(name="evalsvc.evaluations.score_lane", bind=True)
 def score_lane(
     self: Task[Any, Any], account_id: int, request_id: int, lane: str, expected_attempts: int, reply_to: str | None
 ) -> None:
-    """Work off one lane of a request and tell the waiting web process."""
+    """Work off one lane of a request, as a process of an earlier version has asked for: today's push, and claim."""
     if lane == Lane.JUDGE:
         hand_over(account_id, request_id, expected_attempts, reply_to)
         return
@@ -49,16 +70,21 @@ def score_lane(
 def hand_over(account_id: int, request_id: int, expected_attempts: int, reply_to: str | None) -> None:
     """Leave to the runners what a process of an earlier version has sent: they claim it from the database."""
     judging.free(account_id=account_id, request_id=request_id, expected_attempts=expected_attempts)
-    wake(request_id, reply_to=reply_to)
+    enqueue_lane(LaneRef(account_id, request_id, Lane.JUDGE.value, expected_attempts), reply_to=reply_to)
     connections.close_all()
+
+
+@worker_shutting_down.connect
+def stop_claiming(**kwargs: Any) -> None:
+    """Tell the processes of this worker to stop between two evaluations."""
+    shutting_down.set()
 
 
 @shared_task(name="evalsvc.evaluations.sweep")
 def sweep() -> int:
     """Enqueue again what has no answer."""
     refs = upkeep.sweep()
-    for ref in refs:
-        enqueue_lane(ref, reply_to=None)
+    enqueue_again(refs)
     close_old_connections()
     return len(refs)
 

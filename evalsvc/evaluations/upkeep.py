@@ -24,8 +24,9 @@ class LaneRef(NamedTuple):
     n_attempts: int
 
 
-# The lease doubles with each sweep, so that a long queue is not filled with copies of what is in it already. What waits
-# for a judge is in no queue: runners claim it from the table.
+# The lease doubles with each sweep, so that what waits in a long queue is not looked at each time. It stays with what
+# was begun: whoever computes next may have that when it has ended. What waits for a judge is in no queue: runners claim
+# it from the table.
 SWEEP = """
 WITH due AS (
   SELECT id FROM evaluations_evaluation
@@ -34,7 +35,8 @@ WITH due AS (
 )
 UPDATE evaluations_evaluation e
 SET n_sweeps = e.n_sweeps + 1,
-    lease_expires_at = clock_timestamp() + least(%s * 2 ^ least(e.n_sweeps, 10), %s) * interval '1 second'
+    lease_expires_at = CASE WHEN e.n_attempts > 0 THEN e.lease_expires_at
+      ELSE clock_timestamp() + least(%s * 2 ^ least(e.n_sweeps, 10), %s) * interval '1 second' END
 FROM due WHERE e.id = due.id
 RETURNING e.account_id, e.request_id, e.lane, e.n_attempts
 """

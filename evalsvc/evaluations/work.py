@@ -12,15 +12,13 @@ from django.db import connection
 
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations import store
-from evalsvc.evaluations.attempts import evaluator_for
-from evalsvc.evaluations.deadline import computing
+from evalsvc.evaluations.computing.scoring import computed
 from evalsvc.evaluations.inputs import stored_sample
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.scoring import Verdict, refused, score_sample
+from evalsvc.evaluations.scoring import Verdict
 from evalsvc.evaluations.services import verdict_columns
 from evalsvc.tenancy.scope import account_scope
-from evaluators.base import Sample, effective_settings
-from evaluators.budget import OverBudget
+from evaluators.base import Sample
 
 WRITTEN_AFTER_SECONDS = 2.0
 Row: TypeAlias = dict[str, Any]
@@ -110,15 +108,11 @@ def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str
 
 
 def verdict_of(row: Evaluation, profile_settings: dict[str, Any], sample: Sample) -> Verdict:
-    """Score one evaluation, unless it has outlived too many workers."""
-    found = evaluator_for(row.runs, row.n_attempts)
-    if isinstance(found, Verdict):
-        return found
-    family, spec = found
-    chosen = effective_settings(spec, profile_settings)
-    try:
-        with computing(settings.COMPUTE_SECONDS):
-            return score_sample(family, spec, chosen, sample, row.explain_strategy)
-    except OverBudget as exc:
-        # It came too late for the family, or where the family's own errors are no longer told.
-        return refused(exc.code, exc.detail)
+    """Compute one evaluation."""
+    return computed(
+        row.runs,
+        n_attempts=row.n_attempts,
+        profile_settings=profile_settings,
+        sample=sample,
+        explain=row.explain_strategy,
+    )

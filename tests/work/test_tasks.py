@@ -13,10 +13,11 @@ from django.test import override_settings
 
 from evalsvc.celery import QUEUES, app
 from evalsvc.evaluations import store, upkeep
+from evalsvc.evaluations.computing import waking
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.replies import Waiter, reply_box
-from evalsvc.evaluations.tasks import score_lane
+from evalsvc.evaluations.tasks import compute, score_lane
 from evalsvc.evaluations.upkeep import LaneRef
 from tests.conftest import Caller, scores_of
 
@@ -79,21 +80,25 @@ def test_the_task_is_known_by_its_name() -> None:
     assert score_lane.acks_late is True and score_lane.reject_on_worker_lost is True
 
 
-def test_a_lane_is_put_on_its_own_queue() -> None:
-    # No lane, but a queue that no worker of other tests empties.
-    ref = LaneRef(1, secrets.randbits(62), "experiments", 2)
+def test_the_cpu_lane_is_called_by_a_message_that_a_restart_of_the_broker_keeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert waking.QUEUE == "cpu"
+    # A queue that no worker of other tests empties, and a list at which none of them listens.
+    for name in ("KEY", "CALLED_KEY"):
+        monkeypatch.setattr(waking, name, f"test:{name}:{secrets.token_hex(8)}")
+    monkeypatch.setattr(waking, "QUEUE", "experiments")
     broker = redis.Redis.from_url(
         settings.CELERY_BROKER_URL.replace("redis+socket://", "unix://").replace("virtual_host", "db")
     )
-    assert enqueue_lane(ref, reply_to="here") is True
-    queued: list[Any] = broker.lrange("experiments", 0, -1)
-    (message,) = [
-        text for text in queued if str(ref.request_id).encode() in orjson.loads(text)["headers"]["argsrepr"].encode()
-    ]
+    before: list[Any] = broker.lrange("experiments", 0, -1)
+    assert enqueue_lane(LaneRef(1, secrets.randbits(62), "cpu", 2), reply_to="here") is True
+    after: list[Any] = broker.lrange("experiments", 0, -1)
+    (message,) = [text for text in after if text not in before]
     broker.lrem("experiments", 1, message)
     sent = orjson.loads(message)
 
-    assert sent["headers"]["task"] == score_lane.name
+    assert sent["headers"]["task"] == compute.name
     assert sent["properties"]["delivery_info"]["routing_key"] == "experiments"
     assert sent["properties"]["delivery_mode"] == 2
 

@@ -69,7 +69,7 @@ def claim(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str],
     accounts, names = [account_id for account_id, _ in held], [name for _, name in held]
     lease_seconds = float(settings.WORK_LEASE_SECONDS)
     values = [limit, slots, lends, lease_seconds, accounts, names, list(held.values()), uuid.uuid4()]
-    return [Claimed(*row) for row in _rows(SYSTEM, CLAIM, values)]
+    return [Claimed(*row) for row in rows(SYSTEM, CLAIM, values)]
 
 
 def read(claimed: Sequence[Claimed]) -> dict[int, Read]:
@@ -77,10 +77,10 @@ def read(claimed: Sequence[Claimed]) -> dict[int, Read]:
 
     As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
     """
-    rows = _rows(APP, READ, [[one.account_id for one in claimed], [one.id for one in claimed]])
+    found = rows(APP, READ, [[one.account_id for one in claimed], [one.id for one in claimed]])
     request_of = {one.id: one.request_id for one in claimed}
-    inputs = {request_of[id]: Inputs(*columns) for id, _, is_first, *columns in rows if is_first}
-    return {id: Read(chosen or {}, inputs[request_of[id]]) for id, chosen, *_ in rows}
+    inputs = {request_of[id]: Inputs(*columns) for id, _, is_first, *columns in found if is_first}
+    return {id: Read(chosen or {}, inputs[request_of[id]]) for id, chosen, *_ in found}
 
 
 def extend(claimed: Sequence[Claimed]) -> set[int]:
@@ -94,8 +94,7 @@ def give_back(claimed: Sequence[Claimed]) -> None:
 
 
 def _extended(claimed: Sequence[Claimed], lease_seconds: float) -> set[int]:
-    rows = _rows(SYSTEM, EXTEND, [*_keys(claimed), lease_seconds])
-    return {id for (id,) in rows}
+    return {id for (id,) in rows(SYSTEM, EXTEND, [*_keys(claimed), lease_seconds])}
 
 
 def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bool]:
@@ -105,7 +104,7 @@ def postpone(claimed: Sequence[Claimed], waits: Sequence[float]) -> dict[int, bo
     missed. False for one whose delay would end later than JUDGE_PATIENCE_SECONDS after its request was accepted.
     """
     delays = [_delay(one, wait) for one, wait in zip(claimed, waits, strict=True)]
-    return dict(_rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))
+    return dict(rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))
 
 
 def _delay(one: Claimed, retry_after_seconds: float) -> float:
@@ -119,20 +118,21 @@ def finish(items: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
 
     Each item is {account, request, verdicts}. As the tenants' role, each account by itself.
     """
-    rows = _rows(APP, FINISH, [dumps(items)])
-    return {(request_id, position) for request_id, positions in rows for position in positions}
+    found = rows(APP, FINISH, [dumps(items)])
+    return {(request_id, position) for request_id, positions in found for position in positions}
 
 
 def free(*, account_id: int, request_id: int, expected_attempts: int) -> None:
     """Let runners claim what waits for a judge in a request, unless it was claimed since `expected_attempts`."""
-    _rows(SYSTEM, FREE, [account_id, request_id, expected_attempts])
+    rows(SYSTEM, FREE, [account_id, request_id, expected_attempts])
 
 
 def _keys(claimed: Sequence[Claimed]) -> tuple[list[int], list[int]]:
     return [one.id for one in claimed], [one.n_attempts for one in claimed]
 
 
-def _rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
+def rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
+    """Return the rows that a role gets for one message, in binary. Raises Django's database errors."""
     wrapper = connections[alias]
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from evalsvc.evaluations import upkeep
-from evalsvc.evaluations.queueing import enqueue_lane
+from evalsvc.evaluations.queueing import enqueue_again
 
 
 class Command(BaseCommand):
@@ -18,5 +18,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Sweep and say how much there was."""
         refs = upkeep.sweep()
-        n_enqueued = sum(enqueue_lane(ref, reply_to=None) for ref in refs)
-        self.stdout.write(f"{len(refs)} lanes without an answer, {n_enqueued} enqueued")
+        told = enqueue_again(refs)
+        self.stdout.write(f"{len(refs)} lanes without an answer, {len(refs) if told else 0} enqueued")

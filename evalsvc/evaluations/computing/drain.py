@@ -1,0 +1,122 @@
+"""One process of the cpu lane at work: claim, compute, write, and again while there is more."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+from collections.abc import Mapping, Sequence
+
+from django.db import DatabaseError, connections
+from redis.exceptions import RedisError
+
+from evalsvc.evaluations.computing import store, waking
+from evalsvc.evaluations.computing.scoring import computed
+from evalsvc.evaluations.computing.waking import Ear
+from evalsvc.evaluations.judging.recording import Done, record
+from evalsvc.evaluations.judging.scoring import broke, prepared
+from evalsvc.evaluations.judging.store import Claimed, Read, read
+from evalsvc.evaluations.scoring import Verdict
+
+log = logging.getLogger(__name__)
+# Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
+shutting_down = multiprocessing.Event()
+
+MOST_AT_ONCE = 16
+SLICE_SECONDS = 0.25
+"""Then what is done is written, and what is not begun is given back: another process may be free by now."""
+IDLE_SECONDS = 1.0
+LONGEST_SECONDS = 5.0
+"""Then other tasks of the worker have their turn."""
+PAUSE_SECONDS = 0.5
+PATIENCE_SECONDS = 30.0
+
+
+def drain(name: str) -> bool:
+    """Compute what waits, of all accounts, until nothing comes for a second; say whether there may be more.
+
+    `name` is of the message that has started this; should the process be lost, the next one that gets it knows what the
+    lost one had.
+    """
+    ear, ends_at = Ear(IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
+    try:
+        while not shutting_down.is_set():
+            may_be_more = step(name)
+            if time.monotonic() > ends_at:
+                return True
+            if not may_be_more and not ear.hears():
+                return False
+        return True
+    except RedisError:
+        log.warning("the cpu lane hears nothing: Redis does not answer")
+        return False
+
+
+def step(name: str) -> bool:
+    """Claim a batch, compute it for a while, write it; say whether there may be more to claim."""
+    try:
+        claimed = store.claim(limit=MOST_AT_ONCE)
+        waking.hold(name, claimed)
+        is_full = len(claimed) >= MOST_AT_ONCE
+        if is_full:
+            waking.nudge()
+        return bool(claimed) and (_work_off(claimed) or is_full or claimed[0].n_attempts > 1)
+    except DatabaseError:
+        # What was claimed stays pending, for whoever claims it when its lease has ended.
+        log.warning("the cpu lane stands still", exc_info=True)
+        connections.close_all()
+        time.sleep(PAUSE_SECONDS)
+        return False
+
+
+def take_over(name: str) -> None:
+    """Let what a lost process had be claimed at once, and not when its lease ends: the message has come again."""
+    if left := waking.held_by(name):
+        store.release(left, begun=True)
+
+
+def _work_off(claimed: Sequence[Claimed]) -> bool:
+    """Compute and write; say whether something was given back."""
+    done: list[Done] = []
+    ends_at = time.monotonic() + SLICE_SECONDS
+    texts = read(claimed)
+    for one in claimed:
+        done.append((one, _verdict(one, texts)))
+        if time.monotonic() > ends_at or shutting_down.is_set():
+            break
+    _record(done)
+    reached = {one.id for one, _ in done}
+    left = [one for one in claimed if one.id not in reached]
+    if left:
+        store.release([(one.id, one.n_attempts) for one in left], begun=False)
+        waking.nudge()
+    return bool(left)
+
+
+def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:
+    # What has been deleted since has no texts, and needs no verdict.
+    found = prepared(one, texts[one.id]) if one.id in texts else broke(one)
+    if isinstance(found, Verdict):
+        return found
+    return computed(
+        one.runs,
+        n_attempts=one.n_attempts,
+        profile_settings=found.settings,
+        sample=found.sample,
+        explain=one.explain,
+    )
+
+
+def _record(done: Sequence[Done]) -> None:
+    """Write verdicts, for as long as the database is away and nobody else has begun them."""
+    gives_up_at = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            record(done)
+            return
+        except DatabaseError:
+            if time.monotonic() > gives_up_at:
+                raise
+            log.warning("%d verdicts are not written yet", len(done), exc_info=True)
+            connections.close_all()
+            time.sleep(PAUSE_SECONDS)

@@ -1,0 +1,262 @@
+"""The cpu lane: whose turn it is, what is lost with a process, and what a stall leaves behind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connections
+from django.test import override_settings
+from django.utils import timezone
+
+from evalsvc.evaluations.computing import drain as draining
+from evalsvc.evaluations.computing import store, waking
+from evalsvc.evaluations.computing.drain import drain, step, take_over
+from evalsvc.evaluations.judging import recording
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.replies import Waiter, reply_box
+from evalsvc.evaluations.scoring import Verdict
+from evalsvc.evaluations.tasks import compute
+from tests.conftest import Caller, findings, new_caller, scores_of
+
+BODY = {"output": "Paris", "gold_answer": "Paris", "app": "work"}
+
+
+@pytest.fixture(autouse=True)
+def called(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """The messages that would start a process; workers of other tests, which serve every account, hear of nothing."""
+    sent: list[bool] = []
+    for name in ("KEY", "CALLED_KEY"):
+        monkeypatch.setattr(waking, name, f"test:{name}:{uuid.uuid4()}")
+    monkeypatch.setattr(waking, "call", lambda: sent.append(True) or True)
+    return sent
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> Iterator[None]:
+    """Leave nothing that other tests have left pending to the claims of this one, which serve every account."""
+    later = timezone.now() + timedelta(days=1)
+    others = Evaluation.objects.using("system").filter(status="pending", lane="cpu")
+    others.update(n_attempts=1, lease_expires_at=later)
+    with override_settings(INLINE_LANE="worker"):
+        yield
+    others.update(n_attempts=1, lease_expires_at=later)
+
+
+def accept(caller: Caller, *evaluators: str, **fields: Any) -> int:
+    answer = caller.evaluate(*(evaluators or ["exact-match"]), headers={"prefer": "respond-async"}, **BODY | fields)
+    assert answer.status_code == 202
+    return int(answer.json()["id"])
+
+
+def rows(caller: Caller) -> list[Evaluation]:
+    return list(Evaluation.objects.using("system").filter(account_id=caller.account.pk).order_by("id"))
+
+
+def states(caller: Caller) -> list[str]:
+    return [row.status for row in rows(caller)]
+
+
+def let_leases_end() -> None:
+    with connections["system"].cursor() as cursor:
+        cursor.execute(
+            "UPDATE evaluations_evaluation SET lease_expires_at = now() - interval '1 s' WHERE status = 'pending'"
+            " AND lane = 'cpu' AND n_attempts > 0 AND lease_expires_at < now() + interval '1 h'"
+        )
+
+
+def test_several_requests_are_one_batch_and_each_hears_of_its_own(alice: Caller, charlie: Caller) -> None:
+    box = reply_box()
+    ids = [accept(alice, "exact-match", "pii"), accept(charlie), accept(alice, gold_answer="Rome")]
+    waking.wake(ids[0], reply_to=box.address)
+    with box.waiting_for(ids[0], Waiter(alice.account.pk)) as waiter:
+        assert step("one") is False
+        assert sorted(verdict["position"] for verdict in waiter.take(30)) == [0, 1]
+
+    assert [states(alice), states(charlie)] == [["success"] * 3, ["success"]]
+    assert [score for _, score, _ in scores_of(alice, "exact-match")] == [1.0, 0.0]
+    assert findings(alice, charlie) == {}
+
+
+def test_who_holds_least_is_first_however_much_another_has_sent(alice: Caller, charlie: Caller) -> None:
+    for _ in range(12):
+        accept(alice, "exact-match", "pii")
+    accept(charlie)
+
+    first = store.claim(limit=4)
+    assert [one.account_id for one in first] == [alice.account.pk] * 2 + [charlie.account.pk] + [alice.account.pk]
+
+    accept(charlie)
+    # Alice holds two requests by now, Charlie one: his second is as near as her third.
+    second = store.claim(limit=3)
+    assert charlie.account.pk in [one.account_id for one in second]
+    # What one begins first is claimed first, and nothing is claimed twice.
+    assert not {one.id for one in first} & {one.id for one in second}
+
+
+def test_accounts_by_the_hundred_have_their_turn_in_the_order_of_their_requests() -> None:
+    callers = [new_caller() for _ in range(20)]
+    for caller in callers:
+        accept(caller)
+        accept(caller)
+
+    claimed = [one.account_id for _ in range(5) for one in store.claim(limit=4)]
+
+    assert claimed == [caller.account.pk for caller in callers]
+
+
+def test_a_claim_that_is_full_calls_another_process(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining, "MOST_AT_ONCE", 2)
+    nudged: list[bool] = []
+    monkeypatch.setattr(waking, "nudge", lambda: nudged.append(True))
+    for _ in range(3):
+        accept(alice)
+
+    assert step("one") is True and nudged == [True]
+    assert step("one") is False and nudged == [True]
+    assert step("one") is False
+    assert states(alice) == ["success"] * 3
+
+
+def test_what_is_not_begun_within_a_slice_is_given_back_and_no_attempt(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draining, "SLICE_SECONDS", -1.0)
+    for _ in range(3):
+        accept(alice)
+
+    assert step("one") is True
+    assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1), ("pending", 0), ("pending", 0)]
+    assert drain("one") is False
+    assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1)] * 3
+
+
+def test_what_a_process_was_lost_with_is_claimed_again_alone(alice: Caller, charlie: Caller) -> None:
+    for _ in range(3):
+        accept(alice)
+    lost = store.claim(limit=8)
+    assert len(lost) == 3
+    assert store.claim(limit=8) == []
+    accept(charlie)
+    assert [one.account_id for one in store.claim(limit=8)] == [charlie.account.pk]
+
+    let_leases_end()
+
+    for _ in range(4):
+        (alone,) = store.claim(limit=8)
+        assert alone.n_attempts == 2
+    assert store.claim(limit=8) == []
+
+
+def test_a_message_that_comes_again_does_not_wait_for_a_lost_process(alice: Caller) -> None:
+    name = str(uuid.uuid4())
+    accept(alice)
+    waking.hold(name, store.claim(limit=8))
+    assert step("another") is False
+    assert states(alice) == ["pending"]
+
+    compute.push_request(id=name, delivery_info={"redelivered": True})
+    try:
+        compute.run()
+    finally:
+        compute.pop_request()
+
+    assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 2)]
+    assert len(scores_of(alice, "exact-match")) == 1
+    take_over(name)  # changes nothing any more
+    assert states(alice) == ["success"]
+
+
+def test_what_loses_its_process_again_and_again_ends(alice: Caller) -> None:
+    accept(alice)
+    with override_settings(MAX_ATTEMPTS=2):
+        for _ in range(2):
+            assert len(store.claim(limit=8)) == 1
+            let_leases_end()
+        step("one")
+
+    assert [(row.status, row.error_code) for row in rows(alice)] == [("error", "worker_lost")]
+
+
+@pytest.mark.parametrize("where", ["claim", "read"])
+def test_a_database_that_is_away_leaves_all_to_the_next_lease(
+    alice: Caller, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*args: Any, **kwargs: Any) -> Any:
+        raise OperationalError("the connection is closed")
+
+    accept(alice)
+    monkeypatch.setattr(draining, "PAUSE_SECONDS", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(store if where == "claim" else draining, where, away)
+        assert step("one") is False
+    assert states(alice) == ["pending"]
+    let_leases_end()
+    step("one")
+    assert states(alice) == ["success"]
+
+
+def test_verdicts_wait_for_the_database(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    accept(alice)
+    calls = iter([OperationalError("away"), None])
+
+    def finish(items: Any, finish: Any = recording.store.finish) -> Any:
+        if error := next(calls):
+            raise error
+        return finish(items)
+
+    monkeypatch.setattr(draining, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(recording.store, "finish", finish)
+    step("one")
+
+    assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1)]
+
+
+def test_without_redis_the_sweep_finds_it(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    import redis
+
+    def away() -> Any:
+        return redis.Redis(port=1, socket_connect_timeout=0.1)
+
+    accept(alice)
+    monkeypatch.setattr(waking, "_redis", away)
+    assert waking.nudge() is False
+    assert step("one") is False
+    assert states(alice) == ["success"]
+
+
+def test_what_was_deleted_meanwhile_has_no_verdict(alice: Caller) -> None:
+    accept(alice)
+    claimed = store.claim(limit=8)
+    Evaluation.objects.using("system").filter(account_id=alice.account.pk).delete()
+
+    assert draining._work_off(claimed) is False
+    assert rows(alice) == []
+
+
+def test_a_verdict_that_cannot_be_kept_fails_alone(
+    alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept(alice)
+    accept(charlie)
+    whole = draining.computed
+    poisoned = iter([Verdict("success", score=float("nan"), passed=True)])
+    monkeypatch.setattr(draining, "computed", lambda *args, **facts: next(poisoned, None) or whole(*args, **facts))
+    step("one")
+
+    assert [(row.status, row.error_code) for row in rows(alice)] == [("error", "evaluator_failed")]
+    assert states(charlie) == ["success"]
+
+
+def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
+    called: list[bool],
+) -> None:
+    assert waking.wake(1, reply_to=None) and called == [True]
+    assert waking.wake(2, reply_to=None) and called == [True]  # whoever starts finds both
+    waking.answer_call()
+    assert waking.wake(3, reply_to=None) and called == [True, True]
+    assert waking.Ear(1.0).hears() is True
+    assert waking._redis().llen(waking.KEY) == 0
