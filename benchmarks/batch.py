@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.evaluate import row
 from benchmarks.figures import Goal, interleaved
 from benchmarks.frame import Report, parser, run
-from benchmarks.slices import requests_to, take, warm_up
+from benchmarks.slices import check, requests_to, take, warm_up
 from benchmarks.versions import NOW, PARENT, Side, sides
 
 ROWS = 1000
@@ -22,7 +22,13 @@ SECONDS = 1.0
 def body(n_rows: int) -> dict[str, Any]:
     """Return a call with so many scores of ten histories."""
     scores = [
-        {"evaluator_id": "tone", "criteria": f"profile-{i % 10}", "score": i % 7 / 6, "pass": i % 7 > 2}
+        {
+            "evaluator_id": "tone",
+            "log_id": f"{i:032x}",
+            "criteria": f"profile-{i % 10}",
+            "score": i % 7 / 6,
+            "pass": i % 7 > 2,
+        }
         for i in range(n_rows)
     ]
     return {"evaluations": scores}
@@ -40,6 +46,7 @@ def rows(versions: dict[str, Side], options: argparse.Namespace, report: Report)
     slices = {}
     for name, side in versions.items():
         requests = requests_to("/v1/evaluations/batch", [body(n_rows)], side)
+        check(side, "web", requests, lambda answer: len(answer["evaluations"]) == n_rows and not answer["errors"])
         warm_up(side, "web", requests, 4)
         slices[name] = partial(take, side, "web", requests, n=1, seconds=seconds)
     report.say(f"{rounds} rounds")

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.figures import Goal, Row, figure, interleaved, median_of, ratios
 from benchmarks.frame import Report, parser, run
-from benchmarks.slices import SECONDS, Slice, requests_to, take, warm_up
+from benchmarks.slices import SECONDS, Slice, all_succeeded, check, requests_to, take, warm_up
 from benchmarks.versions import NOW, PARENT, Side, sides
 
 BODY = {
@@ -44,7 +44,9 @@ def rows(versions: dict[str, Side], options: argparse.Namespace, report: Report)
     """Add the rows of each number of connections."""
     for side in versions.values():
         report.say(f"{side.name}: warming up")
-        warm_up(side, "web", requests_to("/v1/evaluate", BODIES, side), 20 if options.tiny else HISTORY)
+        requests = requests_to("/v1/evaluate", BODIES, side)
+        check(side, "web", requests, all_succeeded)
+        warm_up(side, "web", requests, 20 if options.tiny else HISTORY)
         warm_up(side, "web", requests_to("/v1/noop", BODIES), 20 if options.tiny else HISTORY)
     rounds, seconds = (2, 0.1) if options.tiny else (options.rounds, options.seconds)
     for i, n in enumerate(options.connections):

@@ -128,6 +128,16 @@ class Connections:
         return load
 
 
+def answer_to(port: int, request: bytes) -> bytes:
+    """Send one request and return the body of its answer, whatever its status."""
+    connection = _Connection(port)
+    with connection.sock:
+        connection.send(request)
+        while connection.receive() is None:
+            continue
+    return connection.buffer.partition(b"\r\n\r\n")[2]
+
+
 def http_request(path: str, body: bytes, headers: dict[str, str]) -> bytes:
     """Write a POST as bytes, once for the whole run."""
     lines = [

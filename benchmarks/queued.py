@@ -13,7 +13,7 @@ from functools import partial
 from benchmarks.evaluate import BODY, row
 from benchmarks.figures import Goal, differences, interleaved
 from benchmarks.frame import Report, parser, run
-from benchmarks.slices import Slice, requests_to, take, warm_up
+from benchmarks.slices import Slice, all_succeeded, check, requests_to, take, warm_up
 from benchmarks.versions import NOW, PARENT, Side, sides
 
 FIVE = ("exact-match", "exact-match-normalised", "exact-match-contains", "exact-match-numeric", "pii")
@@ -41,6 +41,7 @@ def rows(versions: dict[str, Side], options: argparse.Namespace, report: Report)
         requests = requests_to("/v1/evaluate", bodies(), side)
         for part, seconds in SECONDS.items():
             report.say(f"{name}: warming up, {part}")
+            check(side, part, requests, all_succeeded)
             warm_up(side, part, requests, 8 if options.tiny else 100)
             length = 0.1 if options.tiny else seconds
             slices[f"{name} {part}"] = partial(take, side, part, requests, n=options.connections, seconds=length)

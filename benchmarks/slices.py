@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.load import Connections, http_request
+from benchmarks.load import Connections, answer_to, http_request
 from benchmarks.versions import Side
 
 # A slice of half a second is long beside the ten milliseconds in which CPU time is counted, and short beside what a
@@ -55,6 +55,19 @@ def take(side: Side, part: str, requests: Requests, *, n: int, seconds: float) -
     done = len(load.latencies)
     cpu = {name: (after[name] - before[name]) * 1000 / done for name in after}
     return Slice(load.rate, load.percentile(0.5), load.percentile(0.99), cpu, client * 1000 / done)
+
+
+def check(side: Side, part: str, requests: Requests, is_right: Callable[[Any], bool]) -> None:
+    """Look into the answers once: a 200 that says what was wrong would be quick, and measure nothing."""
+    for request in requests:
+        answer = answer_to(side.ports[part], request)
+        if not is_right(json.loads(answer)):
+            raise Failed(f"{side.name}, not what was to be measured: {answer[:500]!r}")
+
+
+def all_succeeded(answer: Any) -> bool:
+    """Say whether every evaluator of a call has given its verdict."""
+    return bool(answer["results"]) and all(result["status"] == "success" for result in answer["results"])
 
 
 def warm_up(side: Side, part: str, requests: Requests, n_requests: int) -> None:

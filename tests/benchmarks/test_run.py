@@ -18,7 +18,7 @@ from benchmarks import batch, evaluate, history, queued, turns
 from benchmarks.catalogue import BENCHMARKS
 from benchmarks.figures import Row, figure
 from benchmarks.frame import Report, parser
-from benchmarks.slices import Failed, requests_to, take
+from benchmarks.slices import Failed, all_succeeded, check, requests_to, take
 from benchmarks.versions import NOW, PARENT, NoSuchVersion, Side, checkout, name_of, sides
 from tests.conftest import CHECKOUT, alive, stop_group, wait_until
 
@@ -78,6 +78,12 @@ def test_a_batch_has_its_rows_a_second(service: dict[str, Side]) -> None:
 def test_figures_of_refused_requests_are_none(service: dict[str, Side]) -> None:
     with pytest.raises(Failed, match="401"):
         take(service[NOW], "web", requests_to("/v1/evaluate", evaluate.BODIES), n=1, seconds=0.1)
+
+
+def test_a_200_that_says_what_is_wrong_is_not_measured(service: dict[str, Side]) -> None:
+    unknown = evaluate.BODY | {"evaluators": [{"evaluator": "no-such-evaluator"}]}
+    with pytest.raises(Failed, match="no-such-evaluator"):
+        check(service[NOW], "web", requests_to("/v1/evaluate", [unknown], service[NOW]), all_succeeded)
 
 
 def test_history_prints_ratios_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
