@@ -88,7 +88,8 @@ def fill(account_id: int, n_rows: int, n_histories: int) -> None:
     with connections["owner"].cursor() as cursor:
         cursor.execute(f"TRUNCATE {TABLE}")
         cursor.execute(
-            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname LIKE 'ix%%'", [TABLE]
+            "SELECT indexname, replace(indexdef, ' ON ONLY ', ' ON ') FROM pg_indexes WHERE tablename = %s AND indexname LIKE 'ix%%'",
+            [TABLE],
         )
         indexes = cursor.fetchall()
         for name, _ in indexes:

@@ -22,7 +22,7 @@ def capture_cost(caller: Any, n: int, rounds: int = 5) -> dict[str, float]:
     with connections["owner"].cursor() as cursor:
         cursor.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(map(sql.Identifier, TABLES))))
         cursor.execute(
-            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname LIKE 'ix_evaluation%%'"
+            "SELECT indexname, replace(indexdef, ' ON ONLY ', ' ON ') FROM pg_indexes WHERE tablename = %s AND indexname LIKE 'ix_evaluation%%'"
             " AND indexname NOT IN ('ix_evaluation_pending', 'ix_evaluation_account')",
             [TABLES[0]],
         )

@@ -93,7 +93,8 @@ def fill(account_ids: Sequence[int], n_rows: int) -> None:
 
 def _drop_indexes(cursor: Any) -> list[str]:
     cursor.execute(
-        "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND indexname LIKE 'ix%%'", [list(TABLES)]
+        "SELECT indexname, replace(indexdef, ' ON ONLY ', ' ON ') FROM pg_indexes WHERE tablename = ANY(%s) AND indexname LIKE 'ix%%'",
+        [list(TABLES)],
     )
     indexes = cursor.fetchall()
     for name, _ in indexes:

@@ -56,6 +56,11 @@ app.conf.update(
             "options": {"queue": "system", "expires": 4},
         },
         "prune": {"task": "evalsvc.evaluations.prune", "schedule": 60.0, "options": {"queue": "system", "expires": 60}},
+        "make_partitions": {
+            "task": "evalsvc.evaluations.make_partitions",
+            "schedule": 3600.0,
+            "options": {"queue": "system", "expires": 3600},
+        },
         "prune_telemetry": {
             "task": "evalsvc.telemetry.prune",
             "schedule": 60.0,

@@ -48,11 +48,12 @@ WITH emptied AS (
   SELECT q.id FROM evaluations_evaluationrequest q
   WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND NOT EXISTS (
     SELECT 1 FROM evaluations_evaluation e
-    WHERE e.account_id = q.account_id AND e.request_id = q.id
+    WHERE e.account_id = q.account_id AND e.request_id = q.id AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id)
       AND (q.capture <> 'all' OR e.captured IS TRUE OR e.status = 'pending'))
 ), rest AS (
   DELETE FROM evaluations_evaluation e USING emptied
   WHERE e.account_id = %(account)s AND e.request_id = emptied.id
+    AND e.id >= ids_from(emptied.id) AND e.id < ids_until(emptied.id)
 ), gone AS (
   DELETE FROM evaluations_evaluationrequest q USING emptied WHERE q.account_id = %(account)s AND q.id = emptied.id
 )
@@ -60,7 +61,8 @@ UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
 WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND q.completed_at IS NULL
   AND q.id NOT IN (SELECT id FROM emptied) AND NOT EXISTS (
     SELECT 1 FROM evaluations_evaluation e
-    WHERE e.account_id = q.account_id AND e.request_id = q.id AND e.status = 'pending')
+    WHERE e.account_id = q.account_id AND e.request_id = q.id AND e.status = 'pending'
+      AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id))
 """
 CAPTURED = "captured"
 PENDING = """status = 'pending' AND EXISTS (

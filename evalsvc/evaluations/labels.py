@@ -14,6 +14,7 @@ from evalsvc.accounts.services import forget_caches
 from evalsvc.evaluations import store
 from evalsvc.evaluations.call import fingerprint
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
+from evalsvc.evaluations.partitions import new_ids
 from evalsvc.evaluations.selectors import get_evaluation
 
 PREFIX = "annotation:"
@@ -76,7 +77,9 @@ def _place_of(account: Account, log_id: str) -> dict[str, Any]:
 
 
 def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
+    request_id, id = new_ids(2)
     request = EvaluationRequest(
+        id=request_id,
         account=account,
         capture=EvaluationRequest.Capture.ALL,
         fingerprint=fingerprint(account.pk, f"{label.evaluator_id} {label.log_id}".encode()),
@@ -87,6 +90,7 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
     )
     request.save(force_insert=True)
     evaluation = Evaluation(
+        id=id,
         account=account,
         request=request,
         position=0,

@@ -11,7 +11,8 @@ from evalsvc.tenancy.scope import account_scope, current_role
 # In the order of everyone who takes several: see `deleting`.
 LOCK_FAILED = """
 SELECT id FROM evaluations_evaluation
-WHERE account_id = %s AND request_id = %s AND status = 'error' AND captured ORDER BY id FOR UPDATE
+WHERE account_id = %(account)s AND request_id = %(request)s AND status = 'error' AND captured
+  AND id >= ids_from(%(request)s) AND id < ids_until(%(request)s) ORDER BY id FOR UPDATE
 """
 # Its patience, as its place in every list, goes by the time of this try. What was quick once is left to a worker:
 # nobody waits for it in the web process.
@@ -19,9 +20,10 @@ REOPEN = """
 UPDATE evaluations_evaluation SET
   status = 'pending', error_code = NULL, error_message = NULL, extra = NULL, duration_us = NULL, captured = NULL,
   lane = CASE WHEN lane = 'inline' THEN 'cpu' ELSE lane END, n_attempts = 0, n_sweeps = 0,
-  lease_expires_at = clock_timestamp() + CASE lane WHEN 'judge' THEN 0 ELSE %s END * interval '1 second',
+  lease_expires_at = clock_timestamp() + CASE lane WHEN 'judge' THEN 0 ELSE %(lease)s END * interval '1 second',
   created_at = clock_timestamp(), completed_at = NULL
-WHERE account_id = %s AND request_id = %s AND status = 'error'
+WHERE account_id = %(account)s AND request_id = %(request)s AND status = 'error'
+  AND id >= ids_from(%(request)s) AND id < ids_until(%(request)s)
 RETURNING lane
 """
 # Whoever is told `pending` now has not been told before.
@@ -37,9 +39,10 @@ def reopen(*, account_id: int, request_id: int) -> list[str]:
     An error is no score and has left none, so nothing that counts changes. Empty where no error is left.
     """
     with account_scope(account_id), connections[current_role()].cursor() as cursor:
-        cursor.execute(LOCK_FAILED, [account_id, request_id])
+        values = {"account": account_id, "request": request_id, "lease": settings.LEASE_SECONDS}
+        cursor.execute(LOCK_FAILED, values)
         cursor.execute(LOCK_REQUESTS, [account_id, [request_id]])
-        cursor.execute(REOPEN, [settings.LEASE_SECONDS, account_id, request_id])
+        cursor.execute(REOPEN, values)
         lanes = sorted({lane for (lane,) in cursor.fetchall()})
         if lanes:
             cursor.execute(AWAIT, [account_id, request_id])

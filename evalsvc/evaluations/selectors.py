@@ -22,6 +22,7 @@ from evalsvc.evaluations.inputs import as_sent, stored_sample
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
+from evalsvc.evaluations.partitions import of_request, of_requests
 from evalsvc.evaluations.scoring import Verdict
 from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.rest.problems import Invalid, NotFound
@@ -58,7 +59,7 @@ class Stored:
 def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the verdicts that requests have so far, as a worker's replies would carry them; none for those without."""
     with account_scope(account_id):
-        rows = Evaluation.objects.filter(account_id=account_id, request_id__in=request_ids)
+        rows = Evaluation.objects.filter(account_id=account_id, **of_requests(request_ids))
         found: dict[int, list[dict[str, Any]]] = {}
         for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", *VERDICT_COLUMNS):
             found.setdefault(row.pop("request_id"), []).append(row)
@@ -71,7 +72,7 @@ def get_stored(*, account_id: int, request_id: int) -> Stored:
         request = EvaluationRequest.objects.filter(account_id=account_id, id=request_id).first()
         if request is None:
             raise NotFound
-        rows = Evaluation.objects.filter(account_id=account_id, request_id=request_id).order_by("position")
+        rows = Evaluation.objects.filter(account_id=account_id, **of_request(request_id)).order_by("position")
         return Stored(request, list(rows))
 
 

@@ -78,7 +78,7 @@ REPEATED = """
         WHERE account_id = %(account)s AND fingerprint = %(digest)s AND id >= %(oldest)s
     ) r, LATERAL (
         SELECT count(*) AS n, bool_or(e.status = 'error') AS failed FROM evaluations_evaluation e
-        WHERE e.account_id = r.account_id AND e.request_id = r.id
+        WHERE e.account_id = r.account_id AND e.request_id = r.id AND e.id >= ids_from(r.id) AND e.id < ids_until(r.id)
     ) e
     WHERE e.n = %(n)s AND (%(sign)s::text IS NOT NULL OR r.awaited)
     ORDER BY r.id DESC

@@ -48,11 +48,14 @@ WITH done AS (
   ORDER BY completed_at LIMIT %s FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM evaluations_evaluation e USING done
-  WHERE e.request_id = done.id AND e.captured IS DISTINCT FROM true RETURNING e.id
+  WHERE e.request_id = done.id AND e.id >= ids_from(done.id) AND e.id < ids_until(done.id)
+    AND e.captured IS DISTINCT FROM true RETURNING e.id
 ), emptied AS (
   DELETE FROM evaluations_evaluationrequest q USING done
   WHERE q.id = done.id AND NOT EXISTS (
-    SELECT 1 FROM evaluations_evaluation e WHERE e.request_id = q.id AND e.captured IS TRUE) RETURNING q.id
+    SELECT 1 FROM evaluations_evaluation e
+    WHERE e.request_id = q.id AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id)
+      AND e.captured IS TRUE) RETURNING q.id
 ), settled AS (
   -- What is left holds captured fails only: nothing more to purge, so it leaves the index of this query.
   UPDATE evaluations_evaluationrequest q SET purged = true FROM done
@@ -147,6 +150,7 @@ CHECKS = {
     "an account is gone and left evaluations behind": """
         SELECT DISTINCT e.account_id, e.account_id FROM evaluations_evaluation e
         LEFT JOIN accounts_account a ON a.id = e.account_id WHERE a.id IS NULL""",
+    "a row came before its partition was made": "SELECT id, account_id FROM rows_without_partition()",
     "an evaluation has been pending for too long": """
         SELECT id, account_id FROM evaluations_evaluation
         WHERE status = 'pending' AND created_at < clock_timestamp() - interval '15 minutes'""",

@@ -55,3 +55,16 @@ def revoke(table: str, privileges: str) -> Operation:
             editor.execute(f"REVOKE {privileges} ON {editor.quote_name(table)} FROM {role}")
 
     return migrations.RunPython(forwards, migrations.RunPython.noop)
+
+
+def only_for_system(function: str) -> Operation:
+    """Return the operation that lets nobody but the system role call a function (with its argument types)."""
+
+    def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        editor.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
+        for alias, verb, preposition in (("default", "REVOKE", "FROM"), ("system", "GRANT", "TO")):
+            if role_name(alias) and role_name(alias) != role_name("owner"):
+                role = editor.quote_name(role_name(alias))
+                editor.execute(f"{verb} EXECUTE ON FUNCTION {function} {preposition} {role}")
+
+    return migrations.RunPython(forwards, migrations.RunPython.noop)

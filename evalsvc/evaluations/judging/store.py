@@ -23,7 +23,8 @@ FINISH = "SELECT * FROM finish_judging(%s::jsonb)"
 # Of earlier versions' messages: who was to work off a request may have been told before a runner had claimed it.
 FREE = """
 UPDATE evaluations_evaluation SET lease_expires_at = clock_timestamp()
-WHERE account_id = %s AND request_id = %s AND lane = 'judge' AND status = 'pending' AND n_attempts <= %s
+WHERE account_id = %(account)s AND request_id = %(request)s AND lane = 'judge' AND status = 'pending'
+  AND id >= ids_from(%(request)s) AND id < ids_until(%(request)s) AND n_attempts <= %(attempts)s
 RETURNING id
 """
 
@@ -124,14 +125,15 @@ def finish(items: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
 
 def free(*, account_id: int, request_id: int, expected_attempts: int) -> None:
     """Let runners claim what waits for a judge in a request, unless it was claimed since `expected_attempts`."""
-    rows(SYSTEM, FREE, [account_id, request_id, expected_attempts])
+    values = {"account": account_id, "request": request_id, "attempts": expected_attempts}
+    rows(SYSTEM, FREE, values)
 
 
 def _keys(claimed: Sequence[Claimed]) -> tuple[list[int], list[int]]:
     return [one.id for one in claimed], [one.n_attempts for one in claimed]
 
 
-def rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
+def rows(alias: str, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
     """Return the rows that a role gets for one message, in binary. Raises Django's database errors."""
     wrapper = connections[alias]
     wrapper.ensure_connection()

@@ -4,6 +4,9 @@
 -- request, evaluation: columns of the evaluation}].
 CREATE OR REPLACE FUNCTION keep_client_evaluations(p_account bigint, p_rows jsonb)
 RETURNS TABLE (row_position int, evaluation_id bigint) LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  -- A request and its evaluation stand in one partition: their ids are of one millisecond.
+  drawn bigint[] := next_ids(2 * jsonb_array_length(p_rows));
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   -- A batch that is sent again while the first one is still being written must see what that one writes.
@@ -18,11 +21,14 @@ BEGIN
     SELECT s.place, min(e.id) AS id FROM sent s
     JOIN evaluations_evaluationrequest q ON q.account_id = p_account AND q.fingerprint = s.fingerprint AND q.id >= s.since
     JOIN evaluations_evaluation e ON e.account_id = p_account AND e.request_id = q.id
+      AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id)
       AND e.evaluation_type = 'client_evaluation' AND e.evaluator_id = s.evaluation->>'evaluator_id'
     GROUP BY s.place
   ), fresh AS MATERIALIZED (
-    SELECT s.*, next_id() AS request_id, next_id() AS id, clock_timestamp() AS arrived_at
-    FROM (SELECT * FROM sent WHERE place NOT IN (SELECT known.place FROM known) ORDER BY place) s
+    SELECT s.*, drawn[2 * s.n - 1] AS request_id, drawn[2 * s.n] AS id, clock_timestamp() AS arrived_at
+    FROM (
+      SELECT sent.*, row_number() OVER (ORDER BY place) AS n FROM sent
+      WHERE place NOT IN (SELECT known.place FROM known) ORDER BY place) s
   ), requests AS (
     INSERT INTO evaluations_evaluationrequest
     SELECT q.* FROM fresh f, LATERAL jsonb_populate_record(

@@ -182,11 +182,13 @@ BEGIN
   RETURN n;
 END $$;
 
--- Keep a request with its evaluations, finished or pending, under an id and a time that the caller drew; return the ids
--- of the evaluations in the order of their positions. Sets the account, so that row-level security stands between two
--- accounts in one transaction. Without `p_waits` a lock that somebody holds is the error `lock_not_available`.
+-- Keep a request with its evaluations, finished or pending, under a time and ids that the caller drew (`next_ids`: they
+-- share a partition): the request's, and those of the evaluations, which are returned in the order of their positions.
+-- Sets the account, so that row-level security stands between two accounts in one transaction. Without `p_waits` a lock
+-- that somebody holds is the error `lock_not_available`.
+DROP FUNCTION IF EXISTS keep_evaluations(bigint, bigint, timestamptz, jsonb, jsonb, double precision, boolean);
 CREATE OR REPLACE FUNCTION keep_evaluations(
-  p_account bigint, p_id bigint, p_created_at timestamptz, p_request jsonb, p_evaluations jsonb,
+  p_account bigint, p_id bigint, p_ids bigint[], p_created_at timestamptz, p_request jsonb, p_evaluations jsonb,
   p_lease_seconds double precision, p_waits boolean
 ) RETURNS bigint[] LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
@@ -217,11 +219,11 @@ BEGIN
   INSERT INTO evaluations_evaluationrequest SELECT request.*;
   WITH added AS (
     INSERT INTO evaluations_evaluation AS e (
-      account_id, request_id, position, evaluator_id, runs, family, profile_id, profile_name, profile_revision,
+      id, account_id, request_id, position, evaluator_id, runs, family, profile_id, profile_name, profile_revision,
       explain_strategy, lane, status, error_code, error_message, score, passed, text_output, explanation, spans, extra,
       duration_us, captured, in_history, n_attempts, n_sweeps, lease_expires_at, created_at, completed_at,
       project_id, app, experiment_id, dataset_id, log_id, trace_id)
-    SELECT p_account, request.id, r.position, r.evaluator_id, r.runs, r.family, r.profile_id, r.profile_name,
+    SELECT p_ids[r.ordinality], p_account, request.id, r.position, r.evaluator_id, r.runs, r.family, r.profile_id, r.profile_name,
       r.profile_revision, r.explain_strategy, r.lane, r.status, r.error_code, r.error_message, r.score, r.passed,
       r.text_output, r.explanation, r.spans, r.extra, r.duration_us, r.captured, r.in_history, 0, 0,
       -- Nobody is told of what waits for a judge: whoever claims it next may have it.
@@ -229,7 +231,7 @@ BEGIN
         request.created_at + CASE r.lane WHEN 'judge' THEN 0 ELSE p_lease_seconds END * interval '1 second' END,
       request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END,
       request.project_id, request.app, request.experiment_id, request.dataset_id, request.log_id, request.trace_id
-    FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) r
+    FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) WITH ORDINALITY r
     RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score, e.passed
   ), remembered AS (
     -- Not through `remember_scores`: what was numbered a moment ago is new, and to look whether it is costs a fifth of the call.
@@ -259,13 +261,16 @@ CREATE OR REPLACE FUNCTION capture_evaluations(
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  drawn bigint[];
 BEGIN
   SELECT h.* INTO ids, scores, facts, snapshots, are_new
   FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
-  request_id := next_id();
+  drawn := next_ids(1 + jsonb_array_length(p_evaluations));
+  request_id := drawn[1];
   created_at := clock_timestamp();
   evaluation_ids := keep_evaluations(
-    p_account, request_id, created_at, p_request, p_evaluations, p_lease_seconds, p_waits);
+    p_account, request_id, drawn[2:], created_at, p_request, p_evaluations, p_lease_seconds, p_waits);
 END $$;
 
 -- Keep the requests of several callers, of any accounts, in one transaction: all of them or none. p_captures:
@@ -282,6 +287,9 @@ CREATE OR REPLACE FUNCTION capture_batch(
 DECLARE
   part record;
   capture jsonb;
+  drawn bigint[];
+  n int := jsonb_array_length(p_captures);
+  n_used int;
   first int := 1;
   final int;
 BEGIN
@@ -297,15 +305,20 @@ BEGIN
     are_new := are_new || part.are_new;
     first := final + 1;
   END LOOP;
-  FOR i IN 1 .. jsonb_array_length(p_captures) LOOP
-    request_ids := request_ids || next_id();
+  n_used := n;
+  FOR i IN 1 .. n LOOP
+    n_used := n_used + jsonb_array_length(p_captures -> (i - 1) -> 'evaluations');
     created_at := created_at || clock_timestamp();
   END LOOP;
-  FOR i IN 1 .. jsonb_array_length(p_captures) LOOP
+  drawn := next_ids(n_used);
+  request_ids := drawn[1:n];
+  n_used := n;
+  FOR i IN 1 .. n LOOP
     capture := p_captures -> (i - 1);
     evaluation_ids := evaluation_ids || keep_evaluations(
-      (capture->>'account')::bigint, request_ids[i], created_at[i], capture->'request', capture->'evaluations',
-      (capture->>'lease_seconds')::double precision, false);
+      (capture->>'account')::bigint, request_ids[i], drawn[n_used + 1:], created_at[i], capture->'request',
+      capture->'evaluations', (capture->>'lease_seconds')::double precision, false);
+    n_used := n_used + jsonb_array_length(capture->'evaluations');
   END LOOP;
 END $$;
 
@@ -320,6 +333,7 @@ BEGIN
     UPDATE evaluations_evaluation e
     SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
     WHERE e.account_id = p_account AND e.request_id = p_request AND e.lane = p_lane AND e.status = 'pending'
+      AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request)
       AND (e.n_attempts <= p_expected_attempts OR e.lease_expires_at < clock_timestamp())
     RETURNING e.*;
 END $$;
@@ -349,10 +363,11 @@ BEGIN
         -- An output counts once, though a request may have the same evaluator judge it several times.
         in_history = v.remember AND NOT EXISTS (
           SELECT 1 FROM evaluations_evaluation f WHERE f.account_id = p_account AND f.request_id = p_request
-            AND f.position < e.position AND (f.evaluator_id, f.profile_name) = (e.evaluator_id, e.profile_name)),
+            AND f.id >= ids_from(p_request) AND f.id < ids_until(p_request) AND f.position < e.position AND (f.evaluator_id, f.profile_name) = (e.evaluator_id, e.profile_name)),
         completed_at = clock_timestamp()
     FROM verdicts v
     WHERE e.account_id = p_account AND e.request_id = p_request AND e.position = v.position AND e.status = 'pending'
+      AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request)
     RETURNING e.*
   )
   SELECT array_agg(w.position ORDER BY w.position), array_agg(ROW(
@@ -365,6 +380,7 @@ BEGIN
   UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
   WHERE q.account_id = p_account AND q.id = p_request AND q.completed_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM evaluations_evaluation e
-    WHERE e.account_id = p_account AND e.request_id = p_request AND e.status = 'pending');
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.status = 'pending'
+      AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request));
   RETURN coalesce(finished, '{}');
 END $$;

@@ -1,0 +1,81 @@
+"""The partitions of the tables that grow: how tables became partitioned, and partitions made ahead of time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from evalsvc.tenancy.scope import SYSTEM, current_role
+
+# Histories first, as who captures: then whoever waits for one table holds none that another one waits for.
+TABLES = {
+    "evaluations_historyscore": "id",
+    "evaluations_evaluationrequest": "id",
+    "evaluations_evaluation": "id",
+    "evaluations_evaluationtag": "evaluation_id",
+}
+# The month that runs and the next one: what comes in while the tables are checked has its place already.
+FIRST_END = """
+SELECT (extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months') * 1000
+  - 1767225600000)::bigint << 22
+"""
+HOUR_MS = 3_600_000
+"""As `ids_until` in sql/ids.sql."""
+BOUND = "ck_before_partitions"
+
+
+def of_request(request_id: int) -> dict[str, int]:
+    """Return the lookups of a request's evaluations: with the range of ids that spares looking at each partition."""
+    moment = request_id >> 22
+    return {"request_id": request_id, "id__gte": moment << 22, "id__lt": moment + HOUR_MS << 22}
+
+
+def of_requests(request_ids: Collection[int]) -> dict[str, Any]:
+    """Return the lookups of the evaluations of several requests, as `of_request`."""
+    bounds = of_request(min(request_ids, default=0)), of_request(max(request_ids, default=0))
+    return {"request_id__in": request_ids, "id__gte": bounds[0]["id__gte"], "id__lt": bounds[1]["id__lt"]}
+
+
+def new_ids(n: int) -> list[int]:
+    """Return ids of one moment, ascending: those of a request and its evaluations, which stand in one partition."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute("SELECT next_ids(%s)", [n])
+        return list(cursor.fetchone()[0])
+
+
+def make_partitions() -> list[str]:
+    """Make the partitions of this month and the next ones, as far as they are missing; return the new ones' names."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute("SELECT make_partitions()")
+        return list(cursor.fetchone()[0])
+
+
+def check_bounds(connection: BaseDatabaseWrapper) -> None:
+    """Let PostgreSQL know that each table's rows are of before an id, in a way that lets others read and write."""
+    with connection.cursor() as cursor:
+        cursor.execute(FIRST_END)
+        (end,) = cursor.fetchone()
+        for table, key in TABLES.items():
+            both = f" AND request_id < {end}" if table == "evaluations_evaluation" else ""
+            cursor.execute(
+                f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {BOUND},"  # nosec B608  names are ours
+                f" ADD CONSTRAINT {BOUND} CHECK ({key} < {end}{both}) NOT VALID"
+            )
+            cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {BOUND}")
+
+
+def become_partitioned(connection: BaseDatabaseWrapper) -> None:
+    """Let each table be the first partition of one of its name, within the caller's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {', '.join(TABLES)} IN ACCESS EXCLUSIVE MODE")
+        for table, key in TABLES.items():
+            cursor.execute(
+                "SELECT (regexp_match(pg_get_constraintdef(oid), %s))[1]::bigint FROM pg_constraint"
+                " WHERE conname = %s AND conrelid = %s::regclass",
+                [f"{key} < '?([0-9]+)", BOUND, table],
+            )
+            (end,) = cursor.fetchone()
+            cursor.execute("SELECT become_partitioned(%s, %s, %s)", [table, key, end])

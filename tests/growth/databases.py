@@ -1,0 +1,63 @@
+"""Databases beside the tests' own one, on the same server and with the same roles, at any migration."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+from evalsvc.ops.embedded.roles import PASSWORDS, ensure_roles
+from tests.conftest import CHECKOUT
+
+VARIABLES = {"owner": "DATABASE_MIGRATION_URL", "app": "DATABASE_URL", "system": "DATABASE_SYSTEM_URL"}
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database, and the environment by which commands speak to it."""
+
+    name: str
+    urls: dict[str, str]
+
+    def connect(self, role: str) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.urls[VARIABLES[role]], autocommit=True)
+
+    def command(self, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "manage.py", *arguments]
+        out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(command, cwd=CHECKOUT, env=os.environ | self.urls, **out)  # type: ignore[call-overload]
+
+    def run(self, *arguments: str) -> str:
+        process = self.command(*arguments)
+        output, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, output
+        return output
+
+    def migrate(self, *target: str) -> None:
+        self.run("migrate", "--database", "owner", "--verbosity", "0", *target)
+
+
+@contextlib.contextmanager
+def new_database(admin_url: str) -> Iterator[Database]:
+    """Make an empty database; it goes away afterwards."""
+    name = f"growth_{uuid.uuid4().hex[:8]}"
+    passwords = {PASSWORDS[role]: unquote(urlsplit(os.environ[url]).password or "") for role, url in VARIABLES.items()}
+    prefix = urlsplit(os.environ["DATABASE_MIGRATION_URL"]).username
+    assert prefix is not None
+    urls = ensure_roles(
+        urlunsplit(urlsplit(admin_url)._replace(path=f"/{name}")), passwords, prefix=prefix.removesuffix("_owner")
+    )
+    try:
+        yield Database(name, urls.environment())
+    finally:
+        with psycopg.connect(admin_url, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

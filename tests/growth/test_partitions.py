@@ -1,0 +1,154 @@
+"""Partitions: nobody reads one by its name, what belongs together stands together, and none is ever missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import IntegrityError, ProgrammingError, connections, transaction
+
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.partitions import make_partitions
+from evalsvc.tenancy.scope import account_scope
+from tests.conftest import Caller
+from tests.growth.databases import Database, new_database
+from tests.work.test_functions import SUCCESS, keep
+
+NAMES = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' ORDER BY 1"
+PARENTS = ("evaluationrequest", "evaluation", "evaluationtag", "historyscore")
+
+
+def query(sql: str, values: Any = None, alias: str = "owner") -> list[tuple[Any, ...]]:
+    with connections[alias].cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
+
+
+@pytest.fixture
+def kept(alice: Caller) -> Iterator[Any]:
+    yield keep(alice, SUCCESS | {"captured": True, "in_history": True}, {})
+
+
+@pytest.fixture(scope="module")
+def empty() -> Iterator[Database]:
+    from tests import services
+
+    with new_database(services.servers.postgres.url) as database:  # type: ignore[attr-defined]
+        database.migrate()
+        yield database
+
+
+ROWS = """
+WITH request AS (
+  INSERT INTO evaluations_evaluationrequest (id, account_id, capture, strategy, fingerprint, completed_at)
+  SELECT id_at(now() + %(later)s::interval) + 2 * %(n)s, 1, 'all', 'none', 1, now() RETURNING id
+)
+INSERT INTO evaluations_evaluation (
+  id, account_id, request_id, position, evaluator_id, explain_strategy, status, in_history, n_attempts, n_sweeps)
+SELECT id + 1, 1, id, 0, 'x', 'never', 'error', false, 0, 0 FROM request RETURNING tableoid::regclass::text
+"""
+
+
+def stands_in(connection: psycopg.Connection[Any], later: str, n: int) -> str:
+    with connection.transaction():
+        connection.execute("SET LOCAL app.account_id = '1'")
+        return str(connection.execute(ROWS, {"later": later, "n": n}).fetchone()[0])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("alias", ["default", "system"])
+def test_nobody_reads_or_writes_a_partition_by_its_name(alice: Caller, kept: Any, alias: str) -> None:
+    names = [name for (name,) in query(NAMES)]
+    assert len(names) >= 4 * len(PARENTS)
+    for name in names:
+        for sql in (f"SELECT 1 FROM {name}", f"DELETE FROM {name}", f"INSERT INTO {name} DEFAULT VALUES"):
+            with pytest.raises(ProgrammingError, match="permission denied"), account_scope(alice.account.pk):
+                connections[alias].cursor().execute(sql)
+
+
+def test_a_partition_shows_nothing_to_who_was_given_rights_by_mistake(empty: Database) -> None:
+    with empty.connect("owner") as owner, empty.connect("app") as app:
+        stands_in(app, "0", 5)
+        before = owner.execute("SELECT count(*) FROM evaluations_evaluation").fetchone()
+        for (name,) in owner.execute(NAMES).fetchall():
+            owner.execute(f"GRANT SELECT, INSERT, DELETE ON {name} TO PUBLIC")
+            with app.transaction():
+                app.execute("SET LOCAL app.account_id = '1'")
+                assert app.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
+                assert app.execute(f"DELETE FROM {name}").rowcount == 0
+            owner.execute(f"REVOKE ALL ON {name} FROM PUBLIC")
+        assert owner.execute("SELECT count(*) FROM evaluations_evaluation").fetchone() == before
+
+
+def test_only_the_system_makes_partitions() -> None:
+    for sql in ("SELECT make_partitions(9)", "SELECT * FROM rows_without_partition(1)"):
+        with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
+            query(sql, alias="default")
+    assert make_partitions() == []
+
+
+def test_evaluations_stand_with_their_request(alice: Caller, kept: Any) -> None:
+    ids = [kept.request_id, *kept.evaluation_ids]
+
+    assert ids == sorted(ids)
+    assert len({id >> 22 for id in ids}) == 1
+
+
+def test_an_evaluation_is_not_kept_away_from_its_request(alice: Caller, kept: Any) -> None:
+    later = query("SELECT low + 1 FROM partitions_of('evaluations_evaluation') ORDER BY 1 DESC NULLS LAST LIMIT 1")[0][
+        0
+    ]
+    with pytest.raises(IntegrityError, match="ck_evaluation_with_request"), account_scope(alice.account.pk):
+        Evaluation.objects.create(
+            id=later, request_id=kept.request_id, account=alice.account, status="pending", evaluator_id="x", position=7
+        )
+
+
+def test_a_position_is_taken_once(alice: Caller, kept: Any) -> None:
+    columns = {"account": alice.account, "status": "pending", "evaluator_id": "x", "position": 1}
+    with pytest.raises(IntegrityError, match="uq_evaluation_position"), account_scope(alice.account.pk):
+        Evaluation.objects.create(id=kept.evaluation_ids[1] + 9, request_id=kept.request_id, **columns)
+
+
+def test_ids_ascend_past_the_end_of_their_sequence(empty: Database) -> None:
+    with empty.connect("owner") as owner:
+        owner.execute("SELECT setval('next_id_sequence', 4194300)")
+        owner.execute("DISCARD SEQUENCES")
+        (ids,) = owner.execute("SELECT next_ids(20)").fetchone()  # type: ignore[misc]
+
+    assert ids == sorted(set(ids))
+    assert [ids[0] & 4194303, ids[-1] & 4194303] == [0, 4194303]
+    assert len({id >> 22 for id in ids}) == 1
+
+
+def test_rows_before_their_partition_are_kept_told_and_given_one(empty: Database) -> None:
+    """The service has run for half a year, and nobody has made partitions."""
+    with empty.connect("owner") as owner, empty.connect("app") as app, empty.connect("system") as system:
+        assert stands_in(app, "6 months", 1) == "evaluations_evaluation_default"
+        assert stands_in(app, "20 years", 2) == "evaluations_evaluation_default"
+        told = system.execute("SELECT parent, account_id FROM rows_without_partition()").fetchall()
+        assert sorted(told) == [(f"evaluations_{name}", 1) for name in ("evaluation",) * 2 + ("evaluationrequest",) * 2]
+        found = "SELECT tableoid::regclass::text, md5(e::text) FROM evaluations_evaluation e ORDER BY id"
+        before = owner.execute(found).fetchall()
+        n = len(before)
+
+        made = system.execute("SELECT make_partitions(7)").fetchone()[0]  # type: ignore[index]
+
+        after = owner.execute(found).fetchall()
+        assert [digest for _, digest in after] == [digest for _, digest in before]
+        # A clock that runs twenty years ahead has no partition, and keeps nobody from theirs.
+        assert after[-2][0] in made
+        assert after[-1][0] == "evaluations_evaluation_default"
+        assert system.execute("SELECT count(*) FROM rows_without_partition()").fetchone() == (2,)
+        assert stands_in(app, "6 months", 3) == after[-2][0]
+        assert stands_in(app, "6 months", 4).startswith("evaluations_evaluation_20")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            app.execute(f"SELECT 1 FROM {after[-2][0]}")
+        assert system.execute("SELECT make_partitions(7)").fetchone() == ([],)
+        lost = owner.execute("SELECT count(*) FROM pg_index WHERE NOT indisvalid").fetchone()
+        assert lost == (0,)
+        assert owner.execute("SELECT count(*) FROM evaluations_evaluation").fetchone() == (n + 2,)
+        for table in PARENTS:
+            rows = owner.execute("SELECT low, high FROM partitions_of(%s)", [f"evaluations_{table}"]).fetchall()
+            assert [low for low, _ in rows[1:]] == [high for _, high in rows[:-1]]
