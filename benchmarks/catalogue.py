@@ -34,9 +34,10 @@ BENCHMARKS = {
     "queued": Benchmark("five evaluators through Celery against inline", 90, takes_turns_itself=True),
     "batch": Benchmark("finished scores, 1000 a call", 60, takes_turns_itself=True),
     "history": Benchmark("the interval of a history against arch", 60, only_now=True),
-    "experiments": other(
-        "16 configs x 400 examples through real workers, against a bare loop of the same client",
-        *("--concurrency", "4", "--examples", "20"),
+    "experiments": Benchmark(
+        "16 configs through real workers, against a bare loop of the same client",
+        240,
+        arguments=("--examples", "100", "--rounds", "2"),
     ),
     "evaluators": other("accuracy, latency, memory and throughput of the embedded evaluators", "--quick"),
     "racing": other("what each policy of a race costs, and how often it keeps the best", "--quick"),

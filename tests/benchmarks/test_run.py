@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks import batch, evaluate, history, queued, turns
+from benchmarks import batch, evaluate, experiments, history, queued, turns
 from benchmarks.catalogue import BENCHMARKS
 from benchmarks.figures import Row, figure
 from benchmarks.frame import Report, parser
@@ -93,6 +93,31 @@ def test_history_prints_ratios_and_errors(capsys: pytest.CaptureFixture[str]) ->
     assert sum("arch ÷ ours" in row["name"] for row in rows) == 4
     assert all(row["now"]["median"] > 0 for row in rows if row["unit"] == "x")
     assert {row["verdict"] for row in rows if row["unit"] == "SE"} == {"ok"}
+
+
+def test_an_experiment_is_held_against_the_bare_loop_of_its_round() -> None:
+    counts = {"recount_equal": True, "most_wasted_by_one": 0, "waste_limit": 10, "cpu_ms_per_query": 2.0}
+    runs = [{"wall_s": 12.0, "queries": 100} | counts, {"wall_s": 33.0, "queries": 50} | counts]
+
+    wall, cpu = experiments.rows_of(4, "race", experiments.compared(runs, [10.0, 60.0], 100))
+
+    assert wall.now == figure([1.2, 1.1])
+    assert cpu.now == figure([2.0, 2.0])
+    assert wall.note == ""
+    runs[0]["recount_equal"] = False
+    assert "1 of 2 runs" in experiments.rows_of(4, "race", experiments.compared(runs, [10.0, 60.0], 100))[0].note
+
+
+def test_experiments_end_with_walls_and_stops() -> None:
+    command = [sys.executable, "-m", "benchmarks.experiments", "--tiny", "--deadline", "500"]
+
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=580)
+
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout.splitlines()[-1])["rows"]}
+    assert rows["experiment ÷ bare loop, manual, 4 at once"]["now"]["n"] == 1
+    assert rows["experiment ÷ bare loop, manual, 4 at once"]["note"] == ""
+    assert rows["stop, beyond one query"]["now"]["n"] == 2
 
 
 def test_all_of_it_prints_one_table_and_writes_a_file(tmp_path: Path) -> None:
