@@ -52,7 +52,11 @@ class Service:
 
     def pool_child(self) -> psutil.Process:
         """One of the processes that do the worker's work."""
-        return wait_until(lambda: psutil.Process(self.worker.pid).children())[0]  # type: ignore[no-any-return]
+        return self.pool_children()[0]
+
+    def pool_children(self) -> list[psutil.Process]:
+        """All processes that do the worker's work."""
+        return wait_until(lambda: psutil.Process(self.worker.pid).children())  # type: ignore[no-any-return]
 
     def kill_worker(self) -> None:
         """The parent and all its children at once."""

@@ -134,6 +134,20 @@ def test_what_is_not_begun_within_a_slice_is_given_back_and_no_attempt(
     assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1)] * 3
 
 
+def test_short_texts_wait_for_no_long_one_and_long_ones_for_another_process(alice: Caller, charlie: Caller) -> None:
+    for _ in range(2):
+        accept(charlie, output="Paris " * 10_000)
+    accept(alice)
+
+    assert step("one") is True
+    assert [states(alice), states(charlie)] == [["success"], ["pending"] * 2]
+    assert [row.n_attempts for row in rows(charlie)] == [0, 0]
+    assert step("one") is True
+    assert [(row.status, row.n_attempts) for row in rows(charlie)] == [("success", 1), ("pending", 0)]
+    assert step("one") is False
+    assert states(charlie) == ["success"] * 2
+
+
 def test_what_a_process_was_lost_with_is_claimed_again_alone(alice: Caller, charlie: Caller) -> None:
     for _ in range(3):
         accept(alice)

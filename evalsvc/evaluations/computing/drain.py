@@ -7,6 +7,7 @@ import multiprocessing
 import time
 from collections.abc import Mapping, Sequence
 
+from django.conf import settings
 from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
@@ -15,7 +16,7 @@ from evalsvc.evaluations.computing.scoring import computed
 from evalsvc.evaluations.computing.waking import Ear
 from evalsvc.evaluations.judging.recording import Done, record
 from evalsvc.evaluations.judging.scoring import broke, prepared
-from evalsvc.evaluations.judging.store import Claimed, Read, read
+from evalsvc.evaluations.judging.store import Claimed, Inputs, Read, read
 from evalsvc.evaluations.scoring import Verdict
 
 log = logging.getLogger(__name__)
@@ -77,20 +78,42 @@ def take_over(name: str) -> None:
 
 def _work_off(claimed: Sequence[Claimed]) -> bool:
     """Compute and write; say whether something was given back."""
+    texts = read(claimed)
+    now, later = _parted(claimed, texts)
+    _give_back(later)
     done: list[Done] = []
     ends_at = time.monotonic() + SLICE_SECONDS
-    texts = read(claimed)
-    for one in claimed:
+    for one in now:
         done.append((one, _verdict(one, texts)))
         if time.monotonic() > ends_at or shutting_down.is_set():
             break
     _record(done)
     reached = {one.id for one, _ in done}
-    left = [one for one in claimed if one.id not in reached]
+    left = [one for one in now if one.id not in reached]
+    _give_back(left)
+    return bool(left or later)
+
+
+def _parted(claimed: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    """Say what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
+    is_long = [one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS for one in claimed]
+    if not any(is_long):
+        return claimed, ()
+    short = [one for one, long in zip(claimed, is_long, strict=True) if not long]
+    now = short or claimed[:1]
+    return now, [one for one in claimed if one not in now]
+
+
+def n_chars(inputs: Inputs) -> int:
+    """Count the characters of what was sent."""
+    texts = (inputs.input, inputs.output, inputs.gold, *(inputs.contexts or ()))
+    return sum(len(text) for text in texts if text)
+
+
+def _give_back(left: Sequence[Claimed]) -> None:
     if left:
         store.release([(one.id, one.n_attempts) for one in left], begun=False)
         waking.nudge()
-    return bool(left)
 
 
 def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:

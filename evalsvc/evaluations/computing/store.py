@@ -16,8 +16,8 @@ RELEASE = "SELECT release_computing(%s::bigint[], %s::int[], %s)"
 
 def claim(*, limit: int) -> list[Claimed]:
     """Claim up to `limit` evaluations over all accounts, in the order in which it is their turn."""
-    # It is not renewed while one is computed: it holds for the longest, on a busy machine too.
-    lease_seconds = float(settings.WORK_LEASE_SECONDS + settings.COMPUTE_SECONDS)
+    # It is not renewed while one is computed, and on a busy machine a second of CPU time takes longer than one.
+    lease_seconds = float(settings.WORK_LEASE_SECONDS + 2 * settings.COMPUTE_SECONDS)
     found = rows(SYSTEM, CLAIM, [limit, lease_seconds])
     return [Claimed(*columns) for *columns, _ in sorted(found, key=itemgetter(-1))]
 
