@@ -34,6 +34,7 @@ BENCHMARKS = {
     "queued": Benchmark("five evaluators through Celery against inline", 90, takes_turns_itself=True),
     "batch": Benchmark("finished scores, 1000 a call", 60, takes_turns_itself=True),
     "history": Benchmark("the interval of a history against arch", 60, only_now=True),
+    "waiting": Benchmark("500 callers who wait for a judge of 2 s, and what others get beside them", 90, only_now=True),
     "experiments": Benchmark(
         "16 configs through real workers, against a bare loop of the same client",
         240,

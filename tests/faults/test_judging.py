@@ -18,7 +18,7 @@ from tests import services
 from tests.conftest import findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.judges.working import put_off_others, rows_of, running
 
-N = 60
+N = 120
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_a_runner_that_is_told_to_stop_ends_what_it_can_and_gives_back_the_rest(
     left = rows_of(asker.caller).filter(profile_name=hanging)
     assert left.filter(status="pending", lease_expires_at__lte=timezone.now(), n_attempts=1).count() == 10
     start()
-    wait_until(lambda: asker.n_calls(hanging) == 20)
+    wait_until(lambda: asker.n_calls(hanging) >= 20)
 
 
 @pytest.mark.timeout(300)

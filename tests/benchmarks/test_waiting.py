@@ -1,0 +1,30 @@
+"""Callers who wait for judges, in the smallest form: everything is answered, once, and paid for once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+WAITING = [sys.executable, "-m", "benchmarks.waiting", "--tiny", "--deadline", "400"]
+
+
+@pytest.mark.timeout(600)
+def test_all_who_wait_are_answered_once_and_the_bill_is_right() -> None:
+    ended = subprocess.run([*WAITING, "--accounts", "4:2"], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    found = json.loads(ended.stdout.splitlines()[-1])
+    rows = {row["name"]: row for row in found["rows"]}
+
+    assert found["was_cut"] is False
+    assert rows["judged evaluations"]["now"]["median"] > 0
+    for name in ("lost: accepted and without an answer", "double: scores beyond one a success"):
+        assert rows[name]["now"]["median"] == 0
+    assert found["pending"] == 0
+    assert found["evaluations"] == found["successes"] == found["scores"] == found["calls"] == found["billed"] > 0
+    assert [sum(outcomes.values()) > 0 for outcomes in found["outcomes"].values()] == [True, True]
+    for name in ("inline evaluate", "/readyz"):
+        assert rows[f"  {name} beside them, p99"]["now"]["median"] > 0
