@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import resource
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -31,8 +32,9 @@ FIRST_PAUSE_SECONDS = 0.25
 SHORTEST_CALL_SECONDS = 0.02
 SHORTEST_WAIT_SECONDS = 0.02
 MAX_SHOWN_CHARS = 8000
-MAX_CALLS_AT_ONCE = 512
-"""Of one event loop, for all accounts: each is a socket, and systems allow a process about a thousand files."""
+MOST_CALLS_AT_ONCE = 4096
+"""Of one event loop, for all accounts. Each is a socket: where a process may open less than twice as many files, half
+of those. The runner of judges has the limit raised as far as it may, so that no endpoint that hangs takes all."""
 _seats: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
@@ -226,7 +228,12 @@ class Asking:
 
 
 def _seats_of_loop() -> asyncio.Semaphore:
-    return _seats.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_CALLS_AT_ONCE))
+    loop = asyncio.get_running_loop()
+    if (seats := _seats.get(loop)) is None:
+        n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = MOST_CALLS_AT_ONCE if n_files < 0 else min(MOST_CALLS_AT_ONCE, n_files // 2)
+        seats = _seats[loop] = asyncio.Semaphore(most)
+    return seats
 
 
 def _was_sent(failed: CallFailed) -> bool:

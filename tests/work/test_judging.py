@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import resource
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from evalsvc.catalog.models import Profile
 from evalsvc.evaluations import store as evaluations
 from evalsvc.evaluations import upkeep
 from evalsvc.evaluations.judging import recording, store
+from evalsvc.evaluations.judging.host import MANY_FILES, allow_many_files
 from evalsvc.evaluations.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.judging.store import Claimed
 from evalsvc.evaluations.judging.waking import wake
@@ -25,6 +28,7 @@ from evalsvc.evaluations.replies import Waiter, reply_box
 from evalsvc.evaluations.scoring import Postponable, Verdict
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.upkeep import LaneRef
+from evalsvc.judges import asking
 from tests.conftest import Caller, findings, scores_of
 from tests.judges.working import put_off_others, rows_of, running
 
@@ -335,3 +339,28 @@ def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None
         cursor.execute(sql, [request_id])
     upkeep.prune()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
+
+
+# --- Files: every call in flight is one
+
+
+def test_a_runner_may_open_many_files() -> None:
+    before = soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 900), hard))
+        allow_many_files()
+        found = resource.getrlimit(resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    assert found == (MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard), hard)
+
+
+@pytest.mark.parametrize(("n_files", "n_calls"), [(1024, 512), (16_384, 4096), (-1, 4096)])
+def test_calls_at_once_leave_room_for_other_files(monkeypatch: pytest.MonkeyPatch, n_files: int, n_calls: int) -> None:
+    monkeypatch.setattr(asking.resource, "getrlimit", lambda what: (n_files, -1))
+
+    async def free_seats() -> int:
+        return asking._seats_of_loop()._value
+
+    assert asyncio.run(free_seats()) == n_calls

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 from typing import Any
 
 from celery.bootsteps import StartStopStep
 
 from evaluators.base import Lane
 
+MANY_FILES = 16_384
 DRAIN_SECONDS = 12.0
 """Below the 20 s after which a worker that was told to stop is killed."""
 
@@ -31,6 +33,7 @@ class JudgingStep(StartStopStep):
 
         from evalsvc.evaluations.judging.runner import Runner
 
+        allow_many_files()
         self.runner = Runner(slots=settings.JUDGE_SLOTS)
         self.runner.start()
 
@@ -43,3 +46,11 @@ class JudgingStep(StartStopStep):
         """Give back what is in flight."""
         if self.runner is not None:
             self.runner.drain(0.0)
+
+
+def allow_many_files() -> None:
+    """Let this process open as many files as it may ask for: every call in flight is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard)
+    if soft not in (resource.RLIM_INFINITY, hard) and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
