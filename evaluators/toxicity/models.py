@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import math
+import threading
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+
+from evaluators.toxicity.words import WordModel, read_model
 
 LOWEST_CHANCE = 1e-3
 """A chance nearer to 0 or 1 than this says nothing more; its logit would drown the other model's."""
+_reading = threading.Lock()
 
 
 def word_chances(texts: Sequence[str]) -> list[float]:
     """Return alt-profanity-check's chance that each text is offensive, clamped to the range."""
-    # The import loads the model; Python's import lock makes that happen once, whatever the number of threads.
-    from profanity_check.profanity_check import model, vectorizer
-
-    counts = vectorizer.transform([unicodedata.normalize("NFKC", text) for text in texts])
-    parts = [_calibrated(part, counts) for part in model.calibrated_classifiers_]
-    return [min(max(math.fsum(each) / len(parts), 0.0), 1.0) for each in zip(*parts, strict=True)]
+    model = word_model()
+    return [min(max(model.chance(unicodedata.normalize("NFKC", text)), 0.0), 1.0) for text in texts]
 
 
-def _calibrated(part: Any, counts: Any) -> list[float]:
-    """Compute what `predict_proba` does, which takes four milliseconds to check what it is given."""
-    [calibrator] = part.calibrators
-    distances = (counts @ part.estimator.coef_[0] + part.estimator.intercept_[0]).tolist()
-    return [to_chance(-(calibrator.a_ * distance + calibrator.b_)) for distance in distances]
+def word_model() -> WordModel:
+    """Return the model of words, read once whatever the number of threads."""
+    with _reading:
+        return _word_model()
+
+
+@cache
+def _word_model() -> WordModel:
+    return read_model()
 
 
 def word_logits(texts: Sequence[str]) -> list[float]:
