@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+from collections.abc import Iterator
 from functools import cache
 
 import orjson
@@ -14,9 +15,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from redis.exceptions import RedisError
 
 from evalsvc.accounts.gate import connection as redis_connection
+from evalsvc.ops import alive
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
 
@@ -29,12 +34,17 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Say whether requests can be served: 200, or 503 with the part that is missing."""
-    parts = {"database": database_answers(), "redis": redis_answers()}
-    ready = all(parts.values())
+    """Say whether requests can be served: 200, or 503 with the part that is missing.
+
+    Without workers it is 200 too, and `degraded`: what needs them is kept, and answered when they are back.
+    """
+    needed = {"database": database_answers(), "redis": redis_answers()}
+    working = workers_answer() if needed["redis"] else dict.fromkeys(alive.PARTS)
+    ready, complete = all(needed.values()), all(working.values())
+    words = {True: "ok", False: "down", None: "unknown"}
     body = {
-        "status": "ready" if ready else "unavailable",
-        **{name: "ok" if up else "down" for name, up in parts.items()},
+        "status": "unavailable" if not ready else "ready" if complete else "degraded",
+        **{name: words[up] for name, up in (needed | working).items()},
     }
     return JsonResponse(body, status=200 if ready else 503)
 
@@ -57,6 +67,15 @@ def redis_answers() -> bool:
         return False
 
 
+def workers_answer() -> dict[str, bool | None]:
+    """Look for signs of life of the workers of each queue, and of the clock; None where Redis cannot say."""
+    try:
+        found = alive.alive()
+    except RedisError:
+        return dict.fromkeys(alive.PARTS)
+    return {part: found[part] > 0 for part in alive.PARTS}
+
+
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Write Prometheus metrics of all web processes to whoever has EVALSVC_METRICS_KEY as a bearer token."""
@@ -67,7 +86,25 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+    workers = CollectorRegistry()
+    workers.register(Workers())
+    text = generate_latest(registry) + generate_latest(workers)
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+class Workers(Collector):
+    """How many workers give signs of life: the same for all web processes, so it is asked and not added up."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Ask Redis; without an answer there is no figure."""
+        try:
+            found = alive.alive()
+        except RedisError:
+            return
+        gauge = GaugeMetricFamily("evalsvc_workers_alive", "Workers that give signs of life.", labels=["queue"])
+        for part in alive.PARTS:
+            gauge.add_metric([part], found[part])
+        yield gauge
 
 
 @require_safe

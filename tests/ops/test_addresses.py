@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import time
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from evalsvc.accounts import gate
+from evalsvc.ops import alive
 from evalsvc.rest.logs import JSONFormatter
-from tests.conftest import Caller
+from tests.conftest import Caller, start_worker, stop_group, wait_until
 
 METRICS_KEY = {"HTTP_AUTHORIZATION": "Bearer metrics-key-of-the-tests"}
 
@@ -30,7 +33,43 @@ def test_it_is_alive(web: Client) -> None:
 def test_it_is_ready(web: Client) -> None:
     answer = web.get("/readyz")
 
-    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "database": "ok", "redis": "ok"})
+    body = answer.json()
+    assert (answer.status_code, body["database"], body["redis"]) == (200, "ok", "ok")
+    assert set(body) == {"status", "database", "redis", *alive.PARTS}
+
+
+def test_it_is_degraded_without_a_part_and_names_it(web: Client) -> None:
+    for part in alive.PARTS:
+        alive.show([part], "somebody")
+    try:
+        assert web.get("/readyz").json()["status"] == "ready"
+        alive.leave(["judge"], "somebody")
+        silent = alive.connection().zadd(alive.KEY, {"beat somebody": time.time() - alive.SILENT_SECONDS - 1})
+        answer = web.get("/readyz")
+        text = web.get("/metrics", **METRICS_KEY).content.decode()
+    finally:
+        alive.leave(list(alive.PARTS), "somebody")
+
+    assert silent == 0  # it was there, and spoke last some time ago
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    assert (answer.json()["judge"], answer.json()["beat"], answer.json()["cpu"]) == ("down", "down", "ok")
+    assert 'evalsvc_workers_alive{queue="judge"} 0.0' in text
+    assert re.search(r'evalsvc_workers_alive{queue="cpu"} [1-9]', text)
+
+
+def test_a_worker_is_there_from_its_first_message_to_its_end(web: Client) -> None:
+    worker = start_worker("judge", pool="threads")
+    try:
+        wait_until(lambda: web.get("/readyz").json()["judge"] == "ok")
+        worker.kill()
+        wait_until(lambda: web.get("/readyz").json()["judge"] == "down")
+        worker = start_worker("judge", pool="solo")
+        wait_until(lambda: web.get("/readyz").json()["judge"] == "ok")
+        worker.terminate()
+        worker.wait(100)
+        assert web.get("/readyz").json()["judge"] == "down"
+    finally:
+        stop_group(worker)
 
 
 def test_it_is_not_ready_without_redis(web: Client, servers: Any) -> None:
@@ -41,7 +80,7 @@ def test_it_is_not_ready_without_redis(web: Client, servers: Any) -> None:
     finally:
         servers.valkey.restart()
 
-    assert (answer.status_code, answer.json()["redis"]) == (503, "down")
+    assert (answer.status_code, answer.json()["redis"], answer.json()["cpu"]) == (503, "down", "unknown")
     assert alive.status_code == 200
     assert gate.connection().ping()
 

@@ -1,0 +1,54 @@
+"""How Celery's workers and clock give their signs of life."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+from celery import bootsteps
+from celery.beat import PersistentScheduler
+
+from evalsvc.ops import alive
+
+
+class Heartbeat(bootsteps.StartStopStep):
+    """Gives signs of life while the worker takes messages: from its event loop, or from its timer if it has none."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def __init__(self, parent: Any, **kwargs: Any) -> None:
+        self.timer_entry: Any = None
+
+    def start(self, parent: Any) -> None:
+        """Begin; also after the connection to the broker was lost."""
+        sign = (list(parent.app.amqp.queues.consume_from), parent.hostname)
+        alive.show(*sign)
+        self.timer_entry = parent.timer.call_repeatedly(alive.EVERY_SECONDS, alive.show, sign)
+
+    def stop(self, parent: Any) -> None:
+        """End: what follows is silence, and needs no waiting for it."""
+        if self.timer_entry is not None:
+            self.timer_entry.cancel()
+            self.timer_entry = None
+            alive.leave(list(parent.app.amqp.queues.consume_from), parent.hostname)
+
+
+class Clock(PersistentScheduler):
+    """The clock's schedule; a sign of life says that it ticks."""
+
+    shown_at = 0.0
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Order what is due."""
+        wait = super().tick(*args, **kwargs)
+        now = time.monotonic()
+        if now - self.shown_at >= alive.EVERY_SECONDS:
+            self.shown_at = now
+            alive.show([alive.BEAT], socket.gethostname())
+        return min(wait, alive.EVERY_SECONDS)
+
+    def close(self) -> None:
+        """Keep the schedule, and say that this is the end."""
+        super().close()
+        alive.leave([alive.BEAT], socket.gethostname())
