@@ -14,6 +14,10 @@ def main() -> None:
 
         for name, value in load_secrets(evalsvc_home(Path(__file__).resolve().parent)).items():
             os.environ.setdefault(name, value)
+        if "--prepare" not in sys.argv:
+            from evalsvc.ops.supervisor.command import main as up
+
+            return up(sys.argv[2:])
     elif "SECRET_KEY" not in os.environ:
         # Beside a running `make up` other commands speak to its servers.
         from evalsvc.ops.embedded.home import evalsvc_home, read_env_file

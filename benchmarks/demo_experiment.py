@@ -70,11 +70,11 @@ def service(say: Any) -> Iterator[Service]:
         account = json.loads(supervisor.run_step("migrate", prepare))
         say("starting web and worker ...")
         listener = stack.enter_context(roster.listen_on_free_port("127.0.0.1", 0))
-        web = supervisor.add(roster.web(CHECKOUT, env, "127.0.0.1", listener))
         (home / "run").mkdir(exist_ok=True)
-        worker = roster.worker(CHECKOUT, env, home, "experiments", *roster.WORKERS["experiments"])
-        for child in (web, supervisor.add(worker)):
-            supervisor.wait_ready(child, timeout=120)
+        roster.go_file(home).touch()
+        parts = [roster.WEB, roster.worker_name("experiments")]
+        service = roster.service(CHECKOUT, env, home, "127.0.0.1", listener, parts=parts)
+        supervisor.wait_ready(supervisor.add(service), timeout=300)
         yield Service(f"http://127.0.0.1:{listener.getsockname()[1]}", account, supervisor)
 
 

@@ -111,8 +111,12 @@ def warm_up(instance: Any, **kwargs: Any) -> None:
 
     Workers of other queues load a model when an experiment first asks for it: most never do.
     """
-    if Lane.CPU.value not in instance.app.amqp.queues.consume_from:
-        return
+    if Lane.CPU.value in instance.app.amqp.queues.consume_from:
+        load_models()
+
+
+def load_models() -> None:
+    """Load what the first scores of any family would load."""
     for family in families():
         try:
             family.warm_up()

@@ -20,6 +20,7 @@ import pytest
 from celery.signals import worker_ready
 
 from evalsvc.celery import app
+from evalsvc.ops import alive
 from evalsvc.ops.supervisor import roster
 from evalsvc.ops.supervisor.backends import (
     NOT_FOR_CHILDREN,
@@ -30,13 +31,16 @@ from evalsvc.ops.supervisor.backends import (
     outside_database,
     remove_old_sockets,
 )
+from evalsvc.ops.supervisor.child import ChildSpec
+from evalsvc.ops.supervisor.forked import Fork
 from evalsvc.ops.supervisor.lock import AlreadyRunning, hold_home
 from evalsvc.ops.supervisor.process import Command, kill_tree, start, stop_tree, tail
+from evalsvc.preload import parts
+from evalsvc.preload.parts import Place
 from evaluators.base import Lane
 from evaluators.registry import families
 
 CHECKOUT = Path(roster.__file__).resolve().parents[3]
-OWN_VARIABLES = {"web": {"EVALSVC_HOST", "EVALSVC_PORT"}, "worker": {"EVALSVC_READY_FILE"}}
 OUTSIDE = {"DATABASE_URL": "postgresql://app@db/x", "REDIS_URL": "redis://cache/1"}
 
 
@@ -46,20 +50,34 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def option(command: Command, name: str) -> str:
-    return command.argv[command.argv.index(name) + 1]
+def option(command: Command | Fork, name: str) -> str:
+    arguments = argv(command)
+    return arguments[arguments.index(name) + 1]
 
 
-def test_every_queue_that_work_is_routed_to_has_a_worker() -> None:
-    queues = {option(spec.command(), "-Q") for spec in roster.workers(CHECKOUT, {}, CHECKOUT)}
+def argv(command: Command | Fork) -> list[str]:
+    """The arguments of a program, or of the worker that a fork becomes."""
+    return command.argv if isinstance(command, Command) else command.run.args[0]  # type: ignore[attr-defined]
+
+
+def place(home: Path) -> Place:
+    return Place(home, "127.0.0.1", -1)
+
+
+def workers(home: Path) -> list[ChildSpec]:
+    return [parts.worker(place(home), queue, with_clock=False) for queue in roster.WORKERS]
+
+
+def test_every_queue_that_work_is_routed_to_has_a_worker(home: Path) -> None:
+    queues = {option(spec.command(), "-Q") for spec in workers(home)}
     routed = {family.lane.value for family in families()} - {Lane.INLINE.value} | {app.conf.task_default_queue}
 
-    assert queues == {"cpu", "judge", "experiments", "system"}
+    assert queues == {"cpu", "judge", "experiments", "system"} == set(alive.PARTS) - {alive.BEAT}
     assert routed <= queues
 
 
-def test_each_worker_runs_one_queue_under_a_name_of_its_own() -> None:
-    specs = roster.workers(CHECKOUT, {}, CHECKOUT)
+def test_each_worker_runs_one_queue_under_a_name_of_its_own(home: Path) -> None:
+    specs = workers(home)
 
     assert [spec.name for spec in specs] == ["worker-cpu", "worker-judge", "worker-experiments", "worker-system"]
     for spec in specs:
@@ -70,45 +88,32 @@ def test_each_worker_runs_one_queue_under_a_name_of_its_own() -> None:
         assert (option(command, "-P"), int(option(command, "-c"))) == roster.WORKERS[queue]
 
 
-def test_judges_wait_in_threads_and_computation_has_processes() -> None:
-    pools = {spec.name: option(spec.command(), "-P") for spec in roster.workers(CHECKOUT, {}, CHECKOUT)}
+def test_computation_has_processes(home: Path) -> None:
+    pools = {spec.name: option(spec.command(), "-P") for spec in workers(home)}
 
-    assert pools["worker-judge"] == "threads"
     assert {pools[f"worker-{queue}"] for queue in ("cpu", "experiments", "system")} == {"prefork"}
 
 
-def test_every_child_runs_this_python_in_the_checkout_with_the_environment_it_was_given(home: Path) -> None:
-    env = {"A": "1"}
+def test_there_is_one_clock() -> None:
+    assert roster.QUEUE_OF_CLOCK in roster.WORKERS
+
+
+def service(home: Path, env: dict[str, str], listener: socket.socket, **options: Any) -> ChildSpec:
+    return roster.service(CHECKOUT, env, home, "127.0.0.1", listener, **options)
+
+
+def test_the_service_runs_this_python_in_the_checkout_and_is_told_where_to_listen(home: Path) -> None:
+    env = {"A": "1", "EVALSVC_HOST": "10.0.0.1", "EVALSVC_PORT": "1"}
     with roster.listen_on_free_port("127.0.0.1", 0) as listener:
-        specs = [roster.web(CHECKOUT, env, "127.0.0.1", listener), *roster.workers(CHECKOUT, env, home)]
-    specs.append(roster.beat(CHECKOUT, env, home))
-
-    assert len({spec.name for spec in specs}) == len(specs) == 6
-    for spec in specs:
-        command = spec.command()
-        assert command.argv[:2] == [sys.executable, "-m"]
-        assert command.cwd == CHECKOUT
-        own = OWN_VARIABLES.get(spec.name.partition("-")[0], set())
-        assert set(command.env) == {"A"} | own
-    assert env == {"A": "1"}
-
-
-def test_the_web_is_told_where_to_listen_whatever_it_inherits() -> None:
-    with roster.listen_on_free_port("127.0.0.1", 0) as listener:
-        command = roster.web(
-            CHECKOUT, {"EVALSVC_HOST": "10.0.0.1", "EVALSVC_PORT": "1"}, "127.0.0.1", listener
-        ).command()
+        command = service(home, env, listener).command()
         number, port = listener.fileno(), listener.getsockname()[1]
 
-    assert (command.env["EVALSVC_HOST"], command.env["EVALSVC_PORT"]) == ("127.0.0.1", str(port))
-    assert option(command, "--bind") == f"fd://{number}"
-    assert command.pass_fds == (number,)
-    assert (CHECKOUT / option(command, "--config")).is_file()
-    assert command.argv[-1] == "evalsvc.wsgi:application"
-
-
-def test_the_clock_keeps_its_schedule_in_the_home(home: Path) -> None:
-    assert Path(option(roster.beat(CHECKOUT, {}, home).command(), "-s")).parent == home
+    assert isinstance(command, Command)
+    assert command.argv[:3] == [sys.executable, "-m", "evalsvc.preload"]
+    assert command.cwd == CHECKOUT
+    assert command.env == {"A": "1", "EVALSVC_HOST": "127.0.0.1", "EVALSVC_PORT": str(port)}
+    assert (option(command, "--listener"), command.pass_fds) == (str(number), (number,))
+    assert option(command, "--parts").split(",") == list(roster.PARTS)
 
 
 def test_servers_stop_after_everything_that_uses_them(home: Path) -> None:
@@ -116,16 +121,21 @@ def test_servers_stop_after_everything_that_uses_them(home: Path) -> None:
     try:
         servers = backends.specs()
         with roster.listen_on_free_port("127.0.0.1", 0) as listener:
-            web = roster.web(CHECKOUT, {}, "127.0.0.1", listener)
-        users = [
-            web,
-            *roster.workers(CHECKOUT, {}, home),
-            roster.beat(CHECKOUT, {}, home),
-        ]
+            user = service(home, {}, listener)
         assert [spec.name for spec in servers] == ["postgres", "valkey"]
-        assert max(spec.stage for spec in servers) < min(spec.stage for spec in users)
+        assert max(spec.stage for spec in servers) < user.stage
     finally:
         backends.remove_sockets()
+
+
+def test_the_roles_urls_are_known_before_the_server_answers(home: Path) -> None:
+    passwords = {f"DATABASE_{role}_PASSWORD": f"p-{role}" for role in ("OWNER", "APP", "SYSTEM")}
+    given = {"DATABASE_URL": "postgresql://admin:x@db/mine", "REDIS_URL": "redis://cache/1"}
+
+    urls = Backends(home, passwords, given).planned_urls()
+    assert urls.app == "postgresql://mine_app:p-APP@db/mine"
+    urls = Backends(home, {}, given | {"DATABASE_MIGRATION_URL": "postgresql://o/mine"}).planned_urls()
+    assert (urls.app, urls.owner) == (given["DATABASE_URL"], "postgresql://o/mine")
 
 
 def test_the_operators_own_servers_are_used_and_none_is_started(home: Path) -> None:
@@ -315,9 +325,10 @@ def test_a_port_that_is_forbidden_is_not_called_taken(monkeypatch: pytest.Monkey
 
 
 def test_a_worker_is_ready_when_it_has_said_so_since_its_start(home: Path) -> None:
-    spec = roster.worker(CHECKOUT, {}, home, "cpu", "prefork", 1)
-    Path(spec.command().env["EVALSVC_READY_FILE"]).touch()
+    spec = parts.worker(place(home), "cpu", with_clock=False)
+    roster.ready_file(home, "worker-cpu").touch()
     assert spec.is_ready()
+    assert roster.missing(home, ["web", "worker-cpu", "worker-judge"]) == ["worker-judge"]
     spec.command()  # as before a restart: what the one before had said no longer counts
     assert not spec.is_ready()
 

@@ -58,7 +58,7 @@ def ensure_roles(
     """
     database = database_name(admin_url)
     roles = Roles.named(prefix or database)
-    logins = ((roles.owner, "owner"), (roles.app, "app"), (roles.system, "system"))
+    logins = _logins(roles)
     try:
         with psycopg.connect(_maintenance_url(admin_url), autocommit=True, connect_timeout=10) as connection:
             for role, kind in logins:
@@ -66,10 +66,22 @@ def ensure_roles(
             _ensure_database(connection, database, roles.owner)
     except psycopg.errors.InsufficientPrivilege as error:
         raise RolesRefused(f"{str(error).strip()}\n{remedy(database, roles)}") from error
-    urls = DatabaseUrls(**{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in logins})
+    urls = role_urls(admin_url, passwords, prefix=prefix)
     _grant(urls.owner, database, roles)
     _refuse_powerful(urls.app, roles)
     return urls
+
+
+def role_urls(admin_url: str, passwords: Mapping[str, str], *, prefix: str | None = None) -> DatabaseUrls:
+    """Where the three roles sign in, once they exist; nothing is asked of the server."""
+    roles = Roles.named(prefix or database_name(admin_url))
+    return DatabaseUrls(
+        **{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in _logins(roles)}
+    )
+
+
+def _logins(roles: Roles) -> tuple[tuple[str, str], ...]:
+    return ((roles.owner, "owner"), (roles.app, "app"), (roles.system, "system"))
 
 
 def database_name(url: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 
 from evalsvc.ops.embedded.postgres import EmbeddedPostgres
-from evalsvc.ops.embedded.roles import DatabaseUrls, database_name, ensure_roles, may_create_roles, remedy
+from evalsvc.ops.embedded.roles import DatabaseUrls, database_name, ensure_roles, may_create_roles, remedy, role_urls
 from evalsvc.ops.embedded.server import EmbeddedServer
 from evalsvc.ops.embedded.throwaway import APPLICATION_SECRETS
 from evalsvc.ops.embedded.valkey import EmbeddedValkey
@@ -59,6 +59,12 @@ class Backends:
 
     def specs(self) -> list[ChildSpec]:
         return [server_spec(server, stage) for stage, server in enumerate(self.servers)]
+
+    def planned_urls(self) -> DatabaseUrls:
+        """Return what `database_urls` will, before the server answers."""
+        if not self.postgres and self.outside.get("DATABASE_MIGRATION_URL"):
+            return outside_database(self.outside, self.secrets)
+        return role_urls(self.postgres.url if self.postgres else self.outside["DATABASE_URL"], self.secrets)
 
     def database_urls(self) -> DatabaseUrls:
         """Make what is missing in the running database server, and return the URLs of the three roles."""
@@ -129,6 +135,8 @@ def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
         # One thread per process: many processes share few cores, and numpy would start a thread for each.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # Threads would each take an arena of the allocator, and give little of it back.
+        "MALLOC_ARENA_MAX": "2",
         "PYTHONUNBUFFERED": "1",
     }
     return defaults | inherited | {"EVALSVC_HOME": str(home)} | dict(extra)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evalsvc.ops.supervisor.forked import Fork, ForkedProcess, fork
 from evalsvc.ops.supervisor.process import Command, kill_tree, spawn, tail
 
 MAX_LOG_BYTES = 20 * 1024 * 1024
@@ -20,27 +21,30 @@ class ChildSpec:
     """What to run. `command` is asked before each start, so it may first clear what a crash left behind."""
 
     name: str
-    command: Callable[[], Command]
+    command: Callable[[], Command | Fork]
     is_ready: Callable[[], bool] = lambda: True
     # Children of the highest stage stop first, those of one stage together.
     stage: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout: float = 20
     max_crashes: int = 5  # within a minute; the next one stops the whole service
+    # With this exit code it says that another try would end as this one did.
+    gives_up_with: int | None = None
 
 
 @dataclass
 class Child:
     spec: ChildSpec
     log: Path
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | ForkedProcess | None = None
     restart_at: float | None = None
     crashes: deque[float] = field(default_factory=deque)
 
     def start(self) -> None:
         rotate(self.log)
         self.restart_at = None
-        self.process = spawn(self.spec.command(), self.log)
+        work = self.spec.command()
+        self.process = fork(work, self.log) if isinstance(work, Fork) else spawn(work, self.log)
 
     def exit_code(self) -> int | None:
         """None while it runs, or while it waits for its next start."""

@@ -114,7 +114,7 @@ def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path
     return path
 
 
-def banner(url: str, account: Mapping[str, str], verdict: Verdict) -> str:
+def banner(url: str, account: Mapping[str, str], verdict: object) -> str:
     rows = {
         "address": url,
         "documentation": f"{url}/docs/",

@@ -11,13 +11,24 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import psutil
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 _spawner: ThreadPoolExecutor | None = None
+
+
+class Process(Protocol):
+    """A child, whether a program or a fork."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def kill_tree(process: subprocess.Popen[bytes]) -> None:
+def kill_tree(process: Process) -> None:
     """SIGKILL a process first, so that it starts nothing new, then all it had started."""
     below = descendants(process.pid)
     process.kill()

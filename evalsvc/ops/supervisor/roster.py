@@ -1,10 +1,11 @@
-"""The service's own processes: web, one worker per queue, the clock."""
+"""The service's own processes: web, one worker per queue, the clock, all forked from one that has imported them."""
 
 import http.client
+import json
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,61 +19,102 @@ WORKERS = {
     "experiments": ("prefork", 2),
     "system": ("prefork", 1),
 }
-# Both embedded servers have lower stages: they stop after everything that uses them.
-CLOCK_STAGE = 8
-WORK_STAGE = 9
+# Those whose tasks score by the small models, which are loaded before these workers are forked.
+QUEUES_WITH_MODELS = ("cpu", "experiments")
+# Its worker is the clock, too.
+QUEUE_OF_CLOCK = "system"
+WEB = "web"
+# The embedded servers have lower stages: they stop after everything that uses them.
+SERVICE_STAGE = 9
+# The exit code of a service that would fail again.
+GIVES_UP = 3
+
+
+def worker_name(queue: str) -> str:
+    return f"worker-{queue}"
+
+
+PARTS = (WEB, *map(worker_name, WORKERS))
 
 
 def python(*arguments: str, checkout: Path, env: Mapping[str, str], death: signal.Signals = signal.SIGKILL) -> Command:
     return Command([sys.executable, *arguments], env=env, cwd=checkout, death_signal=death)
 
 
-def web(checkout: Path, env: Mapping[str, str], host: str, listener: socket.socket) -> ChildSpec:
-    """Serve on a socket that is bound already: between looking for a free port and taking it, nobody else can."""
-    port = listener.getsockname()[1]
-    listen = ["--bind", f"fd://{listener.fileno()}"]
-    arguments = ["-m", "gunicorn", "--config", "evalsvc/ops/gunicorn_conf.py", *listen, "evalsvc.wsgi:application"]
+def service(
+    checkout: Path,
+    env: Mapping[str, str],
+    home: Path,
+    host: str,
+    listener: socket.socket,
+    *,
+    parts: Sequence[str] = PARTS,
+    terminal: int | None = None,
+) -> ChildSpec:
+    """The process from which web, workers and clock are forked; it waits for `go_file` before it does.
+
+    It serves on a socket that is bound already: between looking for a free port and taking it, nobody else can.
+    What crashes is reported to the open file `terminal`.
+    """
+    number, port = listener.fileno(), listener.getsockname()[1]
+    options = ["--home", str(home), "--listener", str(number), "--parts", ",".join(parts)]
+    options += [] if terminal is None else ["--terminal", str(terminal)]
     env = {**env, "EVALSVC_HOST": host, "EVALSVC_PORT": str(port)}
-    command = python(*arguments, checkout=checkout, env=env, death=signal.SIGQUIT)
-    command = replace(command, pass_fds=(listener.fileno(),))
-    return ChildSpec("web", lambda: command, lambda: answers(host, port), WORK_STAGE, stop_timeout=30)
+    command = python("-m", "evalsvc.preload", *options, checkout=checkout, env=env)
+    command = replace(command, pass_fds=(number, *([] if terminal is None else [terminal])))
+
+    def begin() -> Command:
+        for name in parts:
+            ready_file(home, name).unlink(missing_ok=True)  # what an earlier one had said
+        return command
+
+    return ChildSpec(
+        "service",
+        begin,
+        lambda: not missing(home, parts) and (WEB not in parts or answers(host, port)),
+        SERVICE_STAGE,
+        stop_timeout=40,
+        gives_up_with=GIVES_UP,
+    )
 
 
-def workers(checkout: Path, env: Mapping[str, str], home: Path) -> list[ChildSpec]:
-    return [worker(checkout, env, home, queue, pool, size) for queue, (pool, size) in WORKERS.items()]
+def go_file(home: Path) -> Path:
+    """The file that says that the database has its tables."""
+    return home / "run" / "migrated"
 
 
-def worker(checkout: Path, env: Mapping[str, str], home: Path, queue: str, pool: str, concurrency: int) -> ChildSpec:
-    """A worker of one queue; ready when it has said so in a file, which is once it takes work."""
-    ready = home / "run" / f"worker-{queue}.ready"
-    options = ["-Q", queue, "-P", pool, "-c", str(concurrency), "-n", f"{queue}@%h"]
-    quiet = ["--without-mingle", "--without-gossip"]
-    env = {**env, "EVALSVC_READY_FILE": str(ready)}
-    prepared = python("-m", "celery", "-A", "evalsvc.celery", "worker", *options, *quiet, checkout=checkout, env=env)
-
-    def command() -> Command:
-        ready.unlink(missing_ok=True)  # what an earlier one had said
-        return prepared
-
-    return ChildSpec(f"worker-{queue}", command, ready.exists, WORK_STAGE, stop_timeout=20)
+def ready_file(home: Path, name: str) -> Path:
+    """The file in which a part says that it is ready."""
+    return home / "run" / f"{name}.ready"
 
 
-def beat(checkout: Path, env: Mapping[str, str], home: Path) -> ChildSpec:
-    options = ["-s", str(home / "beat-schedule")]
-    command = python("-m", "celery", "-A", "evalsvc.celery", "beat", *options, checkout=checkout, env=env)
-    return ChildSpec("beat", lambda: command, stage=CLOCK_STAGE, stop_timeout=10)
+def missing(home: Path, parts: Sequence[str]) -> list[str]:
+    """Name the workers among the parts that take no work yet."""
+    return [name for name in parts if name.startswith("worker") and not ready_file(home, name).exists()]
 
 
 def answers(host: str, port: int) -> bool:
     """Whether ``/readyz`` answers 200."""
+    return readiness(host, port) is not None
+
+
+def readiness(host: str, port: int) -> dict[str, str] | None:
+    """What ``/readyz`` says of each part; None until it answers 200."""
     connection = http.client.HTTPConnection(reachable(host), port, timeout=2)
     try:
         connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
+        answer = connection.getresponse()
+        body = answer.read()
+        return dict(json.loads(body or b"{}")) if answer.status == http.client.OK else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
     finally:
         connection.close()
+
+
+def silent(host: str, port: int) -> list[str]:
+    """Name the parts of which ``/readyz`` knows no sign of life."""
+    return [name for name, state in (readiness(host, port) or {}).items() if state == "down"]
 
 
 def reachable(host: str) -> str:

@@ -4,18 +4,26 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 
 from evalsvc.ops.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
-from evalsvc.ops.supervisor import demo, roster
+from evalsvc.ops.embedded.roles import DatabaseUrls
+from evalsvc.ops.supervisor import demo, demo_account, roster
 from evalsvc.ops.supervisor.backends import Backends, application_secrets, child_environment
+from evalsvc.ops.supervisor.child import Child
 from evalsvc.ops.supervisor.lock import HomeLock, hold_home
+from evalsvc.ops.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
 from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+
+START_SECONDS = 300  # for each of web and workers
+SAYING_SECONDS = 5  # after so long it is said what the start waits for
+SILENCE_SECONDS = 20  # for the first sign of life of a worker that has said that it is ready
 
 
 @dataclass(frozen=True)
@@ -74,31 +82,50 @@ class Start:
     progress: Progress
     lock: HomeLock
     resources: contextlib.ExitStack
+    _listener: socket.socket = field(init=False)
 
     def run(self) -> None:
+        url = self._listen()
+        urls = self.backends.planned_urls()
+        env, owner_env = self._environments(urls)
+        service = self._import_service(env)
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
-        env, owner_env = self._environments()
-        account = self._prepare(owner_env)
-        url = self._serve(env)
+        with self.progress.step("database roles checked"):
+            self._make_roles()
+        account = self._prepare(urls, owner_env)
+        roster.go_file(self.home).touch()
+        self._wait_for(service)
         self.lock.announce(url)
         if account:
             with self.progress.step("first evaluation"):
-                verdict = demo.first_evaluation(url, account["EVALSVC_API_KEY"])
+                verdict = self._first_verdict(url, account["EVALSVC_API_KEY"])
             demo.write_demo_env(self.options.checkout, url, account)
             self.progress.write(demo.banner(url, account, verdict))
         else:
             self.progress.write(f"\n{url} is ready. Ctrl-C stops it.")
         self.progress.write(f"Ready after {time.monotonic() - self.progress.started:.1f} s.")
 
-    def _environments(self) -> tuple[dict[str, str], dict[str, str]]:
+    def _first_verdict(self, url: str, key: str) -> str:
+        """Ask for one; a service that is ready goes on when its first answer is late or none."""
+        try:
+            return str(demo.first_evaluation(url, key))
+        except ServiceFailed as failure:
+            return f"WARNING: {failure}"
+
+    def _listen(self) -> str:
+        """Take a port; return the address under which this machine reaches it."""
+        host = self.options.host
+        self._listener = self.resources.enter_context(roster.listen_on_free_port(host, self.options.port))
+        port = self._listener.getsockname()[1]
+        if self.options.port and port != self.options.port:
+            self.progress.write(f"  port {self.options.port} is taken, using {port}")
+        address = roster.reachable(host)
+        return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+    def _environments(self, urls: DatabaseUrls) -> tuple[dict[str, str], dict[str, str]]:
         """What the service's processes see, and what the migration sees: only the latter may change tables."""
-        with self.progress.step("database roles checked"):
-            try:
-                urls = self.backends.database_urls()
-            except psycopg.Error as error:
-                raise ServiceFailed(f"The database refuses the preparation of its roles: {error}") from error
         extra = application_secrets(self.secrets) | self.backends.broker_environment()
         all_urls = urls.environment()
         write_env_file(self.home / "run" / "services.env", extra | all_urls)
@@ -107,37 +134,74 @@ class Start:
         service_env = child_environment(self.home, extra | service_urls | metrics)
         return service_env, child_environment(self.home, extra | all_urls)
 
-    def _prepare(self, env: Mapping[str, str]) -> dict[str, str]:
-        """Migrate, and make the demo account; in one process, since each start of Django costs a second or two."""
-        flags = ["--prepare"] if self.options.demo else ["--prepare", "--no-demo"]
-        command = roster.python("manage.py", "up", *flags, checkout=self.options.checkout, env=env)
+    def _import_service(self, env: Mapping[str, str]) -> Child:
+        """Start the service's own process, which imports while the servers start; then it waits for the database."""
+        roster.go_file(self.home).unlink(missing_ok=True)
+        spec = roster.service(
+            self.options.checkout, env, self.home, self.options.host, self._listener, terminal=self._terminal()
+        )
+        return self.supervisor.add(spec, must_start=True)
+
+    def _terminal(self) -> int:
+        """Where the service reports to the operator, as this process does."""
+        number = os.dup(1)
+        self.resources.callback(os.close, number)
+        return number
+
+    def _make_roles(self) -> None:
+        try:
+            self.backends.database_urls()
+        except psycopg.Error as error:
+            raise ServiceFailed(f"The database refuses the preparation of its roles: {error}") from error
+
+    def _prepare(self, urls: DatabaseUrls, env: Mapping[str, str]) -> dict[str, str]:
+        """Migrate, and make the demo account, unless that has been done; Django's start alone costs seconds."""
         with self.progress.step("database migrated" + (", demo account" if self.options.demo else "")):
+            digest = self._digest()
+            if digest and is_migrated(urls.owner, digest) and (kept := self._demo_values(urls)) is not None:
+                return kept
+            flags = ["--prepare"] if self.options.demo else ["--prepare", "--no-demo"]
+            command = roster.python("manage.py", "up", *flags, checkout=self.options.checkout, env=env)
             output = self.supervisor.run_step("migrate", command)
+            if digest:
+                note_migrated(urls.owner, digest)
         return {str(name): str(value) for name, value in json.loads(output).items()}
 
-    def _serve(self, env: Mapping[str, str]) -> str:
-        checkout, host = self.options.checkout, self.options.host
-        listener = self.resources.enter_context(roster.listen_on_free_port(host, self.options.port))
-        port = listener.getsockname()[1]
-        if self.options.port and port != self.options.port:
-            self.progress.write(f"  port {self.options.port} is taken, using {port}")
+    def _demo_values(self, urls: DatabaseUrls) -> dict[str, str] | None:
+        """Return the keys of the demo accounts, none if nobody wants any; None if the accounts must be made."""
+        if not self.options.demo:
+            return {}
+        values = demo_account.kept_values(self.home / "demo.json")
+        return values if values and demo_account.is_seeded(urls.system, values) else None
+
+    def _digest(self) -> str | None:
+        try:
+            return schema_digest(self.options.checkout)
+        except Unknowable:
+            return None
+
+    def _wait_for(self, service: Child) -> None:
+        """Wait until every part of the service does its work, and say which one the start still waits for."""
+        host, port = self.options.host, self._listener.getsockname()[1]
         with self.progress.step("web answers"):
-            self.supervisor.wait_ready(self.supervisor.add(roster.web(checkout, env, host, listener)), timeout=120)
-        self._start_workers(env)
-        address = roster.reachable(host)
-        return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
-
-    def _start_workers(self, env: Mapping[str, str]) -> None:
-        """Start workers and clock, and wait until every worker takes work: before that, the service is not ready.
-
-        After the web, whose start would otherwise compete with theirs for the processor.
-        """
-        checkout = self.options.checkout
+            self._until(lambda: [] if roster.answers(host, port) else [roster.WEB])
         with self.progress.step("workers take work"):
-            started = [self.supervisor.add(spec) for spec in roster.workers(checkout, env, self.home)]
-            self.supervisor.add(roster.beat(checkout, env, self.home))
-            for child in started:
-                self.supervisor.wait_ready(child, timeout=300)
+            self._until(lambda: roster.missing(self.home, roster.PARTS))
+            self.supervisor.wait_ready(service)
+        with self.progress.step("every part gives signs of life"):
+            silent = self._until(lambda: roster.silent(host, port), SILENCE_SECONDS)
+        if silent:
+            self.progress.write(f"  WARNING: no sign of life of {', '.join(silent)}; see {self.home / 'logs'}")
+
+    def _until(self, left: Callable[[], list[str]], timeout: float = START_SECONDS) -> list[str]:
+        """Watch over all children until nothing is left to wait for, naming what is; return what is left at the end."""
+        deadline, said = time.monotonic() + timeout, list[str]()
+        while (waiting := left()) and time.monotonic() < deadline:
+            patience = min(deadline - time.monotonic(), SAYING_SECONDS)
+            if not self.supervisor.wait_until(lambda: left() != waiting, patience) and waiting != said:
+                self.progress.write(f"  waiting for {', '.join(waiting)} (logs in {self.home / 'logs'})")
+                said = waiting
+        return waiting
 
 
 def empty_folder(folder: Path) -> Path:

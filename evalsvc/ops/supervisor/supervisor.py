@@ -37,7 +37,7 @@ class Supervisor:
         self.report = report
         self.children: list[Child] = []
         self._step: subprocess.Popen[bytes] | None = None
-        self._awaited: Child | None = None
+        self._starting: list[Child] = []
         self._foreign: set[int] = set()
         self._signals = 0
         self._previous: dict[signal.Signals, object] = {}
@@ -61,22 +61,36 @@ class Supervisor:
         # Only counted: an exception raised here could strike between a fork and our noting of the child.
         self._signals += 1
 
-    def add(self, spec: ChildSpec) -> Child:
-        """Start a child without waiting for it."""
+    def add(self, spec: ChildSpec, *, must_start: bool = False) -> Child:
+        """Start a child without waiting for it; if it must start, its end before it was ready is a failure."""
         child = Child(spec, self.logs / f"{spec.name}.log")
+        self._starting += [child] if must_start else []
         self.children.append(child)
         child.start()
         return child
 
-    def wait_ready(self, child: Child, timeout: float = 60) -> None:
-        """Watch over all children until this one is ready."""
+    def wait_ready(self, *children: Child, timeout: float = 60) -> None:
+        """Watch over all children until these are ready."""
+        self._starting += [child for child in children if child not in self._starting]
+        waiting = list(children)
+
+        def are_ready() -> bool:
+            waiting[:] = [child for child in waiting if not child.spec.is_ready()]
+            return not waiting
+
+        if not self.wait_until(are_ready, timeout):
+            raise ServiceFailed(_with_log(f"{waiting[0].spec.name} was not ready after {timeout:.0f} s", waiting[0]))
+        self._starting = [child for child in self._starting if child not in children]
+
+    def wait_until(self, is_so: Callable[[], bool], timeout: float) -> bool:
+        """Watch over all children until something is so; False when it still is not after the timeout."""
         deadline = time.monotonic() + timeout
-        self._awaited = child
-        while not child.spec.is_ready():
-            self.tick()
+        while not is_so():
+            self.check()
             if time.monotonic() > deadline:
-                raise ServiceFailed(_with_log(f"{child.spec.name} was not ready after {timeout:.0f} s", child))
-        self._awaited = None
+                return False
+            time.sleep(TICK / 2)
+        return True
 
     def run_step(self, name: str, command: Command, timeout: float = 300) -> str:
         """Run a command to its end, as part of the start; return what it printed."""
@@ -130,7 +144,9 @@ class Supervisor:
         if child.process:
             kill_group(child.process.pid)
         what = f"{child.spec.name} stopped with {describe_exit(code)}"
-        if child is self._awaited:  # no second try: what fails at the start is a setting, and the reader waits
+        if child.spec.gives_up_with == code:
+            raise ServiceFailed(_with_log(f"{child.spec.name} gave up", child))
+        if child in self._starting:  # no second try: what fails at the start is a setting, and the reader waits
             raise ServiceFailed(_with_log(what, child))
         delay = child.record_crash()
         self._kill_orphans()

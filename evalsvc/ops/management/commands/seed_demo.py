@@ -13,10 +13,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from evalsvc.accounts.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import Account, ApiKey, Member, User
 from evalsvc.accounts.services import add_member, create_account, issue_key
+from evalsvc.ops.supervisor.demo_account import KEYS, MEMBERS, OPERATOR, kept_values
 from evalsvc.tenancy.scope import SYSTEM, role_scope
-
-OPERATOR = "operator@example.com"
-MEMBERS = (("Demo", "demo-admin@example.com"), ("Demo B", "demo-b-admin@example.com"))
 
 
 class Command(BaseCommand):
@@ -47,9 +45,8 @@ def demo_file() -> Path:
 
 def read_or_draw(path: Path) -> dict[str, str]:
     """Return the kept values, drawing them the first time; the file is readable by its owner only."""
-    if path.exists():
-        values: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-        return values
+    if kept := kept_values(path):
+        return kept
     values = {
         "EVALSVC_API_KEY": str(new_key_text()),
         "EVALSVC_API_KEY_B": str(new_key_text()),
@@ -67,7 +64,7 @@ def seed(values: dict[str, str]) -> None:
     password = values["EVALSVC_ADMIN_PASSWORD"]
     if not User.objects.filter(email=OPERATOR).exists():
         User.objects.create_superuser(OPERATOR, password)
-    keys = (values["EVALSVC_API_KEY"], values["EVALSVC_API_KEY_B"])
+    keys = [values[name] for name in KEYS]
     for (name, email), text in zip(MEMBERS, keys, strict=True):
         account = Account.objects.filter(name=name).first() or create_account(name=name)
         parsed = parse_key(text)

@@ -1,0 +1,56 @@
+"""`manage.py up`, without Django: what watches over the service needs nothing of it, and would hold 100 MB."""
+
+import os
+import sys
+from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+
+from evalsvc.ops.embedded.roles import RolesRefused
+from evalsvc.ops.embedded.server import ServerFailed
+from evalsvc.ops.supervisor.backends import BackendUnusable
+from evalsvc.ops.supervisor.lock import AlreadyRunning
+from evalsvc.ops.supervisor.run import Options, run_service
+from evalsvc.ops.supervisor.supervisor import ServiceFailed
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+HELP = (
+    "Start the whole service here and stay in the foreground: PostgreSQL and Valkey (unless DATABASE_URL "
+    "and REDIS_URL name others), migrations, a demo account, web, workers and clock. Ctrl-C stops all of it."
+)
+EXPECTED = (ServiceFailed, ServerFailed, RolesRefused, BackendUnusable, psycopg.OperationalError, OSError)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    host = os.environ.get("EVALSVC_HOST") or "127.0.0.1"
+    port = os.environ.get("EVALSVC_PORT") or "8000"
+    parser.add_argument("--host", default=host, help="address to listen on (EVALSVC_HOST; default 127.0.0.1)")
+    parser.add_argument(
+        "--port", default=port, type=int, help="first port to try, 0 for any (EVALSVC_PORT; default 8000)"
+    )
+    parser.add_argument("--no-demo", action="store_true", help="no demo account and no first evaluation")
+    parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
+
+
+def start(options: Options, write: Callable[[str], None]) -> str | None:
+    """Run the service until it is told to stop; return what went wrong, if anything did."""
+    try:
+        run_service(options, write)
+    except AlreadyRunning as running:
+        write(str(running))
+    except EXPECTED as error:
+        return str(error)
+    return None
+
+
+def main(arguments: list[str]) -> None:
+    parser = ArgumentParser(prog="manage.py up", description=HELP)
+    add_arguments(parser)
+    given = parser.parse_args(arguments)
+    sys.exit(start(Options(CHECKOUT, given.host, given.port, not given.no_demo), _write))
+
+
+def _write(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,33 @@
+"""Who the demo accounts are, and whether they are there; without Django, whose start takes seconds."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+
+OPERATOR = "operator@example.com"
+MEMBERS = (("Demo", "demo-admin@example.com"), ("Demo B", "demo-b-admin@example.com"))
+KEYS = ("EVALSVC_API_KEY", "EVALSVC_API_KEY_B")
+FOUND = """
+SELECT (SELECT count(DISTINCT name) FROM accounts_account WHERE name = ANY(%s)),
+    (SELECT count(*) FROM accounts_user WHERE email = ANY(%s)),
+    (SELECT count(*) FROM accounts_apikey WHERE public = ANY(%s))
+"""
+
+
+def kept_values(file: Path) -> dict[str, str] | None:
+    """Return the keys and passwords that were drawn at the first start."""
+    if not file.exists():
+        return None
+    values: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return values
+
+
+def is_seeded(system_url: str, values: Mapping[str, str]) -> bool:
+    """Whether making the demo accounts again would change nothing."""
+    names, emails = [name for name, _ in MEMBERS], [OPERATOR, *(email for _, email in MEMBERS)]
+    publics = [values[name].removeprefix("ek_").partition(".")[0] for name in KEYS]
+    with psycopg.connect(system_url, connect_timeout=10) as connection:
+        found = connection.execute(FOUND, [names, emails, publics]).fetchone()
+    return found == (len(names), len(emails), len(publics))

@@ -1,0 +1,1 @@
+"""One process imports everything and loads the models; web, workers and clock are forks that share its memory."""

@@ -1,0 +1,87 @@
+"""`python -m evalsvc.preload`, a child of `make up`: import, wait for the database, fork the parts, mend them."""
+
+import contextlib
+import os
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+
+from evalsvc.ops.supervisor.roster import (
+    GIVES_UP,
+    QUEUE_OF_CLOCK,
+    QUEUES_WITH_MODELS,
+    WEB,
+    WORKERS,
+    go_file,
+    worker_name,
+)
+from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+from evalsvc.preload import parts
+from evalsvc.preload.imports import import_service, load_models
+from evalsvc.preload.parts import Place
+
+READY_SECONDS = 300
+
+
+def main() -> None:
+    """Fork the parts once the database is there, and watch over them until told to stop."""
+    place, wanted = _read_arguments()
+    with Supervisor(place.home / "logs", report=_reporter(place)) as supervisor:
+        try:
+            import_service()
+            _wait_for(go_file(place.home), supervisor)
+            _run(place, wanted, supervisor)
+        except StopRequested:
+            return
+        except ServiceFailed as failure:
+            print(failure, file=sys.stderr, flush=True)
+            sys.exit(GIVES_UP)
+
+
+def _read_arguments() -> tuple[Place, set[str]]:
+    parser = ArgumentParser()
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--listener", type=int, required=True)
+    parser.add_argument("--terminal", type=int)
+    parser.add_argument("--parts", required=True)
+    options = parser.parse_args()
+    host = os.environ["EVALSVC_HOST"]
+    return Place(options.home, host, options.listener, options.terminal), set(options.parts.split(","))
+
+
+def _reporter(place: Place) -> Callable[[str], None]:
+    def report(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+        if place.terminal is not None:
+            with contextlib.suppress(OSError):  # whoever read it has gone
+                os.write(place.terminal, f"{line}\n".encode())
+
+    return report
+
+
+def _wait_for(go: Path, supervisor: Supervisor) -> None:
+    """Wait until the database has its tables: what has been imported so far needed none."""
+    while not go.exists():
+        supervisor.check()
+        time.sleep(0.02)
+
+
+def _run(place: Place, wanted: set[str], supervisor: Supervisor) -> None:
+    """Fork all parts and stay. Those that use no model come first: they start while the models load."""
+    light = [parts.web(place)] if WEB in wanted else []
+    queues = [queue for queue in WORKERS if worker_name(queue) in wanted]
+    workers = {queue: parts.worker(place, queue, with_clock=queue == QUEUE_OF_CLOCK) for queue in queues}
+    light += [workers[queue] for queue in queues if queue not in QUEUES_WITH_MODELS]
+    heavy = [workers[queue] for queue in queues if queue in QUEUES_WITH_MODELS]
+    children = [supervisor.add(spec) for spec in light]
+    if heavy:
+        load_models()
+    children += [supervisor.add(spec) for spec in heavy]
+    supervisor.wait_ready(*children, timeout=READY_SECONDS)
+    supervisor.watch()
+
+
+if __name__ == "__main__":
+    main()

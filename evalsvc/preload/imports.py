@@ -1,0 +1,54 @@
+"""Import once what every process of the service needs."""
+
+import gc
+import importlib
+
+# What the servers import when they start, besides the service's own modules.
+SERVERS = (
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.bin.celery",
+    "celery.concurrency.prefork",
+    "celery.concurrency.solo",
+    "celery.concurrency.thread",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "gunicorn.app.wsgiapp",
+    "evalsvc.ops.web_worker",
+    "kombu.transport.redis",
+    "evalsvc.ops.alive",
+)
+
+
+def import_service() -> None:
+    """Set Django up and import views, tasks and servers, without a connection to anything."""
+    # Nothing imported is garbage, and looking for some would take a tenth of the time.
+    gc.disable()
+    importlib.import_module("evalsvc.wsgi")
+    from django.urls import get_resolver
+
+    from evalsvc.celery import app
+
+    _ = get_resolver().url_patterns
+    app.loader.import_default_modules()
+    app.finalize()
+    for name in SERVERS:
+        importlib.import_module(name)
+    leave_alone()
+
+
+def load_models() -> None:
+    """Load what the first scores of the cpu lane would load; an experiment's workers score by the same models."""
+    from evalsvc.evaluations.tasks import load_models as load
+
+    gc.disable()
+    load()
+    leave_alone()
+
+
+def leave_alone() -> None:
+    """Keep the garbage collector from all that is here: it would write to each object, and no page stay shared."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()

@@ -1,0 +1,96 @@
+"""The parts of the service, each a child forked from the preloaded process."""
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evalsvc.ops.supervisor.child import ChildSpec
+from evalsvc.ops.supervisor.forked import Fork
+from evalsvc.ops.supervisor.launch import die_with_parent
+from evalsvc.ops.supervisor.roster import WEB, WORKERS, answers, ready_file, worker_name
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the service runs: its home, its listening socket, and the file that tells the operator's terminal."""
+
+    home: Path
+    host: str
+    listener: int
+    terminal: int | None = None
+
+    @property
+    def port(self) -> int:
+        """Return the port of the listening socket."""
+        return int(os.environ["EVALSVC_PORT"])
+
+
+def web(place: Place) -> ChildSpec:
+    """Describe gunicorn, on the socket that is listening already."""
+    work = Fork(
+        "evalsvc: gunicorn",
+        partial(run_gunicorn, place.listener),
+        # It then ends its own processes.
+        death_signal=signal.SIGQUIT,
+        close_fds=_terminal(place),
+    )
+    return ChildSpec(WEB, lambda: work, lambda: answers(place.host, place.port), stop_timeout=30)
+
+
+def worker(place: Place, queue: str, *, with_clock: bool) -> ChildSpec:
+    """A worker of one queue; ready when it has said so in a file, which is once it takes work."""
+    schedule = place.home / "beat-schedule" if with_clock else None
+    ready = ready_file(place.home, worker_name(queue))
+    pool, concurrency = WORKERS[queue]
+    options = ["-Q", queue, "-P", pool, "-c", str(concurrency), "-n", f"{queue}@%h"]
+    arguments = ["worker", *options, "--without-mingle", "--without-gossip"]
+    work = Fork(
+        f"evalsvc: celery worker -Q {queue}",
+        partial(run_worker, arguments, ready, schedule),
+        close_fds=(place.listener, *_terminal(place)),
+    )
+
+    def begin() -> Fork:
+        ready.unlink(missing_ok=True)  # what an earlier one had said
+        return work
+
+    return ChildSpec(worker_name(queue), begin, ready.exists, stop_timeout=20)
+
+
+def run_gunicorn(listener: int) -> None:
+    """Become gunicorn."""
+    from gunicorn.app.wsgiapp import run
+
+    options = ["--config", "evalsvc/ops/gunicorn_conf.py", "--bind", f"fd://{listener}"]
+    sys.argv = ["gunicorn", *options, "evalsvc.wsgi:application"]
+    run()
+
+
+def run_worker(arguments: list[str], ready: Path, schedule: Path | None) -> None:
+    """Run a worker; with a schedule it is the clock too."""
+    from celery.signals import worker_process_init
+
+    from evalsvc.celery import app
+    from evalsvc.preload.clock import tick_beside_worker
+
+    os.environ["EVALSVC_READY_FILE"] = str(ready)
+    # They were made before the migration, and would touch every model, field and address: megabytes of shared memory.
+    os.environ["CELERY_SKIP_CHECKS"] = "1"
+    parent = os.getpid()
+
+    def die_with_worker(**kwargs: Any) -> None:
+        die_with_parent(parent, signal.SIGKILL)
+
+    worker_process_init.connect(die_with_worker, weak=False)
+    if schedule is not None:
+        tick_beside_worker(schedule)
+    sys.argv = ["celery", *arguments]
+    sys.exit(app.start(argv=arguments))
+
+
+def _terminal(place: Place) -> tuple[int, ...]:
+    return () if place.terminal is None else (place.terminal,)

@@ -1,0 +1,53 @@
+"""What a start imports, by name: what only some requests need is imported where it is used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys, threading
+from evalsvc.preload.imports import import_service, load_models
+import_service()
+print(threading.active_count(), *sorted({name.partition(".")[0] for name in sys.modules}))
+load_models()
+print(threading.active_count(), *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+# openai, which is a second and 35 MB, is for calls to judges alone.
+NEVER_AT_FIRST = {
+    "openai",
+    "scipy",
+    "arch",
+    "pyarrow",
+    "pandas",
+    "sklearn",
+    "nltk",
+    "sacrebleu",
+    "joblib",
+    "phonenumbers",
+}
+NEVER = {"scipy", "arch", "pyarrow", "pandas", "sklearn", "profanity_check", "nltk"}
+
+
+@pytest.fixture(scope="module")
+def told() -> list[list[str]]:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "evalsvc.settings"}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+def test_nothing_heavy_is_imported_for_a_start(told: list[list[str]]) -> None:
+    assert {"django", "celery", "gunicorn", "evalsvc"} <= set(told[0])
+    assert NEVER_AT_FIRST & set(told[0]) == set()
+
+
+def test_the_models_bring_no_framework(told: list[list[str]]) -> None:
+    assert NEVER & set(told[1]) == set()
+
+
+def test_no_thread_runs_before_the_forks(told: list[list[str]]) -> None:
+    """A thread's locks would stay taken in every child."""
+    assert [names[0] for names in told] == ["1", "1"]
