@@ -204,6 +204,7 @@ def test_a_package_may_bring_a_class_or_an_instance(found: object) -> None:
         (variant(value_range=(0.0, 0.5)), "binary"),
         (variant(binary="yes"), "`binary`"),
         (variant(lane="fast"), "lane"),
+        (variant(score_with=Length.score), "no coroutine"),
         (variant(required_fields=("output",)), "Field"),
         (variant(optional_fields=(Field.OUTPUT,)), "required and optional"),
         (variant(settings_schema={"type": "string"}), "object"),

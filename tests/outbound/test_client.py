@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -277,3 +278,49 @@ def test_a_forked_worker_has_connections_of_its_own(stub: RunningStub) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=dict(os.environ), check=False)
 
     assert done.returncode == 0, done.stderr
+
+
+def test_a_resolver_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(guard, "look_up", lambda host, port: release.wait(60) and [])
+
+    with pytest.raises(OutboundFailed) as caught:
+        post_json("https://slow.example/v1", {}, timeout_seconds=0.1)
+    release.set()
+    assert caught.value.code == "timeout"
+
+
+def test_a_name_that_is_none_is_a_failed_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_up(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    monkeypatch.setattr(guard, "look_up", look_up)
+    with pytest.raises(OutboundFailed) as caught:
+        post_json("https://none.example/v1", {}, timeout_seconds=LONG)
+    assert caught.value.code == "connection"
+
+
+def test_who_wants_a_name_at_the_same_time_shares_the_look_up_and_each_is_checked(
+    monkeypatch: pytest.MonkeyPatch, nothing_allowed: None, no_sockets: list[Any]
+) -> None:
+    asked: list[str] = []
+    release = threading.Event()
+
+    def look_up(host: str, port: int) -> list[str]:
+        asked.append(host)
+        assert release.wait(60)
+        return ["10.0.0.1"]
+
+    monkeypatch.setattr(guard, "look_up", look_up)
+
+    async def many() -> list[Any]:
+        calls = [client.post_json_async("https://many.example/v1", {}, timeout_seconds=LONG) for _ in range(50)]
+        waiting = asyncio.gather(*calls, return_exceptions=True)
+        while not asked:
+            await asyncio.sleep(0.01)
+        release.set()
+        return await waiting
+
+    assert {found.code for found in run(many())} == {"refused_address"}
+    assert asked == ["many.example"]
+    assert no_sockets == []
