@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A module of this package: `python -m benchmarks.<name>`, whose last line is JSON."""
+    """A module of this package, by its name unless `module` says otherwise; its last line is JSON."""
 
     title: str
     # What it takes on a quiet machine of two cores, the older version included: its share of all the time there is.
     seconds: float
     arguments: tuple[str, ...] = ()
     tiny: tuple[str, ...] = ("--tiny",)
+    module: str = ""
     # It has the options of `frame`: it keeps `--deadline` itself.
     is_framed: bool = True
     # It starts both versions itself, by `--against`. Others run once in each, so often, in turns.

@@ -64,7 +64,12 @@ def take_turns(
 
 def command(name: str, benchmark: Benchmark, options: argparse.Namespace, seconds: float) -> list[str]:
     """Write the command of a benchmark."""
-    made = [sys.executable, "-m", f"benchmarks.{name}", *(benchmark.tiny if options.tiny else benchmark.arguments)]
+    made = [
+        sys.executable,
+        "-m",
+        f"benchmarks.{benchmark.module or name}",
+        *(benchmark.tiny if options.tiny else benchmark.arguments),
+    ]
     if benchmark.is_framed:
         made += ["--deadline", f"{seconds:.0f}"]
     if benchmark.takes_turns_itself:
