@@ -41,6 +41,14 @@ BENCHMARKS = {
         240,
         arguments=("--examples", "100", "--rounds", "2"),
     ),
+    "memory": Benchmark("what the whole stack holds under load of every kind (PSS)", 180, arguments=("--minutes", "1")),
+    "start": Benchmark(
+        "`make up` to its first verdict",
+        120,
+        module="memory",
+        arguments=("--start", "2"),
+        tiny=("--tiny", "--start", "1"),
+    ),
     "evaluators": other("accuracy, latency, memory and throughput of the embedded evaluators", "--quick"),
     "racing": other("what each policy of a race costs, and how often it keeps the best", "--quick"),
     "search": other(
