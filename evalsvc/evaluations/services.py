@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -24,6 +23,7 @@ from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
 from evalsvc.evaluations.turns import turns
+from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.projects.services import Place, place_request
 from evalsvc.tenancy.scope import account_scope
@@ -171,7 +171,7 @@ def beside(account_id: int, call: EvaluateCall, entries: list[Entry]) -> tuple[S
 
 def named(call: EvaluateCall) -> EvaluateCall:
     """Give a captured call a log id where it has none: clients of /v1/evaluations require one of every evaluation."""
-    return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(uuid.uuid4()))
+    return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(new_uuid()))
 
 
 def score_inline(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
