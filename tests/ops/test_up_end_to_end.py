@@ -120,7 +120,7 @@ class Running:
         return [supervisor, *supervisor.children(recursive=True)]
 
     def child(self, word: str) -> psutil.Process:
-        children = self.supervisor().children()
+        children = self.supervisor().children(recursive=True)
         return next(child for child in children if word in " ".join(told(child, psutil.Process.cmdline) or []))
 
     def evaluate(self) -> tuple[int, Any]:
@@ -226,7 +226,7 @@ def test_a_second_one_names_the_first(running: Running) -> None:
     assert f"already runs at {running.demo['EVALSVC_URL']}" in second.stdout
 
 
-@pytest.mark.parametrize("victim", ["/postgres -D", "valkey-server", "gunicorn", "-Q cpu"])
+@pytest.mark.parametrize("victim", ["/postgres -D", "valkey-server", "gunicorn", "-Q cpu", "evalsvc.preload"])
 def test_it_recovers_from_kill_9_of(running: Running, victim: str) -> None:
     eventually_evaluates(running)
     running.child(victim).kill()
