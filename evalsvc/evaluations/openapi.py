@@ -284,5 +284,8 @@ EVALUATE: dict[str, Any] = {
 STORED_EVALUATE: dict[str, Any] = {
     "operation_id": "evaluate_result",
     "tags": ["evaluations"],
+    "parameters": [
+        OpenApiParameter("Prefer", str, OpenApiParameter.HEADER, description="`wait=N` seconds for what is pending.")
+    ],
     "responses": {(200, "application/json"): OpenApiResponse(ANSWER, "The results so far.")},
 }
