@@ -21,6 +21,7 @@ from evalsvc.experiments.settling import find_locked_plan, settle
 from evalsvc.experiments.stopping import n_in_flight, stop
 from evalsvc.experiments.store import Unit
 from evalsvc.experiments.unreadable import check_outputs
+from evalsvc.experiments.waking import EPOCHS, tell_after_commit
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.racing import Drop
 from evalsvc.tenancy.scope import account_scope
@@ -87,6 +88,8 @@ def control(
         if action is RESUME and plan.pause_at_shards:
             for config in changed:
                 Config.objects.filter(pk=config.pk).update(pause_at=plan.pause_after(config.watermark))
+        if changed:
+            tell_after_commit(EPOCHS)
         op = ControlOp.objects.create(
             account=account,
             experiment_id=experiment_id,

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from evalsvc.experiments.comparisons import compare_all, is_pairable
 from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.models import Config, Errors, Evidence, ExperimentPlan
+from evalsvc.experiments.models import Config, Errors, Evidence, ExperimentPlan, Policy
 from evalsvc.experiments.sheet import Sheet
 from evalsvc.stats.checks import FloatArray
 from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
@@ -79,17 +79,19 @@ def read_pairs(experiment_id: int, *, of: int | None = None) -> Pairs:
     return pairs
 
 
-def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config]) -> Pairs:
+def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config], *, compares: bool = True) -> Pairs:
     """Advance every pair of configs, store what has moved, and return the evidence that decides.
 
-    Only positions below both watermarks count, and for the evidence only what neither designer can have seen.
+    Only positions below both watermarks count, and for the evidence only what neither designer can have seen. Without
+    `compares` only what decides: the evidence of a race.
     """
     metric = primary_metric(plan)
-    if not is_pairable(metric):
+    if not is_pairable(metric) or (plan.policy == Policy.MANUAL and not compares):
         return {}
     active = weighed(configs)
     sheet = Sheet(metric, [config.pk for config in active])
-    compare_all(plan, metric, active, sheet)
+    if compares:
+        compare_all(plan, metric, active, sheet)
     if not is_comparable(metric):
         return {}
     pairs = known_pairs(plan.experiment_id)

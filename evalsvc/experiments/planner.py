@@ -32,11 +32,12 @@ FROM experiments_config c WHERE c.experiment_id = %s
 SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
 
 
-def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
+def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: bool = True) -> bool:
     """Bring one experiment's evidence up to date and take the decisions that it supports.
 
     One that has ended is counted on while answers that were on their way come in. False when another planner is at it,
-    unless told to wait for it: what that one has not seen is still to be weighed.
+    unless told to wait for it: what that one has not seen is still to be weighed. Without `compares` what people only
+    read, and nothing is decided by, is left for a later step; it is never left out when the experiment ends.
     """
     with account_scope(account_id):
         if not hold(experiment_id, wait=wait):
@@ -48,7 +49,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False) -> bool:
         configs = list(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
         stop_unmapped(plan, configs)
         write_looks(plan, configs)
-        pairs = bring_up_to_date(plan, configs)
+        pairs = bring_up_to_date(plan, configs, compares=compares)
         # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.
         plan = find_locked_plan(account_id, experiment_id)
         if plan is None:

@@ -8,74 +8,91 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 
 from django.conf import settings
 from django.db import DatabaseError, connections
 
-from evalsvc.experiments import store
-from evalsvc.experiments.planner import step
+from evalsvc.experiments import store, waking
+from evalsvc.experiments.planning import Planning
 from evalsvc.experiments.slot import Slot
-from evalsvc.experiments.store import Unit
+from evalsvc.experiments.store import Outcome, Recorded, Unit
+from evalsvc.experiments.turns import Turns
+from evalsvc.experiments.waking import Ears
+from evalsvc.experiments.writer import Writer
 
 log = logging.getLogger(__name__)
 # Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
 shutting_down = multiprocessing.Event()
 
-PREFETCH = 1
-WATCH_SECONDS, BEAT_SECONDS = 0.03, 1.0
-SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.2
+# Units that are claimed before a slot is free: as many as slots where they are soon through, else one.
+PREFETCH, SHORT_TURN_SECONDS = 1, 1.0
+# Outcomes that wait to be written, for each slot. Where the database is slow, the slots wait for it in the end.
+MOST_UNWRITTEN = 2
+LISTEN_SECONDS, BEAT_SECONDS = 0.1, 1.0
+# How often to look at the epochs when nothing is told of them; the first while Redis is away.
+WATCH_SECONDS, LONGEST_WATCH_SECONDS = 0.03, 1.0
+SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.5
 IDLE_SECONDS, GRACE_SECONDS = 5.0, 2.0
 # However busy: below the hour after which a task is killed, by more than the longest call.
 LONGEST_SECONDS = 2700.0
-SHORTEST_PLAN_PAUSE_SECONDS = 0.05
 # A newcomer's fair share is lent on top of the slots that others hold, so that no stuck endpoint can shut it out.
 MOST_LENT = 3
 
 
 class Pump:
-    """Claims, slots, a watcher of epochs and leases, and the planner, in one process."""
+    """Claims, slots, a writer of what they finish, a watcher of epochs and leases, and the planner, in one process."""
 
     def __init__(
         self, *, slots: int, n_pumps: int, lease_seconds: float, on_beat: Callable[[], None] = lambda: None
     ) -> None:
         self.on_beat = on_beat
         self.slots = slots
-        self.all_slots = slots * n_pumps
+        self.n_pumps = n_pumps
         self.lease_seconds = lease_seconds
         self._changed = threading.Condition()
         self._running: dict[int, Unit] = {}
+        self._writing: dict[int, Unit] = {}
         self._ready: deque[Unit] = deque()
         self._epochs: dict[int, int] = {}
         self._lost: set[int] = set()
-        self._blocked: dict[int, float] = {}
-        self._refusals: Counter[int] = Counter()
-        self._refused_until: dict[int, float] = {}
-        self._dirty: set[tuple[int, int]] = set()
+        self._turns = Turns()
+        self._has_news = False
         self._draining = False
         self._closed = False
+        self._planning = Planning()
+        self._writer = Writer(lease_seconds=lease_seconds)
         self._pool = ThreadPoolExecutor(slots * (1 + MOST_LENT), thread_name_prefix="slot")
 
     def run(self, *, seconds: float, idle_seconds: float = IDLE_SECONDS) -> None:
         """Work until the time is up, the worker stops, or there has been nothing to do for a while."""
-        helpers = [threading.Thread(target=self._watch), threading.Thread(target=self._plan)]
+        helpers = [threading.Thread(target=self._watch, name="watch"), threading.Thread(target=self._planning.run)]
         for helper in helpers:
             helper.start()
         try:
-            hard_end = time.monotonic() + LONGEST_SECONDS
-            while self._claim_until(min(time.monotonic() + seconds, hard_end), idle_seconds):
-                if time.monotonic() >= hard_end or self._is_free_within(GRACE_SECONDS):
-                    break
+            with self._writer:
+                try:
+                    self._claim_as_long_as_it_takes(seconds, idle_seconds)
+                finally:
+                    self._draining = True
+                    self._give_back_ready()
+                    self._pool.shutdown(wait=True)
         finally:
-            self._draining = True
-            self._give_back_ready()
-            self._pool.shutdown(wait=True)
             self._closed = True
+            self._planning.close()
             for helper in helpers:
                 helper.join()
             connections.close_all()
 
     # --- Claiming ----------------------------------------------------------------------------------------------------
+
+    def _claim_as_long_as_it_takes(self, seconds: float, idle_seconds: float) -> None:
+        hard_end = time.monotonic() + LONGEST_SECONDS
+        while self._claim_until(min(time.monotonic() + seconds, hard_end), idle_seconds):
+            if time.monotonic() >= hard_end or self._is_free_within(GRACE_SECONDS):
+                return
 
     def _is_free_within(self, seconds: float) -> bool:
         """Wait for the slots to come free. Where a slow endpoint holds some, the others must not stand still for it."""
@@ -89,21 +106,26 @@ class Pump:
         """Claim until the time is up (True), or there is nothing left to do or the worker stops (False)."""
         poll, busy_at = SHORTEST_POLL_SECONDS, time.monotonic()
         while time.monotonic() < deadline and not shutting_down.is_set():
+            self._has_news = False
             claimed = self._claim()
             with self._changed:
                 self._ready.extend(claimed)
                 self._start_ready()
-                if self._running or claimed:
+                if self._running or self._writing or claimed:
                     busy_at = time.monotonic()
                 elif time.monotonic() - busy_at > idle_seconds:
                     return False
-                poll = SHORTEST_POLL_SECONDS if claimed else min(poll * 2, LONGEST_POLL_SECONDS)
-                if not claimed or self._wanted() <= 0:
+                poll = SHORTEST_POLL_SECONDS if claimed else min(poll * 2, LONGEST_POLL_SECONDS, idle_seconds)
+                if (not claimed or self._wanted() <= 0) and not self._has_news:
                     self._changed.wait(poll)
         return not shutting_down.is_set()
 
     def _wanted(self) -> int:
-        return self.slots + PREFETCH - len(self._running) - len(self._ready)
+        if len(self._writing) > MOST_UNWRITTEN * self.slots:
+            return 0
+        last = self._turns.last_seconds
+        prefetched = self.slots if last is not None and last < SHORT_TURN_SECONDS else PREFETCH
+        return self.slots + prefetched - len(self._running) - len(self._ready)
 
     def _claim(self) -> list[Unit]:
         with self._changed:
@@ -111,15 +133,13 @@ class Pump:
             excluded: list[int] = []
             if wanted <= 0:
                 wanted, excluded = self._wanted_by_newcomers()
-            now = time.monotonic()
-            self._blocked = {config: until for config, until in self._blocked.items() if until > now}
-            blocked = list(self._blocked)
+            blocked = self._turns.waiting()
         if wanted <= 0:
             return []
         try:
             return store.claim_units(
                 limit=wanted,
-                slots=self.all_slots,
+                slots=self.slots * self.n_pumps,
                 lease_seconds=self.lease_seconds,
                 excluded_accounts=excluded,
                 blocked_configs=blocked,
@@ -132,13 +152,13 @@ class Pump:
 
     def _wanted_by_newcomers(self) -> tuple[int, list[int]]:
         """Every slot is taken: return how many units a newcomer may claim all the same, and who is none."""
-        held = self._held()
+        held = self._n_running()
         if len(self._running) + len(self._ready) > self.slots * (1 + MOST_LENT):
             return 0, []
         share = max(1, self.slots // max(2, len(held)))
         return 1, [account_id for account_id, n in held.items() if n >= share]
 
-    def _held(self) -> Counter[int]:
+    def _n_running(self) -> Counter[int]:
         return Counter(unit.account_id for unit in self._running.values())
 
     def _start_ready(self) -> None:
@@ -149,7 +169,7 @@ class Pump:
                 self._pool.submit(self._work, unit)
 
     def _is_newcomer(self, account_id: int) -> bool:
-        held = self._held()
+        held = self._n_running()
         others = held.keys() - {account_id}
         return bool(others) and held[account_id] < max(1, self.slots // (len(others) + 1))
 
@@ -157,41 +177,64 @@ class Pump:
         with self._changed:
             units, self._ready = list(self._ready), deque()
         for unit in units:
-            Slot(unit, is_lost=self._is_lost, should_stop=lambda: True).run()
+            self._give_back(unit)
+
+    def _give_back_stopped(self) -> None:
+        """Give back at once what waits for a slot and is not to be asked any more."""
+        with self._changed:
+            units = [unit for unit in self._ready if self._is_lost(unit) and unit.state != "scoring"]
+            for unit in units:
+                self._ready.remove(unit)
+        for unit in units:
+            self._give_back(unit)
+
+    def _give_back(self, unit: Unit) -> None:
+        if unit.state == "scoring":
+            # To record nothing of it would say that it has its scores.
+            self._work(unit)
+        else:
+            self._await(unit, self._writer.submit(Outcome(unit)))
 
     # --- Working -----------------------------------------------------------------------------------------------------
 
     def _work(self, unit: Unit) -> None:
         slot = Slot(
             unit,
+            writer=self._writer,
             is_lost=self._is_lost,
             should_stop=lambda: self._draining,
-            n_refusals=self._refusals[unit.config_id],
+            n_refusals=self._turns.n_refusals(unit.config_id),
         )
-        try:
-            slot.run()
-        finally:
-            with self._changed:
-                del self._running[unit.id]
-                self._lost.discard(unit.id)
-                self._note_turn(unit.config_id, slot)
-                self._dirty.add((unit.account_id, unit.experiment_id))
-                self._start_ready()
-                self._changed.notify()
+        began = time.monotonic()
+        written = slot.run()
+        if written is not None:
+            self._await(unit, written)
+        with self._changed:
+            self._running.pop(unit.id, None)
+            self._turns.note(unit.config_id, slot, seconds=time.monotonic() - began)
+            self._start_ready()
+            self._changed.notify()
 
-    def _note_turn(self, config_id: int, slot: Slot) -> None:
-        """Note how long a config must wait, and how often in a row the endpoint itself has said so.
+    def _await(self, unit: Unit, written: Future[Recorded]) -> None:
+        """Keep a unit's lease until its outcome is written; the slot goes on meanwhile."""
+        with self._changed:
+            self._writing[unit.id] = unit
+        written.add_done_callback(partial(self._note_written, unit))
 
-        Calls that were under way together and are all refused are one refusal: a slow endpoint is not a broken one.
-        """
-        now = time.monotonic()
-        if slot.n_recorded:
-            self._refusals[config_id] = 0
-        if slot.was_refused and self._refused_until.get(config_id, now) <= now:
-            self._refusals[config_id] += 1
-            self._refused_until[config_id] = now + slot.postponed_seconds
-        if slot.postponed_seconds:
-            self._blocked[config_id] = now + slot.postponed_seconds
+    def _note_written(self, unit: Unit, written: Future[Recorded]) -> None:
+        with self._changed:
+            self._writing.pop(unit.id, None)
+            self._lost.discard(unit.id)
+            self._changed.notify()
+        if (exc := written.exception()) is not None:
+            # The lease ends by itself, and another worker tries; after several the examples count as failed.
+            log.error("unit %s of config %s is not recorded", unit.id, unit.config_id, exc_info=exc)
+            return
+        recorded = written.result()
+        self._planning.note((unit.account_id, unit.experiment_id), has_ended=recorded.config_state != "running")
+        if recorded.accepted and self.n_pumps > 1:
+            # What a config may run ahead is counted from the slowest: others may wait for this one.
+            waking.tell(waking.WORK)
 
     def _is_lost(self, unit: Unit) -> bool:
         return unit.id in self._lost or self._epochs.get(unit.config_id, unit.epoch) > unit.epoch
@@ -200,58 +243,49 @@ class Pump:
 
     def _watch(self) -> None:
         """Learn of stopped configs within milliseconds, and keep the leases of what is still being worked on."""
-        kept_at = beaten_at = time.monotonic()
-        while not self._closed:
-            time.sleep(WATCH_SECONDS)
-            now = time.monotonic()
-            if now - beaten_at > BEAT_SECONDS:
-                self.on_beat()
-                beaten_at = now
-            with self._changed:
-                held = [*self._running.values(), *self._ready]
-            try:
-                self._learn_epochs()
-                if held and now - kept_at > self.lease_seconds / 3:
-                    alive = store.keep_alive(held, lease_seconds=self.lease_seconds)
-                    kept_at = now
-                    self._note_lost({unit.id for unit in held} - alive)
-            except DatabaseError:
-                log.warning("watching failed; trying again", exc_info=True)
-                connections.close_all()
+        kept_at = beaten_at = learned_at = time.monotonic()
+        with closing(Ears()) as ears:
+            while not self._closed:
+                news = ears.listen(LISTEN_SECONDS if ears.are_open else WATCH_SECONDS)
+                now = time.monotonic()
+                if news:
+                    self._note_news()
+                try:
+                    if waking.EPOCHS in news or not ears.are_open or now - learned_at > LONGEST_WATCH_SECONDS:
+                        self._learn_epochs()
+                        learned_at = now
+                    if now - kept_at > self.lease_seconds / 3:
+                        self._keep_leases()
+                        kept_at = now
+                except DatabaseError:
+                    log.warning("watching failed; trying again", exc_info=True)
+                    connections.close_all()
+                if now - beaten_at > BEAT_SECONDS:
+                    self.on_beat()
+                    beaten_at = now
         connections.close_all()
 
-    def _learn_epochs(self) -> None:
+    def _note_news(self) -> None:
         with self._changed:
-            held = {unit.config_id for unit in [*self._running.values(), *self._ready]}
+            self._has_news = True
+            self._changed.notify()
+
+    def _held(self) -> list[Unit]:
+        with self._changed:
+            return [*self._running.values(), *self._writing.values(), *self._ready]
+
+    def _learn_epochs(self) -> None:
+        held = {unit.config_id for unit in self._held()}
         if held:
             self._epochs = store.epochs_of(list(held))
+            self._give_back_stopped()
 
-    def _note_lost(self, gone: set[int]) -> None:
-        with self._changed:
-            self._lost |= gone & self._running.keys()
-
-    def _plan(self) -> None:
-        """Weigh the evidence of experiments that have moved."""
-        while not self._closed or self._dirty:
+    def _keep_leases(self) -> None:
+        held = self._held()
+        if held:
+            alive = store.keep_alive(held, lease_seconds=self.lease_seconds)
             with self._changed:
-                dirty, self._dirty = self._dirty, set()
-            started = time.monotonic()
-            for account_id, experiment_id in dirty:
-                try:
-                    if not step(account_id=account_id, experiment_id=experiment_id):
-                        self._note_moved(account_id, experiment_id)
-                    self._learn_epochs()
-                except Exception:
-                    # Beat takes the step again; the pump's other experiments must not wait for it.
-                    log.exception("experiment %s: the planner broke", experiment_id)
-                finally:
-                    connections.close_all()
-            # At most a quarter of the time, so that weighing does not keep the answers waiting.
-            time.sleep(max(SHORTEST_PLAN_PAUSE_SECONDS, 3 * (time.monotonic() - started)))
-
-    def _note_moved(self, account_id: int, experiment_id: int) -> None:
-        with self._changed:
-            self._dirty.add((account_id, experiment_id))
+                self._lost |= ({unit.id for unit in held} - alive) & self._running.keys()
 
 
 def run_pump(*, on_beat: Callable[[], None]) -> None:

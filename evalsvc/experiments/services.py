@@ -18,6 +18,7 @@ from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.configs import Candidate, hash_of
 from evalsvc.experiments.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
+from evalsvc.experiments.waking import EPOCHS, tell_after_commit
 from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import hold_project
 from evalsvc.rest.problems import FieldError, Invalid
@@ -218,6 +219,7 @@ def delete_experiment(*, account: Account, experiment: Experiment, actor: str) -
         list(ExperimentPlan.objects.select_for_update().filter(pk=experiment.pk))
         configs = Config.objects.filter(experiment_id=experiment.pk)
         configs.update(state=Config.State.DELETED, epoch=F("epoch") + 1)
+        tell_after_commit(EPOCHS)
         _delete_rows(experiment.pk, list(configs.values_list("pk", flat=True)))
         Experiment.objects.filter(account=account, pk=experiment.pk).delete()
 

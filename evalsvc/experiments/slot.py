@@ -1,31 +1,32 @@
-"""What one slot of a pump does with one unit: ask, score, record. It holds no transaction while it waits for others."""
+"""What one slot of a pump does with one unit: ask, score, hand over. It holds no transaction while it waits."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
 
-from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import connections
 
-from evalsvc.experiments import store
 from evalsvc.experiments.control import stop_by_worker
 from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, stopped_by, twin_outputs
+from evalsvc.experiments.outages import is_outage
 from evalsvc.experiments.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
 from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
-from evalsvc.experiments.store import Recorded, Unit
+from evalsvc.experiments.store import Outcome, Recorded, Unit
+from evalsvc.experiments.writer import Writer
 
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.5
 MAX_LEASES = 5
-RECORD_TRIES = 8
 MAX_REFUSALS = 6
 MAX_JUDGED_AT_ONCE = 8
+# After a stall of our own servers: what waits for them now would meet the same.
+OUTAGE_PAUSE_SECONDS = 0.5
 
 
 class Slot:
@@ -35,11 +36,13 @@ class Slot:
         self,
         unit: Unit,
         *,
+        writer: Writer,
         is_lost: Callable[[Unit], bool],
         should_stop: Callable[[], bool],
         n_refusals: int = 0,
     ) -> None:
         self.unit = unit
+        self.writer = writer
         self.n_refusals = n_refusals
         self.was_refused = False
         self.is_lost = is_lost
@@ -47,13 +50,16 @@ class Slot:
         self.outputs: list[dict[str, Any]] = []
         self.scores: list[dict[str, Any]] = []
         self.stopped: dict[str, str] = {}
-        self.n_recorded = 0
+        self.n_kept = 0
         self.postponed_seconds = 0.0
         self._is_held = True
         self._flushed_at = time.monotonic()
 
-    def run(self) -> None:
-        """Work the unit off, as far as it goes; whatever is missing at the end is given back."""
+    def run(self) -> Future[Recorded] | None:
+        """Work the unit off, as far as it goes, and hand it over: whatever is missing at the end is given back.
+
+        Return what will come of it; None when it broke and keeps its lease.
+        """
         try:
             desk = desk_of(self.unit)
             self.stopped = stopped_by(self.unit, desk)
@@ -61,12 +67,21 @@ class Slot:
                 self._score_recorded(desk)
             else:
                 self._ask_all(desk)
-            self._record("release")
-        except Exception:
+            return self._hand_over("release")
+        except Exception as exc:
+            if is_outage(exc) and self.unit.state != "scoring":
+                return self._leave(exc)
             # The lease ends by itself, and another worker tries; after several the examples count as failed.
             log.exception("unit %s of config %s broke", self.unit.id, self.unit.config_id)
+            return None
         finally:
             connections.close_all()
+
+    def _leave(self, outage: Exception) -> Future[Recorded]:
+        """Leave the unit to the next lease: an outage of our own is no answer of the config's."""
+        log.warning("unit %s is left for later: %s", self.unit.id, type(outage).__name__)
+        self.postponed_seconds = OUTAGE_PAUSE_SECONDS
+        return self._hand_over("release")
 
     def _stopped(self) -> bool:
         return not self._is_held or self.should_stop() or self.is_lost(self.unit)
@@ -95,7 +110,7 @@ class Slot:
                 stop_by_worker(unit=self.unit, reason=exc.reason, detail=exc.detail)
                 return
             if time.monotonic() - self._flushed_at > FLUSH_SECONDS:
-                self._record("keep")
+                self._flush()
 
     def _produced(self, asking: Asking, example: Example, twin: dict[str, Any] | None) -> Produced:
         if twin is not None:
@@ -107,7 +122,9 @@ class Slot:
             return produce(asking, example)
         except (Postponed, MustStop):
             raise
-        except Exception:
+        except Exception as exc:
+            if is_outage(exc):
+                raise
             log.exception("config %s broke on an example", self.unit.config_id)
             return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
 
@@ -123,6 +140,7 @@ class Slot:
         )
         self.outputs.append(row)
         self.scores += scores
+        self.n_kept += 1
 
     def _score_recorded(self, desk: Desk) -> None:
         examples = examples_of(self.unit)
@@ -151,36 +169,17 @@ class Slot:
             account_id=self.unit.account_id,
         )
 
-    def _record(self, close: str) -> None:
-        """Write what there is, and again when the database was away: these answers have been paid for."""
-        for attempt in range(RECORD_TRIES):
-            try:
-                recorded = self._write(close)
-                break
-            except DatabaseError:
-                if attempt == RECORD_TRIES - 1:
-                    raise
-                log.warning("unit %s: the database did not take the outputs; trying again", self.unit.id)
-                connections.close_all()
-                time.sleep(min(0.1 * 2**attempt, 3.0))
-        self.n_recorded += len(recorded.accepted)
-        self._is_held = recorded.is_held
+    def _hand_over(self, close: str) -> Future[Recorded]:
+        """Have written what there is."""
+        written = self.writer.submit(Outcome(self.unit, self.outputs, self.scores, close))
         self.outputs, self.scores = [], []
-        self._flushed_at = time.monotonic()
+        return written
 
-    def _write(self, close: str) -> Recorded:
-        try:
-            return store.record_unit(
-                account_id=self.unit.account_id,
-                unit_id=self.unit.id,
-                token=self.unit.token,
-                outputs=self.outputs,
-                scores=self.scores,
-                close=close,
-                lease_seconds=settings.EXPERIMENT_LEASE_SECONDS,
-            )
-        finally:
-            connections.close_all()
+    def _flush(self) -> None:
+        """Keep what there is before the next query, and learn whether the unit is still held."""
+        connections.close_all()
+        self._is_held = self._hand_over("keep").result().is_held
+        self._flushed_at = time.monotonic()
 
 
 def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:

@@ -9,6 +9,7 @@ from django.db.models import F, Q
 
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
+from evalsvc.experiments.waking import EPOCHS, tell_after_commit
 from evalsvc.stats.racing import Drop
 from evalsvc.tenancy.scope import current_role
 
@@ -43,6 +44,7 @@ def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: D
     found = Config.objects.filter(which, pk=config.pk)
     if not found.update(state=state, stop_reason=reason, epoch=F("epoch") + 1):
         return False
+    tell_after_commit(EPOCHS)
     config.state, config.stop_reason = state, reason
     note(plan, config, drop)
     return True
@@ -55,6 +57,7 @@ def bring_back(plan: ExperimentPlan, config: Config, *, reason: str, because_of:
     stopped = Config.objects.filter(pk=config.pk, state=Config.State.STOPPED, stop_reason=reason)
     if not stopped.update(state=state, stop_reason=None, epoch=F("epoch") + 1):
         return False
+    tell_after_commit(EPOCHS)
     config.state, config.stop_reason = state, None
     note(plan, config, Drop(config.pk, because_of, RESUMED, None, {}))
     # It asks and pays again without anybody having told it to, so it is in the audit trail too.

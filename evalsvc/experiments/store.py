@@ -33,6 +33,16 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a worker has made of its unit, to be recorded; `close` is keep or release."""
+
+    unit: Unit
+    outputs: Sequence[Mapping[str, Any]] = ()
+    scores: Sequence[Mapping[str, Any]] = ()
+    close: str = "release"
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """What came of recording: the positions that were new, and where the config stands now."""
 
@@ -82,6 +92,30 @@ def record_unit(
     return Recorded(accepted or [], epoch, state, watermark, is_held)
 
 
+def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[Recorded | None]:
+    """Record outcomes of units of any accounts, all in one transaction or none, in their order.
+
+    None for a unit whose config somebody else has locked: nothing is recorded of it, and it may be tried by itself.
+    """
+    items = [
+        {
+            "account": outcome.unit.account_id,
+            "config": outcome.unit.config_id,
+            "unit": outcome.unit.id,
+            "token": outcome.unit.token,
+            "outputs": outcome.outputs,
+            "scores": outcome.scores,
+            "close": outcome.close,
+            "lease_seconds": lease_seconds,
+        }
+        for outcome in outcomes
+    ]
+    found: list[Recorded | None] = [None] * len(outcomes)
+    for place, accepted, *rest in _rows(APP, "SELECT * FROM record_units(%s::jsonb)", [_json(items)]):
+        found[place] = Recorded(accepted or [], *rest)
+    return found
+
+
 def open_added_units(*, account_id: int, experiment_id: int, number: int) -> None:
     """Let the outputs that configs have wait for the metrics of one addition, under locks on the configs.
 
@@ -112,12 +146,15 @@ def epochs_of(config_ids: Sequence[int]) -> dict[int, int]:
 
 def keep_alive(units: Sequence[Unit], *, lease_seconds: float) -> set[int]:
     """Extend leases; return the units that are still held."""
+    # In the order of their ids, as `record_units` locks them: neither waits for the other for ever.
     sql = """
+    WITH held AS (
+      SELECT w.id FROM unnest(%s::bigint[], %s::uuid[]) AS h(id, token)
+      JOIN experiments_workunit w ON w.id = h.id AND w.token = h.token ORDER BY w.id FOR NO KEY UPDATE OF w)
     UPDATE experiments_workunit u SET lease_expires_at = clock_timestamp() + %s * interval '1 second'
-    FROM unnest(%s::bigint[], %s::uuid[]) AS held(id, token) WHERE u.id = held.id AND u.token = held.token
-    RETURNING u.id
+    FROM held WHERE u.id = held.id RETURNING u.id
     """
-    values = [lease_seconds, [unit.id for unit in units], [unit.token for unit in units]]
+    values = [[unit.id for unit in units], [unit.token for unit in units], lease_seconds]
     return {id for (id,) in _rows(SYSTEM, sql, values)}
 
 

@@ -18,6 +18,7 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.experiments import planner, queueing, store
 from evalsvc.experiments.control import stop_by_worker
 from evalsvc.experiments.slot import Slot
+from evalsvc.experiments.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
@@ -96,8 +97,8 @@ def test_a_worker_that_has_lost_its_lease_asks_no_further(alice: Caller, connect
     make_experiment(alice, make_dataset(alice, n=10), [chat(connection, "stub-echo")])
     (sleeper,) = store.claim_units(limit=1, **{**LEASE, "lease_seconds": -1})
     store.claim_units(limit=1, **LEASE)
-    with mock.patch("evalsvc.experiments.slot.FLUSH_SECONDS", 0.0):
-        Slot(sleeper, is_lost=lambda unit: False, should_stop=lambda: False).run()
+    with mock.patch("evalsvc.experiments.slot.FLUSH_SECONDS", 0.0), Writer(lease_seconds=30) as writer:
+        Slot(sleeper, writer=writer, is_lost=lambda unit: False, should_stop=lambda: False).run()
     assert stub.calls()["total"] == 1
 
 

@@ -21,6 +21,7 @@ from evalsvc.experiments.ranges import warned
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.experiments.unmapped import check_components
 from evalsvc.experiments.unreadable import check_outputs
+from evalsvc.experiments.waking import WORK, tell_after_commit
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
@@ -30,7 +31,8 @@ ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("experiment", 
 
 
 def enqueue_after_commit() -> None:
-    """Enqueue pumps when what they shall work on is there."""
+    """Wake the pumps, and enqueue those that are missing, when what they shall work on is there."""
+    tell_after_commit(WORK)
     transaction.on_commit(lambda: enqueue_pumps(), using=current_role())
 
 

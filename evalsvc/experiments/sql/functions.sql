@@ -344,3 +344,30 @@ BEGIN
     RETURNING c.epoch, c.state, c.watermark INTO config_epoch, config_state, config_watermark;
   END IF;
 END $$;
+
+-- The same for units of any configs and accounts in one transaction; `p_units` is an array of objects with what
+-- record_unit takes, and the config. The account is set for each, so that row-level security stands between two of them.
+-- A config that somebody else has locked is not waited for: its units are left out, and to be recorded by themselves.
+-- Units are locked in the order of their ids, as by whoever extends their leases. `place` counts from 0.
+CREATE OR REPLACE FUNCTION record_units(p_units jsonb)
+RETURNS TABLE (
+  place int, accepted int[], config_epoch int, config_state text, config_watermark int, is_held boolean
+) LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  item record;
+BEGIN
+  FOR item IN
+    SELECT (e.ordinal - 1)::int AS place, r.* FROM jsonb_array_elements(p_units) WITH ORDINALITY e(fields, ordinal)
+    CROSS JOIN LATERAL jsonb_to_record(e.fields) AS r(
+      account bigint, config bigint, unit bigint, token uuid, outputs jsonb, scores jsonb, close text,
+      lease_seconds double precision)
+    ORDER BY r.unit, e.ordinal
+  LOOP
+    PERFORM set_config('app.account_id', item.account::text, true);
+    PERFORM FROM experiments_config c
+    WHERE c.account_id = item.account AND c.id = item.config FOR NO KEY UPDATE SKIP LOCKED;
+    CONTINUE WHEN NOT FOUND;
+    RETURN QUERY SELECT item.place, r.* FROM record_unit(
+      item.account, item.unit, item.token, item.outputs, item.scores, item.close, item.lease_seconds) r;
+  END LOOP;
+END $$;

@@ -1,0 +1,50 @@
+"""What one pump remembers of its slots' turns: which configs have to wait, who was refused, how long a turn takes."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Protocol
+
+
+class Turn(Protocol):
+    """What a slot tells of its work on one unit."""
+
+    n_kept: int
+    was_refused: bool
+    postponed_seconds: float
+
+
+class Turns:
+    """Turns of configs, by their ids. Its owner sees to it that one thread at a time is here."""
+
+    def __init__(self) -> None:
+        self.last_seconds: float | None = None
+        self._n_refusals: Counter[int] = Counter()
+        self._refused_until: dict[int, float] = {}
+        self._waits_until: dict[int, float] = {}
+
+    def n_refusals(self, config_id: int) -> int:
+        """Return how often in a row the endpoint itself has said that a config must wait."""
+        return self._n_refusals[config_id]
+
+    def waiting(self) -> list[int]:
+        """Return the configs that are not to be asked now."""
+        now = time.monotonic()
+        self._waits_until = {config: until for config, until in self._waits_until.items() if until > now}
+        return list(self._waits_until)
+
+    def note(self, config_id: int, turn: Turn, *, seconds: float) -> None:
+        """Note how a turn went, and how long its config must wait.
+
+        Calls that were under way together and are all refused are one refusal: a slow endpoint is not a broken one.
+        """
+        now = time.monotonic()
+        if turn.n_kept:
+            self._n_refusals[config_id] = 0
+            self.last_seconds = seconds
+        if turn.was_refused and self._refused_until.get(config_id, now) <= now:
+            self._n_refusals[config_id] += 1
+            self._refused_until[config_id] = now + turn.postponed_seconds
+        if turn.postponed_seconds:
+            self._waits_until[config_id] = now + turn.postponed_seconds

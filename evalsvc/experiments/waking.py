@@ -1,0 +1,101 @@
+"""News for pumps, pushed through Redis, so that they need not ask the database again and again.
+
+News may be lost: they say where to look, and nothing else. Who hears none looks by itself, less often.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import cache
+from typing import Any
+
+import redis
+from django.db import transaction
+from redis.exceptions import RedisError
+
+from evalsvc.rest.redis_client import make_client
+from evalsvc.tenancy.scope import current_role
+
+log = logging.getLogger(__name__)
+CHANNEL = "experiments:news"
+WORK = b"work"
+"""There may be units to claim."""
+EPOCHS = b"epochs"
+"""Configs have been stopped or resumed."""
+SILENT_SECONDS = 5.0
+"""After a failure nothing is told for so long: who tells has other work, and Redis may hang."""
+_silent_until = 0.0
+
+
+@cache
+def _redis() -> redis.Redis:
+    return make_client(timeout=1.0)
+
+
+def tell(news: bytes) -> None:
+    """Tell all pumps."""
+    global _silent_until
+    if time.monotonic() < _silent_until:
+        return
+    try:
+        _redis().publish(CHANNEL, news)
+    except RedisError:
+        _silent_until = time.monotonic() + SILENT_SECONDS
+        log.warning("pumps are not told: Redis does not answer")
+
+
+def tell_after_commit(news: bytes) -> None:
+    """Tell all pumps when what they shall see is there."""
+    transaction.on_commit(lambda: tell(news), using=current_role())
+
+
+class Ears:
+    """Hears the news of one pump, in one thread."""
+
+    def __init__(self) -> None:
+        self._subscription: Any = None
+
+    @property
+    def are_open(self) -> bool:
+        """Whether Redis has been there since the last call: then what is told is heard, as a rule."""
+        return self._subscription is not None
+
+    def listen(self, seconds: float) -> set[bytes]:
+        """Wait up to so long for news and return them. Everything may be new when Redis has just been reached."""
+        try:
+            if self._subscription is None:
+                self._subscribe()
+                return {WORK, EPOCHS}
+            return self._heard(seconds)
+        except RedisError:
+            if self.are_open:
+                log.warning("pumps hear no news: Redis does not answer")
+            self.close()
+            time.sleep(seconds)
+            return set()
+
+    def _subscribe(self) -> None:
+        subscription = _redis().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+        try:
+            subscription.subscribe(CHANNEL)
+            # The confirmation: what is told from here on is heard.
+            subscription.get_message(timeout=1.0)
+        except RedisError:
+            subscription.close()
+            raise
+        self._subscription = subscription
+
+    def _heard(self, seconds: float) -> set[bytes]:
+        heard: set[bytes] = set()
+        message = self._subscription.get_message(timeout=seconds)
+        while message is not None:
+            heard.add(message["data"])
+            message = self._subscription.get_message(timeout=0)
+        return heard
+
+    def close(self) -> None:
+        """Listen no more."""
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            subscription.close()

@@ -1,0 +1,138 @@
+"""Stalls of our own PostgreSQL and Valkey while outputs are made: units wait, and nothing is counted as a failure."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import DataError, OperationalError, connections
+from redis.exceptions import TimeoutError as RedisTimeout
+
+from benchmarks.stub_llm import RunningStub, running_stub
+from evalsvc.experiments import produce, slot
+from tests.conftest import Caller, wait_until
+from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, pump, pumping
+from tests.faults.experiment_tools import MODELS, check_whole, state_of, stop_everything
+
+N = 40
+
+
+@pytest.fixture
+def stub() -> Iterator[RunningStub]:
+    with running_stub(latency_ms=5) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    stop_everything()
+    yield
+    stop_everything()
+
+
+def made(caller: Caller, stub: RunningStub) -> Any:
+    connection = make_connection(caller, stub.base_url)
+    return make_experiment(caller, make_dataset(caller, n=N), [chat(connection, model) for model in MODELS[:2]])
+
+
+def n_errors(caller: Caller, experiment: Any) -> int:
+    return sum(config["n_error"] for config in live(caller, experiment["id"])["configs"])
+
+
+@pytest.mark.parametrize("error", [OperationalError("server closed the connection"), RedisTimeout("no answer")])
+def test_an_outage_leaves_the_unit_to_the_next_lease(
+    alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Each seventh query meets an outage; every output is there all the same, and is an answer."""
+    experiment = made(alice, stub)
+    ask, count = slot.produce, itertools.count(1)
+
+    def ask_or_break(*args: Any) -> Any:
+        if next(count) % 7 == 0:
+            raise error
+        return ask(*args)
+
+    monkeypatch.setattr(slot, "produce", ask_or_break)
+    monkeypatch.setattr(slot, "OUTAGE_PAUSE_SECONDS", 0.01)
+    pump()
+    assert state_of(alice, experiment["id"]) == "done"
+    assert n_errors(alice, experiment) == 0
+    check_whole(alice, experiment["id"], n_configs=2, n_examples=N)
+    assert stub.calls()["total"] == 2 * N
+
+
+def test_what_the_database_will_never_take_is_a_failure_of_the_example(
+    alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its unit would be leased for ever."""
+
+    def refuse(*args: Any) -> Any:
+        raise DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+
+    experiment = made(alice, stub)
+    monkeypatch.setattr(slot, "produce", refuse)
+    pump()
+    assert n_errors(alice, experiment) > 0
+
+
+def test_broken_database_connections_are_no_outputs(
+    alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every query reads its connection, and PostgreSQL ends all of our sessions again and again."""
+    monkeypatch.setattr(produce, "CONNECTION_SECONDS", 0.0)
+    monkeypatch.setattr(slot, "OUTAGE_PAUSE_SECONDS", 0.05)
+    experiment = made(alice, stub)
+    over = threading.Event()
+    n_ended: list[int] = []
+
+    def end_sessions() -> None:
+        others = "FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
+        while not over.wait(0.2):
+            # A role may end its own sessions.
+            with connections["default"].cursor() as cursor:
+                cursor.execute(f"SELECT count(pg_terminate_backend(pid)) {others}")
+                n_ended.append(cursor.fetchone()[0])
+        connections.close_all()
+
+    ending = threading.Thread(target=end_sessions)
+    ending.start()
+    try:
+        with pumping():
+            wait_until(lambda: len(n_ended) > 10 and is_answered(experiment))
+    finally:
+        over.set()
+        ending.join()
+        connections.close_all()
+    pump()
+    assert sum(n_ended) > 0
+    assert state_of(alice, experiment["id"]) == "done"
+    assert n_errors(alice, experiment) == 0
+    check_whole(alice, experiment["id"], n_configs=2, n_examples=N)
+
+
+def is_answered(experiment: Any) -> bool:
+    """Read as the system role, whose sessions nobody ends."""
+    from evalsvc.experiments.models import Output
+
+    return Output.objects.using("system").filter(experiment_id=experiment["id"]).count() == 2 * N
+
+
+@pytest.mark.timeout(300)
+def test_a_valkey_that_hangs_fails_nothing(alice: Caller, stub: RunningStub, servers: Any) -> None:
+    experiment = made(alice, stub)
+    with pumping():
+        wait_until(lambda: stub.calls()["total"] > 10, pause=0.01)
+        os.kill(servers.valkey.process.pid, signal.SIGSTOP)
+        try:
+            time.sleep(5)
+        finally:
+            os.kill(servers.valkey.process.pid, signal.SIGCONT)
+        wait_until(lambda: state_of(alice, experiment["id"]) == "done", seconds=200)
+    assert n_errors(alice, experiment) == 0
+    check_whole(alice, experiment["id"], n_configs=2, n_examples=N)
