@@ -51,8 +51,8 @@ def slow_planner(seed: int) -> Iterator[None]:
 
     rng, real = random.Random(seed), planner.bring_up_to_date
 
-    def slowly(*args: Any) -> Any:
-        found = real(*args)
+    def slowly(*args: Any, **options: Any) -> Any:
+        found = real(*args, **options)
         time.sleep(rng.random() * LONGEST_PAUSE_SECONDS)
         return found
 

@@ -116,8 +116,8 @@ def test_who_was_stopped_while_the_evidence_was_weighed_stops_nobody(
             rows = [{"pos": e["pos"], "output": e["expected"] if text == "right" else text} for e in unit["examples"]]
             runner.post(unit, rows)
 
-    def stopped_meanwhile(*args: Any) -> Any:
-        pairs = weigh(*args)
+    def stopped_meanwhile(*args: Any, **options: Any) -> Any:
+        pairs = weigh(*args, **options)
         with ThreadPoolExecutor(1) as elsewhere:
             ok(elsewhere.submit(alice.post, path, {}).result())
         return pairs
