@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import DataError, OperationalError, connections
+from django.db import DataError, OperationalError
 from redis.exceptions import TimeoutError as RedisTimeout
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments import produce, slot
+from evalsvc.experiments import slot
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, pump, pumping
 from tests.faults.experiment_tools import MODELS, check_whole, state_of, stop_everything
@@ -79,48 +78,6 @@ def test_what_the_database_will_never_take_is_a_failure_of_the_example(
     monkeypatch.setattr(slot, "produce", refuse)
     pump()
     assert n_errors(alice, experiment) > 0
-
-
-def test_broken_database_connections_are_no_outputs(
-    alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every query reads its connection, and PostgreSQL ends all of our sessions again and again."""
-    monkeypatch.setattr(produce, "CONNECTION_SECONDS", 0.0)
-    monkeypatch.setattr(slot, "OUTAGE_PAUSE_SECONDS", 0.05)
-    experiment = made(alice, stub)
-    over = threading.Event()
-    n_ended: list[int] = []
-
-    def end_sessions() -> None:
-        others = "FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
-        while not over.wait(0.2):
-            # A role may end its own sessions.
-            with connections["default"].cursor() as cursor:
-                cursor.execute(f"SELECT count(pg_terminate_backend(pid)) {others}")
-                n_ended.append(cursor.fetchone()[0])
-        connections.close_all()
-
-    ending = threading.Thread(target=end_sessions)
-    ending.start()
-    try:
-        with pumping():
-            wait_until(lambda: len(n_ended) > 10 and is_answered(experiment))
-    finally:
-        over.set()
-        ending.join()
-        connections.close_all()
-    pump()
-    assert sum(n_ended) > 0
-    assert state_of(alice, experiment["id"]) == "done"
-    assert n_errors(alice, experiment) == 0
-    check_whole(alice, experiment["id"], n_configs=2, n_examples=N)
-
-
-def is_answered(experiment: Any) -> bool:
-    """Read as the system role, whose sessions nobody ends."""
-    from evalsvc.experiments.models import Output
-
-    return Output.objects.using("system").filter(experiment_id=experiment["id"]).count() == 2 * N
 
 
 @pytest.mark.timeout(300)
