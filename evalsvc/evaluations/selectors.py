@@ -22,8 +22,9 @@ from evalsvc.evaluations.inputs import as_sent, stored_sample
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
-from evalsvc.evaluations.partitions import of_request, of_requests
+from evalsvc.evaluations.partitions import of_requests
 from evalsvc.evaluations.scoring import Verdict
+from evalsvc.evaluations.stored import Repeated, find_repeated, read_stored
 from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.rest.problems import Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
@@ -68,12 +69,10 @@ def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, l
 
 def get_stored(*, account_id: int, request_id: int) -> Stored:
     """Return a stored request; NotFound for missing, foreign and purged."""
-    with account_scope(account_id):
-        request = EvaluationRequest.objects.filter(account_id=account_id, id=request_id).first()
-        if request is None:
-            raise NotFound
-        rows = Evaluation.objects.filter(account_id=account_id, **of_request(request_id)).order_by("position")
-        return Stored(request, list(rows))
+    found = read_stored(account_id, request_id)
+    if found is None:
+        raise NotFound
+    return Stored(*found)
 
 
 def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
@@ -172,16 +171,16 @@ class Sign(StrEnum):
 
 def find_retried(
     *, account_id: int, fingerprint: int, n_results: int, sign: Sign | None, now: datetime
-) -> store.Repeated | None:
+) -> Repeated | None:
     """Return the earlier request that this one repeats, if any of the last ten minutes does.
 
     A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
     or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
     What ended in an error is no answer for a name's sake: whoever saw it asks for another try, and the verdicts beside
-    it stand. Nor does an answer count of which capture has kept only some results. Within the caller's account scope.
+    it stand. Nor does an answer count of which capture has kept only some results.
     """
     oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
-    return store.find_repeated(account_id, fingerprint, n_results=n_results, sign=sign, oldest=oldest)
+    return find_repeated(account_id, fingerprint, n_results=n_results, sign=sign, oldest=oldest)
 
 
 def id_at(moment: datetime, *, back_seconds: int = 0) -> int:

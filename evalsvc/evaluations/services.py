@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models.functions import Now
 
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
@@ -20,13 +19,12 @@ from evalsvc.evaluations.call import EvaluateCall, Wanted
 from evalsvc.evaluations.inputs import input_columns
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import History
-from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
+from evalsvc.evaluations.stored import stamp
 from evalsvc.evaluations.turns import turns
 from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.evaluations.windows import Window, window_of
 from evalsvc.projects.services import Place, place_request
-from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
 from evaluators.budget import allowed
 
@@ -370,15 +368,9 @@ def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
 
 def mark_told_pending(*, account_id: int, request_id: int) -> None:
     """Remember that the caller was told to come back: the same call again is then the same evaluation."""
-    _stamp(account_id, request_id, "told_pending_at")
+    stamp(account_id, request_id, is_delivered=False)
 
 
 def mark_delivered(*, account_id: int, request_id: int) -> None:
     """Remember that the caller has every verdict: the same call again is a new evaluation."""
-    _stamp(account_id, request_id, "delivered_at")
-
-
-def _stamp(account_id: int, request_id: int, column: str) -> None:
-    with account_scope(account_id):
-        unstamped = EvaluationRequest.objects.filter(account_id=account_id, id=request_id, **{column: None})
-        unstamped.update(**{column: Now()})
+    stamp(account_id, request_id, is_delivered=True)

@@ -18,10 +18,8 @@ from evalsvc.evaluations.round_trips import call, dumps, raw_connection, split
 __all__ = [
     "HISTORY_LENGTH",
     "Captured",
-    "Repeated",
     "capture",
     "dumps",
-    "find_repeated",
     "finish",
     "keep_client_scores",
     "read_histories",
@@ -69,42 +67,6 @@ def promote(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id:
 def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
     return call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
-
-
-REPEATED = """
-    SELECT r.id, %(sign)s IS NOT DISTINCT FROM 'name' AND NOT r.awaited AND e.failed FROM (
-        SELECT id, account_id, told_pending_at IS NOT NULL AND delivered_at IS NULL AS awaited
-        FROM evaluations_evaluationrequest
-        WHERE account_id = %(account)s AND fingerprint = %(digest)s AND id >= %(oldest)s
-    ) r, LATERAL (
-        SELECT count(*) AS n, bool_or(e.status = 'error') AS failed FROM evaluations_evaluation e
-        WHERE e.account_id = r.account_id AND e.request_id = r.id AND e.id >= ids_from(r.id) AND e.id < ids_until(r.id)
-    ) e
-    WHERE e.n = %(n)s AND (%(sign)s::text IS NOT NULL OR r.awaited)
-    ORDER BY r.id DESC
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """The earlier request that a call repeats, and whether what failed in it is to be tried again."""
-
-    request_id: int
-    try_again: bool
-
-
-def find_repeated(
-    account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int
-) -> Repeated | None:
-    """Return the newest request that a call with this digest repeats, as `selectors.find_retried` has it, if any.
-
-    Plain SQL: every named call comes here, and to compose the query would take longer than to answer it. Runs in the
-    caller's account scope.
-    """
-    values = {"account": account_id, "digest": fingerprint, "oldest": oldest, "n": n_results, "sign": sign}
-    with connection.wrap_database_errors:
-        row = raw_connection().execute(REPEATED, values, prepare=True).fetchone()
-    return Repeated(*row) if row else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

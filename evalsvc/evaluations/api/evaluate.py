@@ -27,7 +27,7 @@ from evalsvc.evaluations.reopening import reopen
 from evalsvc.evaluations.replies import reply_box
 from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, Sign, Stored, facts_of_stored, find_retried
 from evalsvc.evaluations.services import Accepted, Entry
-from evalsvc.evaluations.store import Repeated
+from evalsvc.evaluations.stored import Repeated
 from evalsvc.evaluations.upkeep import LaneRef
 from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted, retries_of
 from evalsvc.rest.parsing import read_body
@@ -103,10 +103,9 @@ class EvaluateView(AccountView):
             return None
         if sign is None and not any(map(is_queued, entries)) and not self.caller.admission.expects_repeats:
             return None
-        with nullcontext() if sign else account_scope(self.account.pk):
-            return find_retried(
-                account_id=self.account.pk, fingerprint=digest, n_results=len(entries), sign=sign, now=timezone.now()
-            )
+        return find_retried(
+            account_id=self.account.pk, fingerprint=digest, n_results=len(entries), sign=sign, now=timezone.now()
+        )
 
     def _accept(
         self, call: EvaluateCall, entries: list[Entry], digest: int, prefer: Prefer
@@ -219,6 +218,7 @@ class StoredEvaluateView(AccountView):
     """What became of an evaluate request."""
 
     scoped = False
+    plain: ClassVar = {"GET": "get"}
 
     @extend_schema(**openapi.STORED_EVALUATE)
     def get(self, request: Request, id: int) -> HttpResponse:
