@@ -91,7 +91,7 @@ def _database(url: str, name: str, *, pool_size: int) -> dict[str, Any]:
     options: dict[str, Any] = {"prepare_threshold": PREPARE_THRESHOLD, "server_side_binding": True}
     options["application_name"] = "evalsvc"
     if pool_size:
-        options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10, "max_idle": 120, "reconnect_timeout": 2}
+        options["pool"] = {"min_size": 0, "max_size": pool_size, "timeout": 10, "max_idle": 30, "reconnect_timeout": 2}
     database["OPTIONS"] = {"connect_timeout": "5", **database["OPTIONS"], **options}  # type: ignore[dict-item]
     database["DISABLE_SERVER_SIDE_CURSORS"] = PREPARE_THRESHOLD is None
     return database

@@ -80,7 +80,7 @@ async def complete(
 
 
 def load() -> Send:
-    """Import the library: a second and 35 MB, which only processes that call LLMs pay, with their first call."""
+    """Import the library: a second and 35 MB, which a process that `make up` forks has already, and shares."""
     global _loaded
     from evalsvc.judges.sending import send
 

@@ -1,4 +1,4 @@
-"""The library `openai` at work. Import this where it is used: it costs a process a second and 35 MB."""
+"""The library `openai` at work. Import this where it is used: it costs a process of its own a second and 35 MB."""
 
 from __future__ import annotations
 

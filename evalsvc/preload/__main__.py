@@ -31,6 +31,8 @@ def main() -> None:
     with Supervisor(place.home / "logs", report=_reporter(place)) as supervisor:
         try:
             import_service()
+            if wanted & {worker_name(queue) for queue in QUEUES_WITH_MODELS}:
+                load_models()
             _wait_for(go_file(place.home), supervisor)
             _run(place, wanted, supervisor)
         except StopRequested:
@@ -69,16 +71,11 @@ def _wait_for(go: Path, supervisor: Supervisor) -> None:
 
 
 def _run(place: Place, wanted: set[str], supervisor: Supervisor) -> None:
-    """Fork all parts and stay. Those that use no model come first: they start while the models load."""
-    light = [parts.web(place)] if WEB in wanted else []
+    """Fork all parts and stay."""
+    specs = [parts.web(place)] if WEB in wanted else []
     queues = [queue for queue in WORKERS if worker_name(queue) in wanted]
-    workers = {queue: parts.worker(place, queue, with_clock=queue == QUEUE_OF_CLOCK) for queue in queues}
-    light += [workers[queue] for queue in queues if queue not in QUEUES_WITH_MODELS]
-    heavy = [workers[queue] for queue in queues if queue in QUEUES_WITH_MODELS]
-    children = [supervisor.add(spec) for spec in light]
-    if heavy:
-        load_models()
-    children += [supervisor.add(spec) for spec in heavy]
+    specs += [parts.worker(place, queue, with_clock=queue == QUEUE_OF_CLOCK) for queue in queues]
+    children = [supervisor.add(spec) for spec in specs]
     supervisor.wait_ready(*children, timeout=READY_SECONDS)
     supervisor.watch()
 

@@ -18,6 +18,21 @@ SERVERS = (
     "evalsvc.ops.web_worker",
     "kombu.transport.redis",
     "evalsvc.ops.alive",
+    "evalsvc.ops.heartbeat",
+    "evalsvc.preload.clock",
+)
+# What several processes would import at some request, each for itself: of `openai` 35 MB, of `scipy.special` 12.
+LATER = (
+    "anyio._backends._asyncio",
+    "celery.app.routes",
+    "celery.events.dispatcher",
+    "celery.events.receiver",
+    "evalsvc.evaluations.judging.runner",
+    "evalsvc.judges.sending",
+    "httpcore2",
+    "phonenumbers",
+    "scipy.special",
+    "truststore",
 )
 
 
@@ -33,7 +48,7 @@ def import_service() -> None:
     _ = get_resolver().url_patterns
     app.loader.import_default_modules()
     app.finalize()
-    for name in SERVERS:
+    for name in SERVERS + LATER:
         importlib.import_module(name)
     leave_alone()
 

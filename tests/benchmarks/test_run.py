@@ -20,6 +20,7 @@ from benchmarks.figures import Row, figure
 from benchmarks.frame import Report, parser
 from benchmarks.slices import Failed, all_succeeded, check, requests_to, take
 from benchmarks.versions import NOW, PARENT, NoSuchVersion, Side, checkout, name_of, sides
+from evalsvc.ops.supervisor.roster import WORKERS
 from tests.conftest import CHECKOUT, alive, stop_group, wait_until
 
 pytestmark = pytest.mark.timeout(600)
@@ -118,6 +119,20 @@ def test_experiments_end_with_walls_and_stops() -> None:
     assert rows["experiment ÷ bare loop, manual, 4 at once"]["now"]["n"] == 1
     assert rows["experiment ÷ bare loop, manual, 4 at once"]["note"] == ""
     assert rows["stop, beyond one query"]["now"]["n"] == 2
+
+
+def test_memory_is_told_of_every_part() -> None:
+    command = [sys.executable, "-m", "benchmarks.memory", "--tiny", "--deadline", "400"]
+
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=580)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    rows = {row["name"]: row["now"]["median"] for row in found["rows"]}
+    parts = ("postgres", "valkey", "web", "service", "supervisor", *(f"worker-{queue}" for queue in WORKERS))
+    assert all(rows[f"under load: {name}"] > 0 for name in parts)
+    assert rows["under load: whole stack"] > rows["idle"] > 100
+    assert found["answers"].get("200", 0) > 0
 
 
 def test_all_of_it_prints_one_table_and_writes_a_file(tmp_path: Path) -> None:

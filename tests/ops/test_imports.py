@@ -1,4 +1,4 @@
-"""What a start imports, by name: what only some requests need is imported where it is used."""
+"""What the process imports that all others are forked from: once what several need, never what nobody does."""
 
 from __future__ import annotations
 
@@ -16,20 +16,12 @@ print(threading.active_count(), *sorted({name.partition(".")[0] for name in sys.
 load_models()
 print(threading.active_count(), *sorted({name.partition(".")[0] for name in sys.modules}))
 """
-# openai, which is a second and 35 MB, is for calls to judges alone.
-NEVER_AT_FIRST = {
-    "openai",
-    "scipy",
-    "arch",
-    "pyarrow",
-    "pandas",
-    "sklearn",
-    "nltk",
-    "sacrebleu",
-    "joblib",
-    "phonenumbers",
-}
-NEVER = {"scipy", "arch", "pyarrow", "pandas", "sklearn", "profanity_check", "nltk"}
+# What serves tests and comparisons alone, or has been replaced by something smaller.
+NEVER = {"arch", "pyarrow", "pandas", "sklearn", "profanity_check", "nltk"}
+# What only the lane of computing needs.
+NEVER_AT_FIRST = {*NEVER, "sacrebleu", "joblib"}
+# What several processes need at some request: 50 MB that each would hold for itself if it imported them then.
+SHARED = {"openai", "scipy", "phonenumbers"}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +34,10 @@ def told() -> list[list[str]]:
 def test_nothing_heavy_is_imported_for_a_start(told: list[list[str]]) -> None:
     assert {"django", "celery", "gunicorn", "evalsvc"} <= set(told[0])
     assert NEVER_AT_FIRST & set(told[0]) == set()
+
+
+def test_what_several_need_is_imported_once(told: list[list[str]]) -> None:
+    assert set(told[0]) >= SHARED
 
 
 def test_the_models_bring_no_framework(told: list[list[str]]) -> None:

@@ -24,7 +24,7 @@ SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0777",  # the folder is private, and every role has a password
     "max_connections": "200",
-    "shared_buffers": "128MB",
+    "shared_buffers": "64MB",
     "effective_cache_size": "1GB",
     "work_mem": "8MB",
     "max_wal_size": "1GB",
