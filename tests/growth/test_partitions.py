@@ -152,3 +152,22 @@ def test_rows_before_their_partition_are_kept_told_and_given_one(empty: Database
         for table in PARENTS:
             rows = owner.execute("SELECT low, high FROM partitions_of(%s)", [f"evaluations_{table}"]).fetchall()
             assert [low for low, _ in rows[1:]] == [high for _, high in rows[:-1]]
+
+
+def test_what_every_evaluation_goes_through_is_planned_once_in_a_session() -> None:
+    planned = query("SELECT proname FROM pg_proc WHERE 'plan_cache_mode=force_generic_plan' = ANY(proconfig)")
+    assert {name for (name,) in planned} >= {
+        "capture_batch", "capture_evaluations", "latest_scores", "claim_computing", "claim_judging", "read_judging",
+        "finish_evaluations", "remember_scores", "keep_tags", "lease_evaluations",
+    }  # fmt: skip
+
+
+def test_claims_look_at_this_month_and_the_last_one_first_and_at_all_of_time_then() -> None:
+    ranges = query(
+        "SELECT array_agg(ARRAY[r.low, r.high]) FROM generate_series(1, 400) n,"
+        " claimed_ranges('2026-08-31Z'::timestamptz + n * interval '1 s') r"
+    )
+    months, everything = {tuple(one) for one in ranges[0][0]} - {(-(2**63), 2**63 - 1)}, [-(2**63), 2**63 - 1]
+    assert months == set(query("SELECT id_at('2026-07-01Z'), id_at('2026-09-01Z')"))
+    # Each claim ends with all; some begin with it.
+    assert ranges[0][0].count(everything) == 400 < len(ranges[0][0]) < 800

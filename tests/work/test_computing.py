@@ -97,6 +97,27 @@ def test_who_holds_least_is_first_however_much_another_has_sent(alice: Caller, c
     assert not {one.id for one in first} & {one.id for one in second}
 
 
+def test_what_stands_in_a_partition_of_another_time_is_claimed_all_the_same(alice: Caller, charlie: Caller) -> None:
+    accept(alice)
+    accept(charlie)
+    with connections["system"].cursor() as cursor:
+        # Alice's has waited for months; Charlie's has the id of a clock that ran ahead.
+        for caller, ms in ((alice, -90 * 86_400_000), (charlie, 45 * 86_400_000)):
+            cursor.execute(
+                "UPDATE evaluations_evaluationrequest SET id = id + (%s << 22) WHERE account_id = %s",
+                [ms, caller.account.pk],
+            )
+            cursor.execute(
+                "UPDATE evaluations_evaluation SET id = id + (%s << 22), request_id = request_id + (%s << 22)"
+                " WHERE account_id = %s",
+                [ms, ms, caller.account.pk],
+            )
+
+    claimed = [one.account_id for _ in range(2) for one in store.claim(limit=8)]
+
+    assert sorted(claimed) == sorted([alice.account.pk, charlie.account.pk])
+
+
 def test_accounts_by_the_hundred_have_their_turn_in_the_order_of_their_requests() -> None:
     callers = [new_caller() for _ in range(20)]
     for caller in callers:

@@ -8,55 +8,64 @@ CREATE OR REPLACE FUNCTION claim_computing(p_limit int, p_lease_seconds double p
 RETURNS TABLE (
   id bigint, account_id bigint, request_id bigint, "position" smallint, runs varchar, explain_strategy varchar,
   n_attempts smallint, n_sweeps smallint, connection text, turn bigint
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   free_at timestamptz;
+  part record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('claim_computing', 0));
   free_at := clock_timestamp();
-  RETURN QUERY
-  WITH RECURSIVE accounts AS (
-    -- Each step jumps to the next account in ix_evaluation_waiting: a thousand requests of one cost the others nothing.
-    (SELECT e.account_id FROM evaluations_evaluation e
-     WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 ORDER BY e.account_id LIMIT 1)
-    UNION ALL
-    SELECT (
-      SELECT e.account_id FROM evaluations_evaluation e
-      WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 AND e.account_id > a.account_id
-      ORDER BY e.account_id LIMIT 1)
-    FROM accounts a WHERE a.account_id IS NOT NULL
-  ), begun AS MATERIALIZED (
-    SELECT e.id, e.account_id, e.request_id, e.lease_expires_at > free_at AS is_held FROM evaluations_evaluation e
-    WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts > 0
-  ), held AS (
-    SELECT b.account_id, count(DISTINCT b.request_id) AS n FROM begun b WHERE b.is_held GROUP BY 1
-  ), waiting AS (
-    SELECT w.*, false AS was_lost FROM accounts a CROSS JOIN LATERAL (
-      SELECT e.id, e.account_id, e.request_id FROM evaluations_evaluation e
-      WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 AND e.account_id = a.account_id
-      ORDER BY e.id LIMIT p_limit) w
-    UNION ALL
-    SELECT b.id, b.account_id, b.request_id, true FROM begun b WHERE NOT b.is_held
-  ), ranked AS (
-    SELECT w.*, coalesce(h.n, 0) + dense_rank() OVER (PARTITION BY w.account_id ORDER BY w.request_id) AS place
-    FROM waiting w LEFT JOIN held h ON h.account_id = w.account_id
-  ), chosen AS (
-    SELECT r.id, r.was_lost, row_number() OVER w AS turn, first_value(r.was_lost) OVER w AS is_for_lost
-    FROM ranked r WINDOW w AS (ORDER BY r.place, r.request_id, r.id) ORDER BY r.place, r.request_id, r.id LIMIT p_limit
-  ), free AS MATERIALIZED (
-    SELECT e.id, e.n_attempts, c.turn FROM chosen c JOIN evaluations_evaluation e ON e.id = c.id
-    WHERE e.status = 'pending' AND (c.turn = 1 OR NOT (c.was_lost OR c.is_for_lost)) FOR UPDATE OF e SKIP LOCKED
-  )
-  UPDATE evaluations_evaluation e
-  SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
-  FROM free f WHERE e.id = f.id AND e.n_attempts = f.n_attempts
-  RETURNING e.id, e.account_id, e.request_id, e.position, e.runs, e.explain_strategy, e.n_attempts, e.n_sweeps, '', f.turn;
+  FOR part IN SELECT * FROM claimed_ranges(free_at) LOOP
+    RETURN QUERY
+    WITH RECURSIVE accounts AS (
+      -- Each step jumps to the next account in ix_evaluation_waiting: a thousand requests of one cost the others nothing.
+      (SELECT e.account_id FROM evaluations_evaluation e
+       WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0
+         AND e.id >= part.low AND e.id < part.high
+       ORDER BY e.account_id LIMIT 1)
+      UNION ALL
+      SELECT (
+        SELECT e.account_id FROM evaluations_evaluation e
+        WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 AND e.account_id > a.account_id
+          AND e.id >= part.low AND e.id < part.high
+        ORDER BY e.account_id LIMIT 1)
+      FROM accounts a WHERE a.account_id IS NOT NULL
+    ), begun AS MATERIALIZED (
+      SELECT e.id, e.account_id, e.request_id, e.lease_expires_at > free_at AS is_held FROM evaluations_evaluation e
+      WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts > 0 AND e.id >= part.low AND e.id < part.high
+    ), held AS (
+      SELECT b.account_id, count(DISTINCT b.request_id) AS n FROM begun b WHERE b.is_held GROUP BY 1
+    ), waiting AS (
+      SELECT w.*, false AS was_lost FROM accounts a CROSS JOIN LATERAL (
+        SELECT e.id, e.account_id, e.request_id FROM evaluations_evaluation e
+        WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 AND e.account_id = a.account_id
+          AND e.id >= part.low AND e.id < part.high
+        ORDER BY e.id LIMIT p_limit) w
+      UNION ALL
+      SELECT b.id, b.account_id, b.request_id, true FROM begun b WHERE NOT b.is_held
+    ), ranked AS (
+      SELECT w.*, coalesce(h.n, 0) + dense_rank() OVER (PARTITION BY w.account_id ORDER BY w.request_id) AS place
+      FROM waiting w LEFT JOIN held h ON h.account_id = w.account_id
+    ), chosen AS (
+      SELECT r.id, r.was_lost, row_number() OVER w AS turn, first_value(r.was_lost) OVER w AS is_for_lost
+      FROM ranked r WINDOW w AS (ORDER BY r.place, r.request_id, r.id) ORDER BY r.place, r.request_id, r.id LIMIT p_limit
+    ), free AS MATERIALIZED (
+      SELECT e.id, e.n_attempts, c.turn FROM chosen c JOIN evaluations_evaluation e ON e.id = c.id
+      WHERE e.status = 'pending' AND (c.turn = 1 OR NOT (c.was_lost OR c.is_for_lost))
+        AND e.id >= part.low AND e.id < part.high FOR UPDATE OF e SKIP LOCKED
+    )
+    UPDATE evaluations_evaluation e
+    SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
+    FROM free f WHERE e.id = f.id AND e.n_attempts = f.n_attempts AND e.id >= part.low AND e.id < part.high
+    RETURNING e.id, e.account_id, e.request_id, e.position, e.runs, e.explain_strategy, e.n_attempts, e.n_sweeps, '', f.turn;
+    EXIT WHEN FOUND;
+  END LOOP;
 END $$;
 
 -- Give up what was claimed: p_begun says whether it was an attempt. Others may claim it at once.
 CREATE OR REPLACE FUNCTION release_computing(p_ids bigint[], p_attempts int[], p_begun boolean)
-RETURNS bigint LANGUAGE sql SECURITY INVOKER AS $$
+RETURNS bigint LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
   WITH released AS (
     UPDATE evaluations_evaluation e
     SET lease_expires_at = clock_timestamp(), n_attempts = e.n_attempts - CASE WHEN p_begun THEN 0 ELSE 1 END

@@ -1,5 +1,7 @@
 -- The write paths of evaluations, each one round trip: set the account, read, write, answer.
 -- SECURITY INVOKER: row-level security applies inside them as everywhere else.
+-- Planned once in a session (force_generic_plan), and pruned to their partitions as they run: to plan for the values at
+-- hand looks cheaper to PostgreSQL, as it prunes earlier, and takes longer than the statements themselves, each time.
 
 -- What becomes a row of a history, in the order of its columns.
 DO $$ BEGIN
@@ -22,7 +24,7 @@ $$;
 -- however many metrics read it and whoever scores it again; whether it was promoted meanwhile changes nothing. Returns
 -- how many are new.
 CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
-RETURNS int LANGUAGE plpgsql SECURITY INVOKER AS $$
+RETURNS int LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   n int;
 BEGIN
@@ -53,7 +55,7 @@ RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHE
 CREATE OR REPLACE FUNCTION latest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   some_ids bytea;
   some_scores bytea;
@@ -260,7 +262,7 @@ CREATE OR REPLACE FUNCTION capture_evaluations(
   p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   drawn bigint[];
 BEGIN
@@ -283,7 +285,7 @@ CREATE OR REPLACE FUNCTION capture_batch(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   part record;
   capture jsonb;
@@ -326,7 +328,7 @@ END $$;
 -- it takes the work only when the lease of whoever has it has ended. Database time: workers' clocks may differ.
 CREATE OR REPLACE FUNCTION lease_evaluations(
   p_account bigint, p_request bigint, p_lane text, p_expected_attempts int, p_lease_seconds double precision
-) RETURNS SETOF evaluations_evaluation LANGUAGE plpgsql SECURITY INVOKER AS $$
+) RETURNS SETOF evaluations_evaluation LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   RETURN QUERY
@@ -341,7 +343,7 @@ END $$;
 -- Write verdicts of pending evaluations, their history scores, and, after the last one, the request's completion.
 -- What has an answer keeps it: the second of two workers changes nothing. Returns the positions that were written.
 CREATE OR REPLACE FUNCTION finish_evaluations(p_account bigint, p_request bigint, p_verdicts jsonb)
-RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER AS $$
+RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   mode text;
   finished smallint[];

@@ -6,8 +6,8 @@
 -- ix_evaluation_judging. Of one account at most 32 profiles, found in at most 256 steps from a random one on, so that
 -- an account with a thousand of them costs the others little, and each has its turn.
 DROP FUNCTION IF EXISTS judging_pairs;
-CREATE FUNCTION judging_pairs(p_from uuid, p_free_at timestamptz)
-RETURNS TABLE (account bigint, profile uuid) LANGUAGE plpgsql STABLE SECURITY INVOKER AS $$
+CREATE FUNCTION judging_pairs(p_from uuid, p_free_at timestamptz, p_low bigint, p_high bigint)
+RETURNS TABLE (account bigint, profile uuid) LANGUAGE plpgsql STABLE SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   first uuid;
   n int;
@@ -15,30 +15,34 @@ BEGIN
   account := -1;
   LOOP
     SELECT e.account_id INTO account FROM evaluations_evaluation e
-    WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id > account ORDER BY e.account_id LIMIT 1;
+    WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id > account
+      AND e.id >= p_low AND e.id < p_high ORDER BY e.account_id LIMIT 1;
     EXIT WHEN NOT FOUND;
     first := NULL; n := 0; profile := NULL;
     FOR step IN 1 .. 256 LOOP
       IF profile IS NULL THEN
         SELECT e.profile_id INTO profile FROM evaluations_evaluation e
         WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id = account AND e.profile_id >= p_from
+          AND e.id >= p_low AND e.id < p_high
         ORDER BY e.profile_id LIMIT 1;
       ELSE
         SELECT e.profile_id INTO profile FROM evaluations_evaluation e
         WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id = account AND e.profile_id > profile
+          AND e.id >= p_low AND e.id < p_high
         ORDER BY e.profile_id LIMIT 1;
       END IF;
       IF NOT FOUND THEN
         -- Once round: go on with the lowest, until the one that was first.
         SELECT e.profile_id INTO profile FROM evaluations_evaluation e
         WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id = account
+          AND e.id >= p_low AND e.id < p_high
         ORDER BY e.profile_id LIMIT 1;
       END IF;
       EXIT WHEN profile IS NULL OR profile = first;
       first := coalesce(first, profile);
       PERFORM 1 FROM evaluations_evaluation e
       WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id = account AND e.profile_id = profile
-        AND e.lease_expires_at <= p_free_at LIMIT 1;
+        AND e.id >= p_low AND e.id < p_high AND e.lease_expires_at <= p_free_at LIMIT 1;
       IF FOUND THEN
         RETURN NEXT;
         n := n + 1;
@@ -58,17 +62,22 @@ CREATE OR REPLACE FUNCTION claim_judging(
 ) RETURNS TABLE (
   id bigint, account_id bigint, request_id bigint, "position" smallint, runs varchar, explain_strategy varchar,
   n_attempts smallint, n_sweeps smallint, connection text
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   free_at timestamptz;
   accounts bigint[];
   profiles uuid[];
   most int;
+  part record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('claim_judging', 0));
   free_at := clock_timestamp();
-  SELECT array_agg(w.account), array_agg(w.profile) INTO accounts, profiles FROM judging_pairs(p_from, free_at) w;
+  FOR part IN SELECT * FROM claimed_ranges(free_at) LOOP
+    SELECT array_agg(w.account), array_agg(w.profile) INTO accounts, profiles
+    FROM judging_pairs(p_from, free_at, part.low, part.high) w;
+    EXIT WHEN accounts IS NOT NULL;
+  END LOOP;
   IF accounts IS NULL THEN
     RETURN;
   END IF;
@@ -79,7 +88,8 @@ BEGIN
     FROM unnest(accounts, profiles) AS w(account, profile)
     CROSS JOIN LATERAL (
       SELECT e.id, e.account_id, e.profile_id, e.profile_revision, e.lease_expires_at FROM evaluations_evaluation e
-      WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id = w.account AND e.profile_id = w.profile
+      WHERE e.status = 'pending' AND e.lane = 'judge' AND e.id >= part.low AND e.id < part.high
+        AND e.account_id = w.account AND e.profile_id = w.profile
         AND e.lease_expires_at <= free_at
       ORDER BY e.lease_expires_at LIMIT most) f
     LEFT JOIN catalog_profilerevision r ON r.profile_id = f.profile_id AND r.number = f.profile_revision
@@ -104,11 +114,12 @@ BEGIN
     ORDER BY a.of_account, a.of_connection, a.lease_expires_at, a.id LIMIT p_limit
   ), free AS MATERIALIZED (
     SELECT e.id, c.connection FROM chosen c JOIN evaluations_evaluation e ON e.id = c.id
-    WHERE e.status = 'pending' AND e.lease_expires_at <= free_at FOR UPDATE OF e SKIP LOCKED
+    WHERE e.status = 'pending' AND e.lease_expires_at <= free_at AND e.id >= part.low AND e.id < part.high
+    FOR UPDATE OF e SKIP LOCKED
   )
   UPDATE evaluations_evaluation e
   SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
-  FROM free f WHERE e.id = f.id
+  FROM free f WHERE e.id = f.id AND e.id >= part.low AND e.id < part.high
   RETURNING e.id, e.account_id, e.request_id, e.position, e.runs, e.explain_strategy, e.n_attempts, e.n_sweeps, f.connection;
 END $$;
 
@@ -119,12 +130,15 @@ CREATE OR REPLACE FUNCTION read_judging(p_accounts bigint[], p_ids bigint[])
 RETURNS TABLE (
   id bigint, settings jsonb, is_first boolean, input text, output text, contexts text[], gold text, system_prompt text,
   extras jsonb
-) LANGUAGE plpgsql SECURITY INVOKER AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   part record;
 BEGIN
-  FOR part IN SELECT w.account, array_agg(w.id) AS ids FROM unnest(p_accounts, p_ids) AS w(account, id) GROUP BY w.account LOOP
+  FOR part IN
+    SELECT w.account, array_agg(w.id) AS ids, min(w.id) AS first, max(w.id) AS final
+    FROM unnest(p_accounts, p_ids) AS w(account, id) GROUP BY w.account
+  LOOP
     PERFORM set_config('app.account_id', part.account::text, true);
     RETURN QUERY
     SELECT f.id, r.settings, f.place = 1,
@@ -132,7 +146,8 @@ BEGIN
       CASE f.place WHEN 1 THEN q.gold END, CASE f.place WHEN 1 THEN q.system_prompt END, CASE f.place WHEN 1 THEN q.extras END
     FROM (
       SELECT e.*, row_number() OVER (PARTITION BY e.request_id ORDER BY e.id) AS place FROM evaluations_evaluation e
-      WHERE e.account_id = part.account AND e.id = ANY(part.ids)) f
+      -- The range leaves the partitions that have them; a list of ids alone leaves all.
+      WHERE e.account_id = part.account AND e.id = ANY(part.ids) AND e.id BETWEEN part.first AND part.final) f
     JOIN evaluations_evaluationrequest q ON q.account_id = part.account AND q.id = f.request_id
     LEFT JOIN catalog_profilerevision r ON r.profile_id = f.profile_id AND r.number = f.profile_revision;
   END LOOP;
@@ -141,14 +156,14 @@ END $$;
 -- Which of these are still held: pending, and not claimed again since. What somebody has locked is being answered,
 -- deleted or claimed at this moment, and is left to them. The caller changes them in the same transaction.
 CREATE OR REPLACE FUNCTION held_judging(p_ids bigint[], p_attempts int[])
-RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER AS $$
+RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
   SELECT e.id FROM unnest(p_ids, p_attempts) AS h(id, n) JOIN evaluations_evaluation e ON e.id = h.id
   WHERE e.status = 'pending' AND e.n_attempts = h.n FOR UPDATE OF e SKIP LOCKED
 $$;
 
 -- Say of evaluations that a runner is busy with them, or (0 seconds) that it has given them up: another may claim them.
 CREATE OR REPLACE FUNCTION extend_judging(p_ids bigint[], p_attempts int[], p_lease_seconds double precision)
-RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER AS $$
+RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
   WITH held AS MATERIALIZED (SELECT h.id FROM held_judging(p_ids, p_attempts) AS h(id))
   UPDATE evaluations_evaluation e SET lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
   FROM held h WHERE e.id = h.id RETURNING e.id
@@ -158,7 +173,7 @@ $$;
 -- attempt counts as none. Tells of each that is still held whether it was put off.
 CREATE OR REPLACE FUNCTION postpone_judging(
   p_ids bigint[], p_attempts int[], p_delays double precision[], p_patience_seconds double precision
-) RETURNS TABLE (id bigint, was_put_off boolean) LANGUAGE sql SECURITY INVOKER AS $$
+) RETURNS TABLE (id bigint, was_put_off boolean) LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
   WITH held AS MATERIALIZED (SELECT h.id FROM held_judging(p_ids, p_attempts) AS h(id)
   ), put_off AS (
     UPDATE evaluations_evaluation e

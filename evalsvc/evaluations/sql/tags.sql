@@ -10,14 +10,14 @@ RETURN (
 -- Of captured evaluations alone, so that a search by a tag need not look at them. Tags go with their evaluation, whoever
 -- deletes it, and follow whoever changes its time or learns whether it is kept. The functions that write evaluations write
 -- their tags themselves: a trigger on every insert would cost calls without tags.
-CREATE OR REPLACE FUNCTION forget_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER AS $$
+CREATE OR REPLACE FUNCTION forget_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   DELETE FROM evaluations_evaluationtag t USING gone
   WHERE t.account_id = gone.account_id AND t.evaluation_id = gone.id;
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION keep_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER AS $$
+CREATE OR REPLACE FUNCTION keep_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   DELETE FROM evaluations_evaluationtag t WHERE t.account_id = OLD.account_id AND t.evaluation_id = OLD.id;
   IF NEW.captured THEN
