@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from django.conf import settings as django_settings
@@ -12,6 +13,7 @@ from django.conf import settings as django_settings
 from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_aliases, managed_profiles
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.rest.nearest import suggestion
+from evalsvc.tenancy.reading import Turns
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
@@ -66,6 +68,7 @@ class OwnCatalog:
 
 
 _own: dict[int, OwnCatalog] = {}
+_turns = Turns()
 MAX_CACHED_ACCOUNTS = 1000
 
 
@@ -150,14 +153,23 @@ def _earlier(account_id: int, state: ProfileState, number: int) -> ProfileState 
 
 def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
     """Return the account's own rows, read again when its epoch has moved or the cache is old."""
-    cached = _own.get(account_id)
-    if cached and epoch is not None and cached.epoch == epoch and time.monotonic() < cached.until:
+    if (cached := _cached_own(account_id, epoch)) is not None:
         return cached
-    own = _read_own(account_id, epoch)
-    if len(_own) >= MAX_CACHED_ACCOUNTS:
-        _own.clear()
-    _own[account_id] = own
-    return own
+    # All requests of the account find it old at once. Without an epoch nobody may have what another has read.
+    with _turns.turn(account_id) if epoch is not None else nullcontext():
+        if (cached := _cached_own(account_id, epoch)) is not None:
+            return cached
+        own = _read_own(account_id, epoch)
+        if len(_own) >= MAX_CACHED_ACCOUNTS:
+            _own.clear()
+        _own[account_id] = own
+        return own
+
+
+def _cached_own(account_id: int, epoch: str | None) -> OwnCatalog | None:
+    cached = _own.get(account_id)
+    is_good = cached and epoch is not None and cached.epoch == epoch and time.monotonic() < cached.until
+    return cached if is_good else None
 
 
 def _read_own(account_id: int, epoch: str | None) -> OwnCatalog:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from evalsvc.accounts.gate import admit
+from evalsvc.catalog import resolve as resolve_module
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.catalog.resolve import Resolved, Unresolved, own_catalog, resolve
+from evalsvc.catalog.resolve import OwnCatalog, Resolved, Unresolved, own_catalog, resolve
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile, save_evaluator, switch_evaluator
+from evalsvc.tenancy import reading
 from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import all_evaluators, families
-from tests.conftest import Caller
+from tests.conftest import Caller, wait_until
 
 EXACT, NORMALISED, METRICS = "exact-match-2026-11-01", "exact-match-normalised-2026-11-01", "metrics-2026-11-01"
 
@@ -271,3 +276,37 @@ def test_a_default_of_another_family_does_not_run(alice: Caller) -> None:
 
     assert code(alice, "odd") == "unknown_profile"
     assert found(alice, "odd", "exact-match").evaluator_id == "odd"
+
+
+def test_what_all_find_old_at_once_is_read_once(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of threads, while Redis tells the epoch; without one nobody waits for another."""
+    monkeypatch.setattr(reading, "WAIT_SECONDS", 60)
+    n_threads, reads, all_there, go_on = 8, list[str | None](), threading.Barrier(9), threading.Event()
+
+    def slowly(account_id: int, epoch: str | None) -> OwnCatalog:
+        reads.append(epoch)
+        assert go_on.wait(60)
+        return OwnCatalog(epoch, time.monotonic() + 600)
+
+    def ask(epoch: str | None) -> OwnCatalog:
+        all_there.wait(60)
+        return own_catalog(alice.account.pk, epoch)
+
+    monkeypatch.setattr("evalsvc.catalog.resolve._read_own", slowly)
+    for epoch, n_reads in ((uuid.uuid4().hex, 1), (None, n_threads)):
+        reads.clear()
+        go_on.clear()
+        with ThreadPoolExecutor(n_threads) as pool:
+            asked = [pool.submit(ask, epoch) for _ in range(n_threads)]
+            all_there.wait(60)
+            wait_until(lambda n=n_reads: len(reads) == n)
+            go_on.set()
+            assert {one.result(60).epoch for one in asked} == {epoch}
+        assert reads == [epoch] * n_reads
+
+
+def test_a_reader_that_is_stuck_holds_nobody_for_long(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "WAIT_SECONDS", 0.05)
+    own(alice, "mine")
+    with resolve_module._turns.turn(alice.account.pk):
+        assert found(alice, "mine", epoch=uuid.uuid4().hex).evaluator_id == "mine"
