@@ -57,6 +57,11 @@ app.conf.update(
             "options": {"queue": "system", "expires": 4},
         },
         "prune": {"task": "evalsvc.evaluations.prune", "schedule": 60.0, "options": {"queue": "system", "expires": 60}},
+        "retain": {
+            "task": "evalsvc.evaluations.retain",
+            "schedule": 60.0,
+            "options": {"queue": "system", "expires": 60},
+        },
         "make_partitions": {
             "task": "evalsvc.evaluations.make_partitions",
             "schedule": 3600.0,

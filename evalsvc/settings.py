@@ -73,6 +73,8 @@ EXPERIMENT_SLOTS = env_int("EVALSVC_EXPERIMENT_SLOTS", 8)  # queries that each o
 EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30)  # kept alive while the worker lives
 EXPERIMENT_PUMP_SECONDS = env_int("EVALSVC_EXPERIMENT_PUMP_SECONDS", 120)  # then a fresh pump takes over
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
+RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 0 keeps them
+RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 keeps them
 RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # spans and logs; 0 keeps them
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------

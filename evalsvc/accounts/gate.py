@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
@@ -103,11 +104,20 @@ def bump_epoch(account_id: int) -> None:
     A failure is logged, not raised: the change itself is committed, and caches end by themselves after
     EVALSVC_API_KEY_CACHE_SECONDS.
     """
+    bump_epochs([account_id])
+
+
+def bump_epochs(account_ids: Collection[int]) -> None:
+    """Make every process forget what it cached about these accounts, as `bump_epoch`."""
+    if not account_ids:
+        return
     try:
         with _bump_lock:
-            connection().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
+            # One by one: in a cluster they are not on one node.
+            for account_id in account_ids:
+                connection().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
     except RedisError:
-        log.error("epoch of account %s not bumped: Redis does not answer", account_id)
+        log.error("epochs of accounts %s not bumped: Redis does not answer", list(account_ids))
         return
     time.sleep(HELD_SECONDS)
 

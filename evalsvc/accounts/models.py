@@ -62,6 +62,12 @@ class Account(models.Model):
     monthly_limit = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="Requests a month; empty: the default."
     )
+    retention_days = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Days that texts and evaluations are kept; 0: for ever; empty: the default."
+    )
+    retention_history_days = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Days that the scores of histories are kept; 0: for ever; empty: the default."
+    )
     created_at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:

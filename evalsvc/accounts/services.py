@@ -37,6 +37,16 @@ def change_account(
     return account
 
 
+def change_retention(
+    *, account: Account, retention_days: int | None, retention_history_days: int | None, actor: str
+) -> None:
+    """Change how long an account's texts and its scores are kept (0: for ever; empty: the default)."""
+    days = {"retention_days": retention_days, "retention_history_days": retention_history_days}
+    with account_scope(account.pk):
+        Account.objects.filter(pk=account.pk).update(**days)
+        record_audit(account=account, actor=actor, action="account.retention_changed", target=account.name, **days)
+
+
 def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:
     """Let a person into an account, or change the role they have in it."""
     with account_scope(account.pk):

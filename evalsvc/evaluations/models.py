@@ -1,4 +1,4 @@
-"""Tables: EvaluationRequest, Evaluation, HistoryScore."""
+"""Tables: EvaluationRequest, Evaluation, EvaluationTag, HistoryScore, Pruned."""
 
 from __future__ import annotations
 
@@ -285,3 +285,19 @@ class HistoryScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.evaluator_id} {self.score}"
+
+
+class Pruned(models.Model):
+    """How far retention has come with an account. What it took is no loss, also when the rule is another one today."""
+
+    account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True)
+    evaluations_until = models.BigIntegerField(
+        null=True, help_text="Requests of before this id are gone, and their evaluations."
+    )
+    scores_until = models.BigIntegerField(null=True, help_text="Scores of before this id may be gone.")
+
+    class Meta:
+        verbose_name_plural = "pruned"
+
+    def __str__(self) -> str:
+        return f"{self.account_id}"

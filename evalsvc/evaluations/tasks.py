@@ -9,7 +9,7 @@ from celery import Task, shared_task
 from celery.signals import celeryd_after_setup, worker_shutting_down
 from django.db import close_old_connections, connections
 
-from evalsvc.evaluations import partitions, upkeep
+from evalsvc.evaluations import partitions, retention, upkeep
 from evalsvc.evaluations.computing import waking
 from evalsvc.evaluations.computing.drain import drain, shutting_down, take_over
 from evalsvc.evaluations.judging import store as judging
@@ -95,6 +95,14 @@ def prune() -> dict[str, int]:
     pruned = upkeep.prune()
     close_old_connections()
     return pruned
+
+
+@shared_task(name="evalsvc.evaluations.retain")
+def retain() -> dict[str, int]:
+    """Delete what is older than its account's rule, for a while."""
+    taken = retention.retain()
+    close_old_connections()
+    return taken._asdict()
 
 
 @shared_task(name="evalsvc.evaluations.make_partitions")

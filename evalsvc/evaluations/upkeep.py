@@ -96,11 +96,15 @@ CHECKS = {
           (h.account_id, h.evaluator_id, h.profile_name, h.trial, h.source_id)
             = (e.account_id, e.evaluator_id, e.profile_name::varchar, false, e.id)
           AND h.id = history_id(e.evaluation_type = 'client_evaluation', e.created_at, e.id)
-        WHERE e.in_history AND h.id IS NULL""",
+        WHERE e.in_history AND h.id IS NULL AND NOT EXISTS (
+          SELECT 1 FROM evaluations_pruned p WHERE p.account_id = e.account_id
+            AND history_id(e.evaluation_type = 'client_evaluation', e.created_at, e.id) < p.scores_until)""",
     "a history score has no captured success behind it": """
         SELECT h.source_id, h.account_id FROM evaluations_historyscore h
         LEFT JOIN evaluations_evaluation e ON e.id = h.source_id
-        WHERE h.source <> 'experiment' AND (e.id IS NULL OR NOT e.in_history)""",
+        WHERE h.source <> 'experiment' AND (NOT e.in_history OR e.id IS NULL AND NOT EXISTS (
+          SELECT 1 FROM evaluations_pruned p
+          WHERE p.account_id = h.account_id AND h.source_id < ids_until(p.evaluations_until)))""",
     "a history score differs from its evaluation": """
         SELECT e.id, e.account_id FROM evaluations_evaluation e JOIN evaluations_historyscore h ON
           (h.account_id, h.evaluator_id, h.profile_name, h.trial, h.source_id)

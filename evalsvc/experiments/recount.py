@@ -107,6 +107,8 @@ CHECKS = {
             (h.score, h.config_id, h.output_id) IS DISTINCT FROM (s.value, s.config_id, o.id)
           ELSE false END
           AND coalesce((m.row ->> 'in_history')::boolean, true)
+          AND (h.id IS NOT NULL OR NOT EXISTS (
+            SELECT 1 FROM evaluations_pruned p WHERE p.account_id = s.account_id AND o.id < p.scores_until))
           AND coalesce(h.revision = (m.row ->> 'profile_revision')::int, true)""",
     "a config is completed and has not seen every example": """
         SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)

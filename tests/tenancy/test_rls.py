@@ -56,6 +56,7 @@ def filled() -> Caller:
     from evalsvc.accounts.models import Member, User
     from evalsvc.accounts.services import add_member
     from evalsvc.catalog.models import Evaluator
+    from evalsvc.evaluations.models import Pruned
 
     alice = new_caller(name="alice")
     sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
@@ -75,6 +76,7 @@ def filled() -> Caller:
     with account_scope(alice.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=alice.account, evaluator_id="own-pii", **own)
+        Pruned.objects.create(account=alice.account)
     user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
     add_member(account=alice.account, user=user, role=Member.Role.READER)
     return alice
@@ -217,7 +219,7 @@ def test_functions_that_look_across_accounts_run_in_a_fixed_search_path() -> Non
     rows = query("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace")
 
     assert {name for name, _ in rows} == {
-        *("find_api_key", "memberships_of", "make_partitions", "rows_without_partition")
+        *("find_api_key", "memberships_of", "make_partitions", "drop_partitions", "rows_without_partition")
     }
     assert all(config and any(part.startswith("search_path=") for part in config) for _, config in rows)
 

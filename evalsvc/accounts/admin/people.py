@@ -12,18 +12,18 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from evalsvc.accounts.admin.base import ScopedAdmin, actor_of
 from evalsvc.accounts.models import Account, Member, User
-from evalsvc.accounts.services import add_member, change_account, create_account, remove_member
+from evalsvc.accounts.services import add_member, change_account, change_retention, create_account, remove_member
 
 admin.site.unregister(Group)  # roles are memberships; Django's groups would be a second, silent kind
 
 
 @admin.register(Account)
 class AccountAdmin(ScopedAdmin):
-    """Tenants and their limits."""
+    """Tenants, their limits, and how long what they sent is kept."""
 
     may_add = may_change = True
     list_display = ("name", "id", "rpm_limit", "monthly_limit", "created_at")
-    fields = ("name", "rpm_limit", "monthly_limit")
+    fields = ("name", "rpm_limit", "monthly_limit", "retention_days", "retention_history_days")
     ordering = ("name",)
     search_fields = ("name", "=id")
 
@@ -35,6 +35,13 @@ class AccountAdmin(ScopedAdmin):
         if change or obj.rpm_limit is not None or obj.monthly_limit is not None:
             change_account(
                 account=obj, name=obj.name, rpm_limit=obj.rpm_limit, monthly_limit=obj.monthly_limit, actor=actor
+            )
+        if {"retention_days", "retention_history_days"} & set(form.changed_data):
+            change_retention(
+                account=obj,
+                retention_days=obj.retention_days,
+                retention_history_days=obj.retention_history_days,
+                actor=actor,
             )
 
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.evaluations import upkeep
+from evalsvc.evaluations import retention, upkeep
 
 
 class Command(BaseCommand):
     """Prune once."""
 
-    help = "Delete uncaptured evaluations an hour after their completion, and idempotency records after a day."
+    help = (
+        "Delete uncaptured evaluations an hour after their completion, idempotency records after a day, and whatever is"
+        " older than its account's retention."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prune and say how much there was."""
         for name, n in upkeep.prune().items():
             self.stdout.write(f"{n} {name.replace('_', ' ')} deleted")
+        taken = retention.retain(seconds=None)
+        self.stdout.write(
+            f"{taken.requests} requests and {taken.scores} scores past their retention deleted,"
+            f" {taken.partitions} partitions dropped"
+        )
+        if not taken.done:
+            raise CommandError("A partition is in use for too long to be dropped: run this again.")
