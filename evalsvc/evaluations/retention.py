@@ -226,7 +226,7 @@ def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
     """Delete the scores past their rule, account by account; yield how many each portion was of."""
     ruled = [rule for rule in found if rule.scores is not None]
     # In any order: a run that ends early is not always early for the same accounts.
-    for rule in random.sample(ruled, len(ruled)):
+    for rule in random.sample(ruled, len(ruled)):  # nosec B311 - not a secret
         shortened = False
         try:
             for history in _histories(rule.account_id):
