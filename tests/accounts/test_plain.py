@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from tests.conftest import Caller
 
 EVALUATE: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris"}
-OF_ITS_OWN = {"X-Request-ID", "RateLimit", "x-ratelimit-rpm-remaining-requests"} | {
+OF_ITS_OWN = {"Content-Length", "X-Request-ID", "RateLimit", "x-ratelimit-rpm-remaining-requests"} | {
     "x-ratelimit-monthly-remaining-requests"
 }
 

@@ -240,7 +240,7 @@ def test_a_reading_from_before_a_change_is_not_believed() -> None:
 
 
 SETTLED = """
-import asyncio, sys, uuid
+import asyncio, sys, time, uuid
 import django; django.setup()
 from evalsvc.judges.calls import ask
 from evalsvc.judges.facts import ConnectionFacts
@@ -251,6 +251,7 @@ connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", sys.
 asyncio.run_coroutine_threadsafe(ask(connection, messages=[{"role": "user", "content": "x"}]), background().loop)
 while not spent_today(account_id=connection.account_id, connection_id=connection.id):
     pass
+time.sleep(1)  # the call is under way
 print("left", flush=True)
 """
 
