@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from evalsvc.evaluations.models import Evaluation
@@ -46,6 +47,12 @@ def judge_tone(service: Service, caller: Caller) -> str:
     return str(post(service, caller, body, "wait=60")["results"][0]["status"])
 
 
+def children_of_workers() -> list[psutil.Process]:
+    """The processes of every pool that this one has started and that is still there."""
+    workers = [child for child in psutil.Process().children() if {"celery", "worker"} <= set(child.cmdline())]
+    return [child for worker in workers for child in worker.children()]
+
+
 def rows(caller: Caller) -> Any:
     return Evaluation.objects.using("system").filter(account_id=caller.account.pk)
 
@@ -82,14 +89,14 @@ def test_what_a_killed_process_computed_is_computed_again_at_once(
     hers = threading.Thread(target=lambda: tone.append(judge_tone(service, alice)))
     hers.start()
 
-    # Whichever of them has it: both are lost.
-    for child in service.pool_children():
+    # Whichever of them has it, of this worker or of the one that tests share: all are lost.
+    for child in children_of_workers():
         child.kill()
 
     hers.join()
     assert tone == ["success"]
     wait_until(lambda: not rows(charlie).filter(status="pending").exists(), seconds=300, pause=0.5)
-    # Long before its lease ends. Killed one after the other, the second may have had it from the first.
+    # Long before its lease ends. Killed one after the other, the next may have had it from the one before.
     ((code, n_attempts),) = rows(charlie).values_list("error_code", "n_attempts")
-    assert code in ("input_too_long", None) and n_attempts in (2, 3)
+    assert code in ("input_too_long", None) and n_attempts >= 2
     assert findings(alice, charlie) == {}
