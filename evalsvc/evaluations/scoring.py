@@ -16,6 +16,7 @@ from django.conf import settings as django_settings
 
 from evalsvc.judges import loop
 from evalsvc.rest.parsing import find_unstorable
+from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
 from evaluators.budget import allowed
 from evaluators.outside import NotYet, Outside
@@ -46,6 +47,12 @@ class Postponable(Verdict):
     retry_after_seconds: float = 0.0
 
 
+@dataclass(slots=True)
+class Stalled(Postponable):
+    """Our own database or Redis was away, which says nothing about the sample."""
+
+
+STALL_SECONDS = 2.0
 PENDING = Verdict("pending")
 
 
@@ -184,6 +191,12 @@ class _Attempt:
             return Verdict("error", error_code=failure.code, error_message=failure.detail, extra=failure.extra)
         if isinstance(failure, CannotScore):
             return refused(failure.code, failure.detail, failure.extra)
+        if is_outage(failure):
+            log.warning("family %s met an outage: %s", self._family.name, type(failure).__name__)
+            message = f"Evaluator {self._spec.id!r} could not run: the service's own database did not answer."
+            return Stalled(
+                "error", error_code="evaluator_failed", error_message=message, retry_after_seconds=STALL_SECONDS
+            )
         log.error("family %s broke", self._family.name, exc_info=failure)
         return _broke(self._spec)
 

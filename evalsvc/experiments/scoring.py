@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalsvc.evaluations.scoring import Verdict, refused, score_sample
+from evalsvc.evaluations.scoring import Stalled, Verdict, refused, score_sample
 from evalsvc.experiments.mapping import UNMAPPED, Mapped, look_up_answer, map_sample, why_nothing
 from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric, pointers_of
 from evalsvc.experiments.pointers import MISSING
 from evalsvc.judges.outside import outside_for
+from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
 from evaluators.registry import find_evaluator
 
 JUDGE_WAIT_SECONDS = 60.0
+STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
+"""Seconds after each try to score while our own database or Redis is away."""
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
 Row = dict[str, Any]
@@ -144,7 +148,22 @@ class VerdictOf:
         if self.account_id is not None:
             # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
             outside = outside_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
-        return score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, outside)
+        return _outlasting(
+            lambda: score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, outside)
+        )
+
+
+def _outlasting(score: Callable[[], Verdict]) -> Verdict:
+    """Score again while our own servers are away: the output is paid for, and nothing could be recorded meanwhile.
+
+    Raises Outage when that takes too long.
+    """
+    for seconds in STALL_PAUSES:
+        verdict = score()
+        if not isinstance(verdict, Stalled):
+            return verdict
+        time.sleep(seconds)
+    raise Outage("The service's own database did not answer while an output was scored.")
 
 
 def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None:

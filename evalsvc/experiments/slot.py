@@ -13,12 +13,12 @@ from django.db import connections
 
 from evalsvc.experiments.control import stop_by_worker
 from evalsvc.experiments.desk import Desk, Example, desk_of, examples_of, recorded_outputs, stopped_by, twin_outputs
-from evalsvc.experiments.outages import is_outage
 from evalsvc.experiments.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.produce import Asking, MustStop, Postponed, Produced, produce
 from evalsvc.experiments.scoring import failed_score, needs_judge, scores_of
 from evalsvc.experiments.store import Outcome, Recorded, Unit
 from evalsvc.experiments.writer import Writer
+from evalsvc.tenancy.outages import is_outage
 
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.5

@@ -17,8 +17,8 @@ from typing import TypeAlias, TypeVar
 from django.db import Error, connections
 
 from evalsvc.experiments import store
-from evalsvc.experiments.outages import is_refusal
 from evalsvc.experiments.store import Outcome, Recorded
+from evalsvc.tenancy.outages import is_refusal
 
 log = logging.getLogger(__name__)
 MOST, MOST_ROWS = 32, 1000

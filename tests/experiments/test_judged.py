@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from typing import Any
 
+import pytest
+from django.db import OperationalError
+
 from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments import scoring
+from evalsvc.judges import known, outside
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     by_name,
@@ -49,6 +55,25 @@ def test_what_a_judge_fails_at_is_an_error_and_no_score(alice: Caller, stub: Run
     found = judged(alice, stub.base_url, "stub-judge-pass:types", n=3)["metrics"]["polite"]
 
     assert (found["n"], found["n_error"]) == (0, 3)
+
+
+def test_a_stall_of_the_database_is_no_error(alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each second reading of the judge's connection meets one; the output is scored again, and asked for once."""
+    read, count = outside.connection_facts, itertools.count(1)
+
+    def read_or_break(**which: Any) -> Any:
+        if next(count) % 2 == 0:
+            raise OperationalError("server closed the connection")
+        return read(**which)
+
+    monkeypatch.setattr(outside, "connection_facts", read_or_break)
+    monkeypatch.setattr(known, "BELIEVED_SECONDS", 0.0)
+    monkeypatch.setattr(scoring, "STALL_PAUSES", (0.01,) * 6)
+    stub.reset()
+    found = judged(alice, stub.base_url, "stub-judge-pass", n=6)["metrics"]["polite"]
+
+    assert (found["n"], found["n_error"]) == (6, 0)
+    assert next(count) > 6 and stub.calls()["total"] == 12
 
 
 def test_a_slot_waits_for_the_judge_s_turn(alice: Caller, stub: RunningStub) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
@@ -15,6 +15,7 @@ from evalsvc.evaluations.judging import recording, store
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.scoring import Postponable, Verdict
 from evalsvc.evaluations.work import in_turn
+from evalsvc.judges import outside
 from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
 from tests.judges.working import put_off_others, rows_of, running, work
@@ -148,6 +149,23 @@ def test_a_turn_that_comes_later_is_waited_for_in_the_database(stub: RunningStub
     work(judge.caller, second)
     assert [found["status"] for found in results(judge.caller, second)] == ["success"]
     assert len(scores_of(judge.caller, "judge")) == 2
+
+
+def test_a_stall_of_the_database_puts_off(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stall(**which: Any) -> Any:
+        raise OperationalError("server closed the connection")
+
+    request_id = accept(judge.caller, profile(judge.caller, model="stub-judge-pass"))
+    with monkeypatch.context() as patch:
+        patch.setattr(outside, "default_connection_facts", stall)
+        work(judge.caller, request_id)
+    row = row_of(request_id)
+    assert (row.status, row.error_code, row.n_sweeps, row.n_attempts) == ("pending", None, 1, 0)
+    assert judge.n_calls() == 0
+
+    work(judge.caller, request_id)
+    (found,) = results(judge.caller, request_id)
+    assert found["status"] == "success" and len(scores_of(judge.caller, "judge")) == 1
 
 
 def test_patience_has_an_end(stub: RunningStub) -> None:

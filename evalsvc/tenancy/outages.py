@@ -10,11 +10,15 @@ from redis import exceptions as redis_errors
 PASSING = ("08", "40", "53", "55", "57")
 
 
+class Outage(Exception):
+    """It has not passed in the time that there was."""
+
+
 def is_outage(exc: Exception) -> bool:
     """Say whether the same may work later: the database or Redis was away, too slow or too busy."""
     if isinstance(exc, OperationalError | InterfaceError):
         return not is_refusal(exc)
-    return isinstance(exc, redis_errors.ConnectionError | redis_errors.TimeoutError)
+    return isinstance(exc, Outage | redis_errors.ConnectionError | redis_errors.TimeoutError)
 
 
 def is_refusal(exc: Error) -> bool:
