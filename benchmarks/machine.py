@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,18 @@ def machine() -> str:
         model = models[0] if models else model
     system = f"{platform.system()} {platform.release()}"
     return f"{os.cpu_count()} cores, {model}, {memory:.0f} GiB, {system}, Python {platform.python_version()}"
+
+
+def see_it_end(process: subprocess.Popen[str], below: Sequence[psutil.Process], *, seconds: float) -> None:
+    """Wait for a process that was told to end, and end it and what it has started when it does not."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for left in psutil.wait_procs(below, timeout=5)[1]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            left.kill()
 
 
 @dataclass(frozen=True)

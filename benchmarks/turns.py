@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import psutil
 
 from benchmarks.catalogue import Benchmark
 from benchmarks.figures import Figure, Row, figure, median_of, ratios
+from benchmarks.machine import see_it_end
 from benchmarks.versions import CHECKOUT, NOW, PARENT
 
 # What one gets to stop its servers in, on a busy machine.
@@ -107,14 +107,7 @@ def end(process: subprocess.Popen[str]) -> None:
         return
     below = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGINT)
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    for left in psutil.wait_procs(below, timeout=5)[1]:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            left.kill()
+    see_it_end(process, below, seconds=SECONDS_TO_END)
 
 
 def rows_of(found: Any) -> list[Row]:

@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.machine import cpu_seconds
+from benchmarks.machine import cpu_seconds, see_it_end
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NOW, PARENT = "now", "parent"
@@ -124,14 +124,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     if process.stdin is not None:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    for left in psutil.wait_procs(below, timeout=5)[1]:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            left.kill()
+    see_it_end(process, below, seconds=SECONDS_TO_END)
     if process.stdout is not None:
         process.stdout.close()
 

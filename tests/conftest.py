@@ -192,6 +192,16 @@ def untold(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """Leave experiments neither to this test nor to the next one: pumps serve every account."""
+    from tests.faults.experiment_tools import stop_everything
+
+    stop_everything()
+    yield
+    stop_everything()
+
+
 @pytest.fixture(scope="session")
 def worker() -> Iterator[subprocess.Popen[bytes]]:
     """A real worker for the cpu and system queues."""

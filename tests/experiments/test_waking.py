@@ -16,17 +16,11 @@ from evalsvc.experiments.models import WorkUnit
 from evalsvc.experiments.waking import EPOCHS, WORK, Ears
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import by_name, chat, live, make_connection, make_dataset, make_experiment, ok, pumping
-from tests.faults.experiment_tools import stop_everything
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 # Far longer than a test takes: what happens sooner happens because of a push.
 NEVER = 600.0
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 @pytest.fixture

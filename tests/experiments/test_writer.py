@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 from unittest import mock
@@ -19,16 +19,10 @@ from evalsvc.experiments.store import Outcome, Recorded, Unit
 from evalsvc.experiments.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_dataset, make_experiment, recounted
-from tests.faults.experiment_tools import stop_everything
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 N = 10
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 def made(caller: Caller, *names: str) -> Any:

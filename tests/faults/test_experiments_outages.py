@@ -17,7 +17,9 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.experiments import slot
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, pump, pumping
-from tests.faults.experiment_tools import MODELS, check_whole, state_of, stop_everything
+from tests.faults.experiment_tools import MODELS, check_whole, state_of
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 N = 40
 
@@ -26,13 +28,6 @@ N = 40
 def stub() -> Iterator[RunningStub]:
     with running_stub(latency_ms=5) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 def made(caller: Caller, stub: RunningStub) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,19 +12,14 @@ import pytest
 from evalsvc.experiments.models import WorkUnit
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
-from tests.faults.experiment_tools import check_history, check_whole, positions, state_of, stop_everything
+from tests.faults.experiment_tools import check_history, check_whole, positions, state_of
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 METRICS = [
     {"name": "accuracy", "evaluator": "exact-match"},
     {"name": "mine", "source": "client"},
 ]
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 class Push:

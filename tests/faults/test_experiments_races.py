@@ -21,7 +21,9 @@ from evalsvc.experiments.slot import Slot
 from evalsvc.experiments.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump
-from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
+from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 LEASE = {"slots": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_configs": []}
 
@@ -30,13 +32,6 @@ LEASE = {"slots": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_conf
 def stub() -> Iterator[RunningStub]:
     with running_stub(latency_ms=5) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment, ok, pump
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 SLOTS = 4
 # Far longer than a test takes: no call of a hanging endpoint ends before the test does, however slow the machine.
 TIMEOUT_SECONDS = 120
@@ -24,13 +26,6 @@ TIMEOUT_SECONDS = 120
 def stub() -> Iterator[RunningStub]:
     with running_stub(latency_ms=10) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 class Working:

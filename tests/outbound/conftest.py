@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from ipaddress import ip_network
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
+from evalsvc.outbound import guard
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +43,25 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr("asyncio.base_events.BaseEventLoop.create_connection", create_connection)
     monkeypatch.setattr("evalsvc.outbound.network.socket.create_connection", connect)
     return tried
+
+
+@pytest.fixture
+def hanging_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No name has its addresses before the test is over."""
+    release = threading.Event()
+    monkeypatch.setattr(guard, "look_up", lambda host, port: release.wait(60) and [])
+    yield
+    release.set()
+
+
+@pytest.fixture
+def no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name has any address."""
+
+    def look_up(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    monkeypatch.setattr(guard, "look_up", look_up)
 
 
 def networks(*texts: str) -> list[Any]:

@@ -280,21 +280,15 @@ def test_a_forked_worker_has_connections_of_its_own(stub: RunningStub) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_resolver_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = threading.Event()
-    monkeypatch.setattr(guard, "look_up", lambda host, port: release.wait(60) and [])
-
+@pytest.mark.usefixtures("hanging_resolver")
+def test_a_resolver_that_hangs_is_left() -> None:
     with pytest.raises(OutboundFailed) as caught:
         post_json("https://slow.example/v1", {}, timeout_seconds=0.1)
-    release.set()
     assert caught.value.code == "timeout"
 
 
-def test_a_name_that_is_none_is_a_failed_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look_up(host: str, port: int) -> list[str]:
-        raise OSError("no such name")
-
-    monkeypatch.setattr(guard, "look_up", look_up)
+@pytest.mark.usefixtures("no_names")
+def test_a_name_that_is_none_is_a_failed_connection() -> None:
     with pytest.raises(OutboundFailed) as caught:
         post_json("https://none.example/v1", {}, timeout_seconds=LONG)
     assert caught.value.code == "connection"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from ipaddress import ip_address
 from typing import Any
 
@@ -100,21 +99,15 @@ def test_spellings_of_loopback_are_refused(nothing_allowed: None, host: str) -> 
     assert caught.value.code in ("refused_address", "connection")
 
 
-def test_a_resolver_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = threading.Event()
-    monkeypatch.setattr(guard, "look_up", lambda host, port: release.wait(60) and [])
-
+@pytest.mark.usefixtures("hanging_resolver")
+def test_a_resolver_that_hangs_is_left() -> None:
     with pytest.raises(OutboundFailed) as caught:
         addresses_of("slow.example", 443, plain=False, timeout=0.05)
-    release.set()
     assert caught.value.code == "timeout"
 
 
-def test_a_name_that_is_none_is_a_failed_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look_up(host: str, port: int) -> list[str]:
-        raise OSError("no such name")
-
-    monkeypatch.setattr(guard, "look_up", look_up)
+@pytest.mark.usefixtures("no_names")
+def test_a_name_that_is_none_is_a_failed_connection() -> None:
     with pytest.raises(OutboundFailed) as caught:
         addresses_of("nobody.example", 443, plain=False, timeout=60)
     assert caught.value.code == "connection"

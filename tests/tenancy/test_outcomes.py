@@ -16,7 +16,8 @@ from evalsvc.experiments.models import Output
 from evalsvc.experiments.store import Outcome, Unit
 from tests.conftest import Caller
 from tests.experiments.test_writer import claimed, made, outcome
-from tests.faults.experiment_tools import stop_everything
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 FUNCTIONS = ("record_unit", "record_units")
 FORGOTTEN = ("c.account_id = item.account AND ", "u.account_id = p_account AND ")
@@ -50,13 +51,6 @@ def without_accounts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with connections["owner"].cursor() as cursor:
         for name in reversed(FUNCTIONS):
             cursor.execute(f"DROP FUNCTION careless_{name}")
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    stop_everything()
-    yield
-    stop_everything()
 
 
 def as_if_of(account_id: int, unit: Unit) -> Outcome:

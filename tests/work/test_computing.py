@@ -17,6 +17,7 @@ from evalsvc.evaluations.computing import store, waking
 from evalsvc.evaluations.computing.drain import drain, step, take_over
 from evalsvc.evaluations.judging import recording
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.pushes import Ear
 from evalsvc.evaluations.replies import Waiter, reply_box
 from evalsvc.evaluations.scoring import Verdict
 from evalsvc.evaluations.tasks import compute
@@ -293,5 +294,5 @@ def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     assert waking.wake(2, reply_to=None) and called == [True]  # whoever starts finds both
     waking.answer_call()
     assert waking.wake(3, reply_to=None) and called == [True, True]
-    assert waking.Ear(1.0).hears() is True
+    assert Ear(waking.KEY, 1.0).hears() is True
     assert waking._redis().llen(waking.KEY) == 0

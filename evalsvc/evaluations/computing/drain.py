@@ -13,10 +13,10 @@ from redis.exceptions import RedisError
 
 from evalsvc.evaluations.computing import store, waking
 from evalsvc.evaluations.computing.scoring import computed
-from evalsvc.evaluations.computing.waking import Ear
 from evalsvc.evaluations.judging.recording import Done, record
 from evalsvc.evaluations.judging.scoring import broke, prepared
 from evalsvc.evaluations.judging.store import Claimed, Inputs, Read, read
+from evalsvc.evaluations.pushes import Ear
 from evalsvc.evaluations.scoring import Verdict
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def drain(name: str) -> bool:
     `name` is of the message that has started this; should the process be lost, the next one that gets it knows what the
     lost one had.
     """
-    ear, ends_at = Ear(IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
+    ear, ends_at = Ear(waking.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
     try:
         while not shutting_down.is_set():
             may_be_more = step(name)

@@ -13,10 +13,10 @@ from typing import cast
 import orjson
 import redis
 from kombu.exceptions import OperationalError
-from redis.client import Pipeline
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.judging.store import Claimed
+from evalsvc.evaluations.pushes import push
 from evalsvc.evaluations.replies import listen
 from evalsvc.rest.redis_client import make_client
 from evaluators.base import Lane
@@ -81,7 +81,8 @@ def _told(what: str, listener: tuple[int, str] | None) -> bool:
         with _redis().pipeline(transaction=False) as pipe:
             if listener:
                 listen(pipe, *listener)
-            _push(pipe)
+            push(pipe, KEY)
+            pipe.llen(KEY)
             n_unheard = pipe.execute()[-1]
         # Whoever waits for a push has taken it already, and goes on while there is more.
         return not n_unheard or not _redis().set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or call()
@@ -90,28 +91,9 @@ def _told(what: str, listener: tuple[int, str] | None) -> bool:
         return False
 
 
-def _push(pipe: Pipeline) -> None:
-    # One push is as good as many: it says "look".
-    pipe.lpush(KEY, 1)
-    pipe.ltrim(KEY, 0, 0)
-    pipe.llen(KEY)
-
-
 def call() -> bool:
     """Have a message of Celery start a process. Raises the broker's errors."""
     from evalsvc.evaluations.tasks import compute
 
     compute.apply_async(queue=QUEUE, retry=False)
     return True
-
-
-class Ear:
-    """What hears pushes. A client of its own, as it blocks."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._client = make_client(timeout=seconds + 5)
-
-    def hears(self) -> bool:
-        """Wait for a push, at most so long. Raises RedisError."""
-        return self._client.blpop([KEY], timeout=self._seconds) is not None

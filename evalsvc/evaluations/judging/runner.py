@@ -23,7 +23,7 @@ from evalsvc.evaluations.judging.recording import Done, record
 from evalsvc.evaluations.judging.scoring import Work, judged, prepared
 from evalsvc.evaluations.judging.shares import Want, want
 from evalsvc.evaluations.judging.store import Claimed, Read
-from evalsvc.evaluations.judging.waking import Ear
+from evalsvc.evaluations.pushes import Ear
 from evalsvc.evaluations.scoring import Verdict
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class Runner:
     # --- Claiming ----------------------------------------------------------------------------------------------------
 
     def _hear(self) -> None:
-        ear = Ear(POLL_SECONDS)
+        ear = Ear(waking.KEY, POLL_SECONDS)
         while not self._is_draining:
             try:
                 heard = ear.hears()

@@ -9,9 +9,9 @@ import logging
 from functools import cache
 
 import redis
-from redis.client import Pipeline
 from redis.exceptions import RedisError
 
+from evalsvc.evaluations.pushes import push
 from evalsvc.evaluations.replies import listen
 from evalsvc.rest.redis_client import make_client
 
@@ -30,7 +30,7 @@ def wake(request_id: int, *, reply_to: str | None) -> bool:
         with _redis().pipeline(transaction=False) as pipe:
             if reply_to:
                 listen(pipe, request_id, reply_to)
-            _push(pipe)
+            push(pipe, KEY)
             pipe.execute()
     except RedisError:
         log.warning("request %s: Redis does not answer; a runner finds it by itself", request_id)
@@ -42,25 +42,7 @@ def nudge() -> None:
     """Let another runner look, of what this one has heard and cannot do, or gives back."""
     try:
         with _redis().pipeline(transaction=False) as pipe:
-            _push(pipe)
+            push(pipe, KEY)
             pipe.execute()
     except RedisError:
         log.warning("no runner was told of work that was given back: Redis does not answer")
-
-
-def _push(pipe: Pipeline) -> None:
-    # One push is as good as many: it says "look".
-    pipe.lpush(KEY, 1)
-    pipe.ltrim(KEY, 0, 0)
-
-
-class Ear:
-    """What hears pushes. A client of its own, as it blocks."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._client = make_client(timeout=seconds + 5)
-
-    def hears(self) -> bool:
-        """Wait for a push, at most so long. Raises RedisError."""
-        return self._client.blpop([KEY], timeout=self._seconds) is not None

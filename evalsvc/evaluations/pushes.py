@@ -1,0 +1,26 @@
+"""Pushes by which workers hear that there is something to do. One is as good as many: it says "look"."""
+
+from __future__ import annotations
+
+from redis.client import Pipeline
+
+from evalsvc.rest.redis_client import make_client
+
+
+def push(pipe: Pipeline, key: str) -> None:
+    """Wake one of those who wait at `key`, now or the next that comes."""
+    pipe.lpush(key, 1)
+    pipe.ltrim(key, 0, 0)
+
+
+class Ear:
+    """What hears pushes at `key`. A client of its own, as it blocks."""
+
+    def __init__(self, key: str, seconds: float) -> None:
+        self._key = key
+        self._seconds = seconds
+        self._client = make_client(timeout=seconds + 5)
+
+    def hears(self) -> bool:
+        """Wait for a push, at most so long. Raises RedisError."""
+        return self._client.blpop([self._key], timeout=self._seconds) is not None
