@@ -208,18 +208,29 @@ def _delete_requests(found: list[Rule]) -> Generator[int, None, None]:
 def _delete_portion(accounts: list[int], first: int, until: int) -> tuple[int, int]:
     """Delete these accounts' requests among the next ones from an id on; return how many, and where to go on."""
     with transaction.atomic(using=SYSTEM), connections[SYSTEM].cursor() as cursor:
-        cursor.execute(SLICE, [first, until, PORTION])
-        rows = cursor.fetchall()
-        following = rows[-1][0] + 1 if len(rows) == PORTION else until
-        wanted = set(accounts)
-        if ids := [id for id, account in rows if account in wanted]:
-            values: dict[str, Any] = {"ids": ids, "first": ids[0], "last": ids[-1]}
-            cursor.execute(EVALUATIONS, values)
-            values["evaluations"] = [id for (id,) in cursor.fetchall()]
-            cursor.execute(DELETE_EVALUATIONS, values)
-            cursor.execute(DELETE_REQUESTS, values)
+        n, following = delete_slice(cursor, accounts, first, until)
         cursor.execute(EVALUATIONS_UNTIL, {"accounts": accounts, "until": following})
-        return len(ids), following
+        return n, following
+
+
+def delete_slice(cursor: Any, accounts: list[int], first: int, until: int) -> tuple[int, int]:
+    """Delete these accounts' requests among the next ones of all, within the caller's transaction; as above."""
+    cursor.execute(SLICE, [first, until, PORTION])
+    rows = cursor.fetchall()
+    following = rows[-1][0] + 1 if len(rows) == PORTION else until
+    wanted = set(accounts)
+    if ids := [id for id, account in rows if account in wanted]:
+        delete_requests(cursor, ids)
+    return len(ids), following
+
+
+def delete_requests(cursor: Any, ids: list[int]) -> None:
+    """Delete requests, by ascending ids, with their evaluations and tags, within the caller's transaction."""
+    values: dict[str, Any] = {"ids": ids, "first": ids[0], "last": ids[-1]}
+    cursor.execute(EVALUATIONS, values)
+    values["evaluations"] = [id for (id,) in cursor.fetchall()]
+    cursor.execute(DELETE_EVALUATIONS, values)
+    cursor.execute(DELETE_REQUESTS, values)
 
 
 def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
@@ -229,7 +240,7 @@ def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
     for rule in random.sample(ruled, len(ruled)):  # nosec B311 - not a secret
         shortened = False
         try:
-            for history in _histories(rule.account_id):
+            for history in histories_of(rule.account_id):
                 values = {"account": rule.account_id, "until": rule.scores, "portion": PORTION, **history}
                 n = PORTION
                 while n == PORTION:
@@ -242,7 +253,8 @@ def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
                 bump_epochs([rule.account_id])
 
 
-def _histories(account_id: int) -> list[dict[str, Any]]:
+def histories_of(account_id: int) -> list[dict[str, Any]]:
+    """Return the keys of an account's histories, trials included, as values of DELETE_SCORES."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(HISTORIES, {"account": account_id})
         return [dict(zip(("evaluator", "profile", "trial"), row, strict=True)) for row in cursor.fetchall()]

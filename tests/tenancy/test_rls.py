@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,20 +13,8 @@ from django.conf import settings
 from django.db import Error, IntegrityError, ProgrammingError, connection, connections, transaction
 
 from evalsvc.tenancy.scope import account_scope
-from tests.annotations.shapes import new_criteria
-from tests.conftest import Caller, new_caller
-from tests.datasets.shapes import new_version
-from tests.experiments.shapes import filled_experiment
-from tests.projects.test_place import new_experiment
-from tests.telemetry.otlp import log, logs, new_id, span, traces
-
-TABLES = """
-SELECT c.relname, a.attname, a.attnotnull
-FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-  AND (a.attname = 'account_id' OR (c.relname = 'accounts_account' AND a.attname = 'id'))
-ORDER BY 1
-"""
+from tests.conftest import Caller
+from tests.tenancy.shapes import TABLES, new_filled_account
 
 # The application's role has no UPDATE on these at all.
 FROZEN = {"datasets_datasetversion", "datasets_example"}
@@ -53,33 +40,7 @@ def changed(sql: str, values: Any = None) -> int:
 @pytest.fixture(scope="module")
 def filled() -> Caller:
     """Alice, with at least one row in every tenant table."""
-    from evalsvc.accounts.models import Member, User
-    from evalsvc.accounts.services import add_member
-    from evalsvc.catalog.models import Evaluator
-    from evalsvc.evaluations.models import Pruned
-
-    alice = new_caller(name="alice")
-    sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
-    sample["tags"] = {"env": "prod"}
-    assert alice.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
-    profile = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
-    assert alice.post("/v1/evaluator-criteria", profile).status_code == 200
-    new_experiment(alice)
-    new_version(alice)
-    new_criteria(alice)
-    filled_experiment(alice)
-    assert alice.post("/v1/traces", traces(span(new_id()))).status_code == 200
-    assert alice.post("/v1/logs", logs(log())).status_code == 200
-    connection = {"name": "llm", "base_url": "https://llm.example.com/v1", "model": "m"}
-    assert alice.post("/v1/connections", connection).status_code == 201
-    assert alice.post("/v1/webhook-secret/rotate").status_code == 201
-    with account_scope(alice.account.pk):
-        own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
-        Evaluator.objects.create(account=alice.account, evaluator_id="own-pii", **own)
-        Pruned.objects.create(account=alice.account)
-    user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
-    add_member(account=alice.account, user=user, role=Member.Role.READER)
-    return alice
+    return new_filled_account("alice")
 
 
 def n_rows(table: str, where: str = "true", *, alias: str = "default") -> int:

@@ -1,0 +1,156 @@
+"""The verb that ends an account, with everything that is its own.
+
+First nobody may speak for it any more, then its work ends, then its rows go by portions, and the account itself last:
+whoever is killed in the middle runs it again. Calls that were let in before the keys ended may write a little later, so
+what came since then is looked for once more when the longest of them is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, connections
+from django.db.models import F
+from django.utils import timezone
+
+from evalsvc.accounts.gate import connection
+from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member
+from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.evaluations import leaving
+from evalsvc.experiments.models import Config
+from evalsvc.experiments.services import delete_experiment
+from evalsvc.experiments.waking import EPOCHS, tell_after_commit
+from evalsvc.ops.account_tables import LAST, OF_EXPERIMENTS, TABLES, Table, delete_rows
+from evalsvc.projects.models import Experiment
+from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
+
+GRACE_SECONDS = 60.0
+"""As long as a call can take that was let in before the keys ended: 25 s of waiting, and an outage of the database."""
+BEFORE = timedelta(minutes=10)
+"""Ids of what is written late can be so much older than the end of the keys."""
+WAITING = "seconds left"
+BEGUN = "account.deletion_began"
+TRIES = 5
+Tell = Callable[[str, int], None]
+
+
+def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: float = GRACE_SECONDS) -> Counter[str]:
+    """End an account and delete what it has; return how many rows of what. `tell` hears after each
+    portion how many of what are gone by now, and WAITING.
+    """
+    gone, note = _noted(tell)
+    with role_scope(SYSTEM):
+        began_at = shut(account, actor=actor)
+        _end_work(account)
+        _delete_all(account.pk, None, note, account)
+        while (left := (began_at - timezone.now()).total_seconds() + grace_seconds) > 0:
+            tell(WAITING, int(left))
+            time.sleep(min(left, 1.0))
+        _delete_all(account.pk, began_at - BEFORE, note, account)
+        forget_in_redis(account.pk)
+        leaving.in_transaction(_delete_last, account.pk)
+        forget_in_redis(account.pk)
+    return gone
+
+
+def delete_remains(account_id: int, *, tell: Tell) -> Counter[str]:
+    """Delete what an account has left behind that is not there any more, deleted in SQL for instance."""
+    gone, note = _noted(tell)
+    with role_scope(SYSTEM):
+        _delete_all(account_id, None, note, None)
+    forget_in_redis(account_id)
+    return gone
+
+
+def _noted(tell: Tell) -> tuple[Counter[str], Tell]:
+    """Return how many rows went, by what they were, and what is to be told of each portion."""
+    gone: Counter[str] = Counter()
+
+    def note(what: str, n: int) -> None:
+        gone[what] += n
+        tell(what, gone[what])
+
+    return gone, note
+
+
+def shut(account: Account, *, actor: str) -> datetime:
+    """End the account's keys and memberships, and say when that was first done. On return no process lets it in."""
+    now = timezone.now()
+    with account_scope(account.pk):
+        ApiKey.objects.filter(account=account, revoked_at=None).update(revoked_at=now)
+        Member.objects.filter(account=account).delete()
+        entries = AuditEntry.objects.filter(account=account, action=BEGUN)
+        if not entries.exists():
+            record_audit(account=account, actor=actor, action=BEGUN, target=account.name)
+        forget_caches(account.pk)
+        began_at: datetime = entries.order_by("id").values_list("created_at", flat=True)[0]
+    return began_at
+
+
+def _end_work(account: Account) -> None:
+    """Let workers begin nothing more of the account's experiments; what waits for judges goes first of all rows."""
+    with account_scope(account.pk):
+        Config.objects.filter(account=account).exclude(state=Config.State.DELETED).update(
+            state=Config.State.DELETED, epoch=F("epoch") + 1
+        )
+        tell_after_commit(EPOCHS)
+
+
+def _delete_all(account_id: int, since: datetime | None, note: Tell, account: Account | None) -> None:
+    """Delete rows of every table: all of them, or those of the large tables that came since."""
+    first = None if since is None else _id_at(since)
+    for n_left in reversed(range(TRIES)):
+        try:
+            _tell("requests under way", leaving.delete_pending(account_id), note)
+            _tell("requests", leaving.delete_from(account_id, first, is_known=account is not None), note)
+            _tell("requests", leaving.delete_strays(account_id), note)
+            _tell("scores of histories", leaving.delete_scores(account_id), note)
+            _delete_tables(account_id, OF_EXPERIMENTS, note)
+            if account is not None:
+                _delete_experiments(account, note)
+            _delete_tables(account_id, TABLES, note)
+            return
+        except IntegrityError:
+            # A call that was under way has added something to what is gone by now.
+            if not n_left:
+                raise
+
+
+def _delete_tables(account_id: int, tables: Iterable[Table], note: Tell) -> None:
+    for table in tables:
+        _tell(table.name, delete_rows(account_id, table), note)
+
+
+def _delete_experiments(account: Account, note: Tell) -> None:
+    for experiment in list(Experiment.objects.filter(account=account).only("pk", "name")):
+        delete_experiment(account=account, experiment=experiment, actor="system")
+        note("projects_experiment", 1)
+
+
+def _tell(what: str, portions: Iterable[int], note: Tell) -> None:
+    for n in portions:
+        note(what, n)
+
+
+def _delete_last(cursor: Any, account_id: int) -> None:
+    for table in LAST:
+        sql = f"DELETE FROM {table.name} WHERE {table.column} = %s"  # noqa: S608  # nosec B608  names are ours
+        cursor.execute(sql, [account_id])
+
+
+def forget_in_redis(account_id: int) -> None:
+    """Delete the account's keys: its counters, what judges answered it, and what is known of its connections."""
+    redis = connection()
+    for pattern in (f"*{{{account_id}}}*", f"*{{{account_id}:*"):
+        for key in redis.scan_iter(match=pattern, count=1000):
+            redis.delete(key)
+
+
+def _id_at(moment: datetime) -> int:
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute("SELECT id_at(%s)", [moment])
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,133 @@
+"""`manage.py delete_account NAME_OR_ID`: end an account and delete everything that is its own."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsvc.accounts.models import Account
+from evalsvc.ops.account_deletion import GRACE_SECONDS, WAITING, delete_account, delete_remains
+from evalsvc.ops.account_tables import count
+from evalsvc.tenancy.scope import SYSTEM
+
+# What people call the tables; the others by their own name.
+WORDS = {
+    "evaluations_evaluation": "captured evaluations, with their texts and tags",
+    "evaluations_historyscore": "scores of histories",
+    "accounts_apikey": "API keys",
+    "accounts_member": "memberships",
+    "accounts_auditentry": "entries of the audit trail",
+    "telemetry_span": "spans",
+    "telemetry_logrecord": "log records",
+    "judges_connection": "connections, with their secrets",
+}
+STAYS = (
+    "Not deleted: people, who belong to no account (switch them off in the admin); backups, the service's log, and what"
+    " PostgreSQL keeps of deleted rows until it vacuums."
+)
+
+
+class Command(BaseCommand):
+    """Delete an account."""
+
+    help = (
+        "End an account: its keys at once, then its work, then all its rows by portions, and itself. Ended in the"
+        " middle, run it again. May run beside the service. Without --yes it shows what would go, and asks."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the account, and whether that is meant."""
+        parser.add_argument("account", metavar="NAME_OR_ID")
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument(
+            "--grace",
+            type=float,
+            default=GRACE_SECONDS,
+            metavar="SECONDS",
+            help=f"how long calls that were let in before may take (default {GRACE_SECONDS:g}; 0 when nothing runs)",
+        )
+        parser.add_argument(
+            "--remains",
+            action="store_true",
+            help="NAME_OR_ID is the id of an account that is gone: delete what it left",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Show, ask, delete."""
+        said = options["account"]
+        if options["remains"]:
+            account_id, account = _id_of_gone(said), None
+        else:
+            account = find(said)
+            account_id = account.pk
+        if not options["yes"]:
+            self._show(account_id, said if account is None else f"{account.name!r} ({account_id})")
+            self._ask(said if account is None else account.name)
+        told = Progress(self)
+        if account is None:
+            gone = delete_remains(account_id, tell=told.tell)
+        else:
+            gone = delete_account(account, actor="operator", tell=told.tell, grace_seconds=options["grace"])
+        told.end()
+        for what, n in gone.items():
+            if n:
+                self.stdout.write(f"{n} {WORDS.get(what, what)}")
+        self.stdout.write(f"Account {account_id} is gone. {STAYS}")
+
+    def _show(self, account_id: int, name: str) -> None:
+        self.stdout.write(f"Of account {name} would be deleted:")
+        for table, n in count(account_id).items():
+            self.stdout.write(f"{'many' if n is None else n:>12} {WORDS.get(table, table)}")
+        self.stdout.write("and whatever of its requests is not captured, its keys in Redis, and the account itself.")
+        self.stdout.write(STAYS)
+
+    def _ask(self, name: str) -> None:
+        if not sys.stdin.isatty():
+            raise CommandError("Nothing was deleted. Say --yes to delete it.")
+        if input(f"Type {name} to delete all of it for good: ") != name:
+            raise CommandError("Nothing was deleted.")
+
+
+def find(said: str) -> Account:
+    """Return the account of that name or id."""
+    accounts = Account.objects.using(SYSTEM)
+    found = list(accounts.filter(name=said))
+    if said.isdecimal() and int(said) < 2**63:
+        found += [one for one in accounts.filter(pk=int(said)) if one not in found]
+    if len(found) > 1:
+        raise CommandError(f"{said} is the name of account {found[0].pk} and the id of {found[1].name!r}: rename one.")
+    if not found:
+        raise CommandError(f"There is no account {said!r}; the admin's list of accounts shows names and ids.")
+    return found[0]
+
+
+def _id_of_gone(said: str) -> int:
+    if not said.isdecimal():
+        raise CommandError("An account that is gone has no name: say its id.")
+    if Account.objects.using(SYSTEM).filter(pk=int(said)).exists():
+        raise CommandError(f"Account {said} is there: delete it without --remains.")
+    return int(said)
+
+
+class Progress:
+    """One line of a terminal that says how far it is; nothing where nobody looks."""
+
+    def __init__(self, command: Command) -> None:
+        self.out = command.stderr
+        self.is_shown = sys.stderr.isatty()
+        self.last = 0.0
+
+    def tell(self, what: str, n: int) -> None:
+        """Say what is gone by now, ten times a second at most."""
+        if self.is_shown and (now := time.monotonic()) - self.last > 0.1:
+            self.last = now
+            word = "waiting for calls that are under way, seconds:" if what == WAITING else WORDS.get(what, what)
+            self.out.write(f"\r\x1b[K{word} {n}", style_func=str, ending="")
+
+    def end(self) -> None:
+        """Leave an empty line."""
+        if self.is_shown:
+            self.out.write("\r\x1b[K", style_func=str, ending="")

@@ -1,0 +1,52 @@
+"""An account that has something everywhere, and the list of where that is."""
+
+from __future__ import annotations
+
+import uuid
+
+from evalsvc.tenancy.scope import account_scope
+from tests.annotations.shapes import new_criteria
+from tests.conftest import Caller, new_caller
+from tests.datasets.shapes import new_version
+from tests.experiments.shapes import filled_experiment
+from tests.projects.test_place import new_experiment
+from tests.telemetry.otlp import log, logs, new_id, span, traces
+
+TABLES = """
+SELECT c.relname, a.attname, a.attnotnull
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND (a.attname = 'account_id' OR (c.relname = 'accounts_account' AND a.attname = 'id'))
+ORDER BY 1
+"""
+
+
+def new_filled_account(name: str) -> Caller:
+    """Make an account with at least one row in every tenant table."""
+    from evalsvc.accounts.models import Member, User
+    from evalsvc.accounts.services import add_member
+    from evalsvc.catalog.models import Evaluator
+    from evalsvc.evaluations.models import Pruned
+
+    caller = new_caller(name=name)
+    sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
+    sample["tags"] = {"env": "prod"}
+    assert caller.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
+    profile = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
+    assert caller.post("/v1/evaluator-criteria", profile).status_code == 200
+    new_experiment(caller)
+    new_version(caller)
+    new_criteria(caller)
+    filled_experiment(caller)
+    assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
+    assert caller.post("/v1/logs", logs(log())).status_code == 200
+    connection = {"name": "llm", "base_url": "https://llm.example.com/v1", "model": "m"}
+    assert caller.post("/v1/connections", connection).status_code == 201
+    assert caller.post("/v1/webhook-secret/rotate").status_code == 201
+    with account_scope(caller.account.pk):
+        own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
+        Evaluator.objects.create(account=caller.account, evaluator_id="own-pii", **own)
+        Pruned.objects.create(account=caller.account)
+    user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
+    add_member(account=caller.account, user=user, role=Member.Role.READER)
+    return caller
