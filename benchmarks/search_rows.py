@@ -68,6 +68,17 @@ INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, create
 SELECT account_id, id + p, tag_digest(account_id, tag.key, tag.value), created_at
 FROM drawn, jsonb_each_text(tags) tag, generate_series(0, 1) p
 """
+# Whom the evaluators and profiles are of: searches by family and by profile id go by that.
+CATALOG = (
+    """
+INSERT INTO catalog_evaluator (id, evaluator_id, base, family, name, description, aliases, is_enabled, deprecated)
+SELECT gen_random_uuid(), 'evaluator-' || i, 'none', 'family-' || i % 8, 'searched', '', '{}', true, false
+FROM generate_series(0, 19) i""",
+    """
+INSERT INTO catalog_profile (id, family, name, n_revisions)
+SELECT ('00000000-0000-4000-9000-' || lpad(i::text, 12, '0'))::uuid, 'family-0', 'profile-' || i, 0
+FROM generate_series(0, 29) i""",
+)
 
 
 def fill(account_ids: Sequence[int], n_rows: int) -> None:
@@ -83,6 +94,8 @@ def fill(account_ids: Sequence[int], n_rows: int) -> None:
         cursor.execute(REQUESTS)
         cursor.execute(EVALUATIONS)
         cursor.execute(TAGS)
+        for statement in CATALOG:
+            cursor.execute(statement)
         cursor.execute("DROP TABLE drawn")
         say(f"{n_rows} evaluations: {len(indexes)} indexes")
         for definition in indexes:

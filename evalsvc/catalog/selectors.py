@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -14,7 +14,7 @@ from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.rest.problems import NotFound
 
 
-def visible(account: Account) -> Q:
+def visible(account: Account | int) -> Q:
     """Return the filter for the account's rows and the managed ones."""
     return Q(account=account) | Q(account=None)
 
@@ -70,3 +70,14 @@ def get_profile(*, account: Account, id: uuid.UUID) -> Profile:
     if profile is None:
         raise NotFound
     return profile
+
+
+def evaluators_of(account_id: int, families: Collection[str]) -> set[str]:
+    """Return every id under which evaluators of these families run, or have ever run: none is deleted or renamed."""
+    rows = Evaluator.objects.filter(visible(account_id), family__in=families)
+    return set(rows.values_list("evaluator_id", flat=True))
+
+
+def profile_names(account_id: int, ids: Collection[uuid.UUID]) -> set[str]:
+    """Return the names of profiles, archived ones too. A name is for ever one profile's: none is deleted or renamed."""
+    return set(Profile.objects.filter(visible(account_id), id__in=ids).values_list("name", flat=True))

@@ -136,6 +136,10 @@ def evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]
     with account_scope(account.pk):
         others = Evaluator.objects.filter(account=account).exclude(pk=evaluator.pk)
         taken = {name for other in others for name in (other.evaluator_id, *other.aliases)}
+        stored = Evaluator.objects.filter(account=account, pk=evaluator.pk).first()
+    if stored is not None and (stored.evaluator_id, stored.base) != (evaluator.evaluator_id, evaluator.base):
+        # Searches go by it that an evaluator's scores are all of one family.
+        errors.append(FieldError("/base", "Scores know an evaluator by its id and base: make another one instead."))
     if evaluator.evaluator_id in taken:
         errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} exists already."))
     for name in taken.intersection(evaluator.aliases):

@@ -17,6 +17,7 @@ from django.db import connection
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.evaluations.indirect import INDIRECT, looked_up
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
@@ -68,7 +69,7 @@ CAPTURED = "captured"
 PENDING = """status = 'pending' AND EXISTS (
   SELECT 1 FROM evaluations_evaluationrequest q
   WHERE q.account_id = %(account)s AND q.id = request_id AND q.capture <> 'none')"""
-# The columns that a bulk delete goes by; each leads an index of captured evaluations by time.
+# The columns that a bulk delete goes by; each leads an index of captured evaluations, or is looked up by one that does.
 COLUMNS = {
     "app": "app",
     "project_id": "project_id",
@@ -122,11 +123,13 @@ def delete_evaluations(
     if not filters:
         raise ValueError("a bulk delete goes by at least one filter")
     ends_at, n, told = clock() + TIME_SECONDS, 0, {name: str(value) for name, value in filters.items()}
+    with account_scope(account.pk):
+        conditions, values = _compared(filters)
     for which in (PENDING, CAPTURED):
         last: _Found | None = None
         while True:
             with account_scope(account.pk):
-                found = _next(account, which, filters, batch_size, last)
+                found = _next(account, f"{which} AND {conditions}", values, batch_size, last)
                 ids, requests = [row.id for row in found], [row.request_id for row in found]
                 n_gone = _delete(account, ids, requests, lock_first=which == CAPTURED)
                 if n_gone:
@@ -142,15 +145,30 @@ def delete_evaluations(
     return Deleted(n, done=True)
 
 
+def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, Any]]:
+    """Return the conditions that rows meet all filters, and the values in them."""
+    conditions, values = [], dict[str, Any](filters)
+    for name, column in ((name, COLUMNS[name]) for name in filters):
+        if column in INDIRECT:
+            by, found = looked_up(column, [values[name]])
+            # As an equation where it can be, for the order of the index.
+            values[name], is_one = (
+                (found[0], f"= %({name})s") if len(found) == 1 else (found, f"= ANY(%({name})s::text[])")
+            )
+            conditions.append(f"{by} {is_one} AND {column} IS NOT NULL")
+        else:
+            conditions.append(f"{column} = %({name})s")
+    return " AND ".join(conditions), values
+
+
 def _next(
-    account: Account, which: str, filters: Mapping[str, str | int | UUID], batch_size: int, last: _Found | None
+    account: Account, which: str, filters: Mapping[str, Any], batch_size: int, last: _Found | None
 ) -> list[_Found]:
     """Return the next rows of a bulk delete: after the last ones, as an index still holds what was just deleted."""
-    names = " AND ".join(f"{COLUMNS[name]} = %({name})s" for name in filters)
     after = "AND (created_at, id) < (%(last_at)s, %(last_id)s)" if last else ""
     sql = (
         "SELECT id, request_id, created_at FROM evaluations_evaluation"  # noqa: S608  # nosec B608  names are ours
-        f" WHERE account_id = %(account)s AND {which} AND {names} {after}"
+        f" WHERE account_id = %(account)s AND {which} {after}"
         " ORDER BY created_at DESC, id DESC LIMIT %(limit)s"
     )
     values: dict[str, Any] = {**filters, "account": account.pk, "limit": batch_size}

@@ -168,19 +168,26 @@ class Evaluation(models.Model):
                 condition=Q(status="pending", lane="cpu", n_attempts__gt=0),
             ),
             newest_first("ix_evaluation_account"),
-            # With the verdict in them: "the fails of this app" is a question to one index alone.
+            # With the verdict in them: "the fails of this app" is a question to one index alone. A family is found by
+            # its evaluators, and a profile's id by its name (`indirect.py`).
             *(
                 newest_first(f"ix_evaluation_{name}", name, include=["passed"])
-                for name in ("evaluator_id", "family", "profile_name")
+                for name in ("evaluator_id", "profile_name")
             ),
             *(
                 newest_first(f"ix_evaluation_{name}", name, where=Q(**{f"{name}__isnull": False}), include=["passed"])
-                for name in ("profile_id", "project_id", "app", "experiment_id", "dataset_id")
+                for name in ("project_id", "app", "experiment_id", "dataset_id")
             ),
+            # Few evaluations share one of these: they are put in order when they are found.
             *(
-                newest_first(f"ix_evaluation_{name}", name, where=Q(**{f"{name}__isnull": False}))
-                for name in ("log_id", "trace_id", "feedback")
+                models.Index(
+                    fields=["account", name],
+                    name=f"ix_evaluation_{name}",
+                    condition=CAPTURED & Q(**{f"{name}__isnull": False}),
+                )
+                for name in ("log_id", "trace_id")
             ),
+            newest_first("ix_evaluation_feedback", "feedback", where=Q(feedback__isnull=False)),
             newest_first("ix_evaluation_failed", where=Q(passed=False)),
             newest_first("ix_evaluation_type", "evaluation_type", where=~Q(evaluation_type="patronus_evaluation")),
             newest_first("ix_evaluation_favorite", where=Q(favorite=True)),

@@ -53,6 +53,19 @@ def make_partitions() -> list[str]:
         return list(cursor.fetchone()[0])
 
 
+def add_index(connection: BaseDatabaseWrapper, table: str, name: str, definition: str) -> None:
+    """Make an index in each partition, under the name that `make_partitions` would give it, and the whole table's.
+
+    PostgreSQL would choose names by itself, cut off where they are long, so that those of two months could be one.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", [table])
+        for (partition,) in cursor.fetchall():
+            cursor.execute(f"CREATE INDEX {name}{partition.removeprefix(table)} ON {partition} {definition}")
+        # It takes those that are there for its own.
+        cursor.execute(f"CREATE INDEX {name} ON {table} {definition}")
+
+
 def check_bounds(connection: BaseDatabaseWrapper) -> None:
     """Let PostgreSQL know that each table's rows are of before an id, in a way that lets others read and write."""
     with connection.cursor() as cursor:

@@ -16,6 +16,7 @@ from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
 from evalsvc.evaluations.answers import SAMPLE_NUMBER
 from evalsvc.evaluations.client_rows import PREFIX
+from evalsvc.evaluations.indirect import is_one_of
 from evalsvc.evaluations.lookups import AnyOf, bigints
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.searching import fetched, requests_of, search_evaluations
@@ -177,8 +178,6 @@ EQUAL = {
     "app": "app",
     "project_id": "project_id",
     "experiment_id": "experiment_id",
-    "evaluator_family": "family",
-    "evaluator_profile_public_id": "profile_id",
     "dataset_id": "dataset_id",
     "explain_strategy": "explain_strategy",
     "pass": "passed",
@@ -188,6 +187,7 @@ EQUAL = {
     "after_id": "id__gt",
     "before_id": "id__lt",
 }
+FOUND_BY = {"evaluator_family": "family", "evaluator_profile_public_id": "profile_id"}
 SCORES = {"score_raw_min": "gte", "score_raw_max": "lte"}
 FEEDBACK = {
     "given": Q(feedback__isnull=False),
@@ -204,6 +204,9 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
     """
     given = {name: value for name, value in wanted.items() if value is not None}
     condition = Q(**{lookup: given[name] for name, lookup in EQUAL.items() if name in given})
+    for name, column in FOUND_BY.items():
+        if name in given:
+            condition &= is_one_of(column, [given[name]])
     for name, lookup in SCORES.items():
         if name in given:
             condition &= score_condition(lookup, given[name])

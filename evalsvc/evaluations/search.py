@@ -15,6 +15,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
 from evalsvc.evaluations.call import is_bigint
+from evalsvc.evaluations.indirect import INDIRECT, is_one_of
 from evalsvc.evaluations.searching import met_by_request
 from evalsvc.evaluations.tags import tagged
 from evalsvc.evaluations.wire import score_condition
@@ -212,6 +213,8 @@ def one_of(field: SearchField, values: Any, pointer: str) -> Q:
     if len(values) > MAX_VALUES:
         raise Invalid(FieldError(pointer, f"At most {MAX_VALUES} values."))
     wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(values)]
+    if field.lookup in INDIRECT:
+        return is_one_of(field.lookup, wanted)
     if not is_of_tags(field):
         return field.where("in", wanted)
     return functools.reduce(or_, (equals(field, value) for value in wanted)) if wanted else Q(pk__in=[])
@@ -256,6 +259,8 @@ def equals(field: SearchField, wanted: Any) -> Q:
     """Return the condition that the field has this value; for tags, that each of these is among them."""
     if field.kind == "tags":
         return tagged(wanted)
+    if field.lookup in INDIRECT:
+        return is_one_of(field.lookup, [wanted])
     column, _, key = field.lookup.partition(".")
     return tagged({key: wanted}) if column == f"{REQUEST}tags" else field.where("exact", wanted)
 

@@ -22,7 +22,7 @@ EVALUATIONS = """
 INSERT INTO evaluations_evaluation (account_id, request_id, position, evaluator_id, family, profile_id, profile_name,
   profile_revision, explain_strategy, status, score, passed, captured, in_history, n_attempts, n_sweeps, evaluation_type,
   favorite, feedback, project_id, app, experiment_id, dataset_id, log_id, trace_id, created_at)
-SELECT account_id, id, 0, 'evaluator-' || i %% 20, 'family-' || i %% 7, uuid_at(i %% 30), 'profile-' || i %% 30, 1, 'always',
+SELECT account_id, id, 0, 'evaluator-' || i %% 20, 'family-' || i %% 20 %% 12, uuid_at(i %% 30), 'profile-' || i %% 30, 1, 'always',
   'success', (i %% 20 > 0)::int, i %% 20 > 0, true, false, 0, 0,
   CASE WHEN i %% 50 = 0 THEN 'client_evaluation' ELSE 'patronus_evaluation' END, i %% 200 = 0,
   CASE WHEN i %% 100 = 0 THEN 'negative' END, uuid_at(i %% 10), app, CASE WHEN i %% 10 = 0 THEN i %% 40 END,
@@ -35,6 +35,16 @@ SELECT e.account_id, e.id, tag_digest(e.account_id, tag.key, tag.value), e.creat
 FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
 CROSS JOIN LATERAL jsonb_each_text(q.tags) tag WHERE e.account_id = %s
 """
+# What the rows are of: evaluators of twelve families, eight of which have two, and profiles.
+CATALOG = (
+    """
+INSERT INTO catalog_evaluator (id, account_id, evaluator_id, base, family, name, description, aliases, is_enabled, deprecated)
+SELECT gen_random_uuid(), %s, 'evaluator-' || i, 'none', 'family-' || i %% 12, 'planned', '', '{}', true, false
+FROM generate_series(0, 19) i""",
+    """
+INSERT INTO catalog_profile (id, account_id, family, name, n_revisions)
+SELECT pg_temp.uuid_at(i), %s, 'family-0', 'profile-' || i, 0 FROM generate_series(0, 29) i""",
+)
 UUID_AT = """
 CREATE FUNCTION pg_temp.uuid_at(n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
   SELECT ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid $$
@@ -55,11 +65,15 @@ def caller() -> Iterator[Caller]:
             cursor.execute(REQUESTS, [one.account.pk])
             cursor.execute(EVALUATIONS.replace("uuid_at(", "pg_temp.uuid_at("), [one.account.pk])
             cursor.execute(TAGS, [one.account.pk])
+        for statement in CATALOG:
+            cursor.execute(statement, [callers[0].account.pk])
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
     yield callers[0]
     with connections["owner"].cursor() as cursor:
         for table in TABLES:
             cursor.execute(f"DELETE FROM {table} WHERE account_id = ANY(%s)", [[one.account.pk for one in callers]])  # nosec B608
+        for table in ("catalog_evaluator", "catalog_profile"):
+            cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [callers[0].account.pk])  # nosec B608
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
         cursor.execute("DROP FUNCTION pg_temp.uuid_at(bigint)")
     connections["owner"].close()
@@ -103,9 +117,11 @@ def is_(field: str, value: Any, operation: str = "eq") -> dict[str, Any]:
 SEARCHES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "nothing": ([], "ix_evaluation_account"),
     "evaluator": ([is_("evaluator_id", "evaluator-3")], "ix_evaluation_evaluator_id"),
-    "family": ([is_("evaluator_family", "family-3")], "ix_evaluation_family"),
+    "family": ([is_("evaluator_family", "family-9")], "ix_evaluation_evaluator_id"),
+    "family-of-two": ([is_("evaluator_family", "family-3")], None),
+    "families": ([is_("evaluator_family", ["family-9", "family-10"], "in")], None),
     "criteria": ([is_("criteria", "profile-3")], "ix_evaluation_profile_name"),
-    "criteria-id": ([is_("criteria_id", SOME_UUID)], "ix_evaluation_profile_id"),
+    "criteria-id": ([is_("criteria_id", SOME_UUID)], "ix_evaluation_profile_name"),
     "project": ([is_("project_id", SOME_UUID)], "ix_evaluation_project_id"),
     "app": ([is_("app", "app-3")], "ix_evaluation_app"),
     "experiment": ([is_("experiment_id", 10)], "ix_evaluation_experiment_id"),
@@ -125,8 +141,8 @@ SEARCHES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "app-and-fails": ([is_("app", "app-0"), is_("pass", False)], None),
 }
 MISSING = {
-    field: [is_(field, SOME_UUID.replace("3", "f") if field in ("criteria_id", "project_id") else "404")]
-    for field in ("evaluator_id", "criteria", "criteria_id", "project_id", "app", "experiment_id", "log_id", "tags.env")
+    field: [is_(field, SOME_UUID.replace("3", "f") if field == "project_id" else "404")]
+    for field in ("evaluator_id", "criteria", "project_id", "app", "experiment_id", "log_id", "trace_id", "tags.env")
 }
 
 
@@ -152,6 +168,13 @@ def test_what_is_not_there_is_missed_by_an_index(caller: Caller, field: str) -> 
 
     assert n == 0
     assert_by_index(nodes)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("evaluator_family", "404"), ("criteria_id", SOME_UUID.replace("3", "f"))]
+)
+def test_what_the_catalog_does_not_know_is_looked_for_nowhere(caller: Caller, field: str, value: str) -> None:
+    assert plans_of(caller, {"filters": [is_(field, value)]}) == (0, [])
 
 
 def test_a_page_far_inside_goes_by_an_index(caller: Caller) -> None:
