@@ -36,6 +36,13 @@ BENCHMARKS = {
     "batch": Benchmark("finished scores, 1000 a call", 60, takes_turns_itself=True),
     "history": Benchmark("the interval of a history against arch", 60, only_now=True),
     "waiting": Benchmark("500 callers who wait for a judge of 2 s, and what others get beside them", 90, only_now=True),
+    "attack": Benchmark(
+        "one account's costly patterns beside another's toxicity",
+        150,
+        arguments=("--seconds", "20"),
+        only_now=True,
+        is_in_table=False,
+    ),
     "experiments": Benchmark(
         "16 configs through real workers, against a bare loop of the same client",
         240,

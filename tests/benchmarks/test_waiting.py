@@ -1,4 +1,4 @@
-"""Callers who wait for judges, in the smallest form: everything is answered, once, and paid for once."""
+"""Callers beside a slow judge and beside an attack, in the smallest form: answered, once, and paid for once."""
 
 from __future__ import annotations
 
@@ -28,3 +28,16 @@ def test_all_who_wait_are_answered_once_and_the_bill_is_right() -> None:
     assert [sum(outcomes.values()) > 0 for outcomes in found["outcomes"].values()] == [True, True]
     for name in ("inline evaluate", "/readyz"):
         assert rows[f"  {name} beside them, p99"]["now"]["median"] > 0
+
+
+@pytest.mark.timeout(600)
+def test_an_attack_is_refused_beside_verdicts() -> None:
+    command = [sys.executable, "-m", "benchmarks.attack", "--tiny", "--deadline", "400"]
+    ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    found = json.loads(ended.stdout.splitlines()[-1])
+    rows = {row["name"]: row["now"]["median"] for row in found["rows"]}
+
+    assert found["was_cut"] is False
+    assert min(found["verdicts"]) > 0 and rows["toxicity beside an attack ÷ alone, p99"] > 0
+    # A fast machine gets through some of them in the second that they have.
+    assert sum(found["outcomes"].values()) > 0 and set(found["outcomes"]) <= {"input_too_long", "success"}
