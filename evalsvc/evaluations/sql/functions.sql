@@ -2,6 +2,9 @@
 -- SECURITY INVOKER: row-level security applies inside them as everywhere else.
 -- Planned once in a session (force_generic_plan), and pruned to their partitions as they run: to plan for the values at
 -- hand looks cheaper to PostgreSQL, as it prunes earlier, and takes longer than the statements themselves, each time.
+-- Such a plan stays, though it was made when a table, or a month, had few rows: reading all of them looks cheap then. So
+-- these functions go by indexes (no enable_seqscan); rows of known ids are not joined but asked for by `id = ANY`; and where an
+-- index of all that is pending looks as good as the key, `status || ''` keeps it out.
 
 -- What becomes a row of a history, in the order of its columns.
 DO $$ BEGIN
@@ -24,7 +27,7 @@ $$;
 -- however many metrics read it and whoever scores it again; whether it was promoted meanwhile changes nothing. Returns
 -- how many are new.
 CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
-RETURNS int LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+RETURNS int LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   n int;
 BEGIN
@@ -55,7 +58,7 @@ RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHE
 CREATE OR REPLACE FUNCTION latest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   some_ids bytea;
   some_scores bytea;
@@ -262,7 +265,7 @@ CREATE OR REPLACE FUNCTION capture_evaluations(
   p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   drawn bigint[];
 BEGIN
@@ -285,7 +288,7 @@ CREATE OR REPLACE FUNCTION capture_batch(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
-) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   part record;
   capture jsonb;
@@ -328,13 +331,14 @@ END $$;
 -- it takes the work only when the lease of whoever has it has ended. Database time: workers' clocks may differ.
 CREATE OR REPLACE FUNCTION lease_evaluations(
   p_account bigint, p_request bigint, p_lane text, p_expected_attempts int, p_lease_seconds double precision
-) RETURNS SETOF evaluations_evaluation LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS SETOF evaluations_evaluation LANGUAGE plpgsql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   RETURN QUERY
     UPDATE evaluations_evaluation e
     SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
-    WHERE e.account_id = p_account AND e.request_id = p_request AND e.lane = p_lane AND e.status = 'pending'
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.lane = p_lane AND e.status || '' = 'pending'
       AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request)
       AND (e.n_attempts <= p_expected_attempts OR e.lease_expires_at < clock_timestamp())
     RETURNING e.*;
@@ -343,7 +347,8 @@ END $$;
 -- Write verdicts of pending evaluations, their history scores, and, after the last one, the request's completion.
 -- What has an answer keeps it: the second of two workers changes nothing. Returns the positions that were written.
 CREATE OR REPLACE FUNCTION finish_evaluations(p_account bigint, p_request bigint, p_verdicts jsonb)
-RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   mode text;
   finished smallint[];
@@ -368,7 +373,7 @@ BEGIN
             AND f.id >= ids_from(p_request) AND f.id < ids_until(p_request) AND f.position < e.position AND (f.evaluator_id, f.profile_name) = (e.evaluator_id, e.profile_name)),
         completed_at = clock_timestamp()
     FROM verdicts v
-    WHERE e.account_id = p_account AND e.request_id = p_request AND e.position = v.position AND e.status = 'pending'
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.position = v.position AND e.status || '' = 'pending'
       AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request)
     RETURNING e.*
   )
@@ -382,7 +387,7 @@ BEGIN
   UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
   WHERE q.account_id = p_account AND q.id = p_request AND q.completed_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM evaluations_evaluation e
-    WHERE e.account_id = p_account AND e.request_id = p_request AND e.status = 'pending'
+    WHERE e.account_id = p_account AND e.request_id = p_request AND e.status || '' = 'pending'
       AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request));
   RETURN coalesce(finished, '{}');
 END $$;

@@ -7,7 +7,8 @@
 -- an account with a thousand of them costs the others little, and each has its turn.
 DROP FUNCTION IF EXISTS judging_pairs;
 CREATE FUNCTION judging_pairs(p_from uuid, p_free_at timestamptz, p_low bigint, p_high bigint)
-RETURNS TABLE (account bigint, profile uuid) LANGUAGE plpgsql STABLE SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+RETURNS TABLE (account bigint, profile uuid) LANGUAGE plpgsql STABLE SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   first uuid;
   n int;
@@ -62,7 +63,8 @@ CREATE OR REPLACE FUNCTION claim_judging(
 ) RETURNS TABLE (
   id bigint, account_id bigint, request_id bigint, "position" smallint, runs varchar, explain_strategy varchar,
   n_attempts smallint, n_sweeps smallint, connection text
-) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) LANGUAGE plpgsql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   free_at timestamptz;
@@ -113,14 +115,17 @@ BEGIN
     WHERE NOT p_lends OR a.of_connection <= s.share
     ORDER BY a.of_account, a.of_connection, a.lease_expires_at, a.id LIMIT p_limit
   ), free AS MATERIALIZED (
-    SELECT e.id, c.connection FROM chosen c JOIN evaluations_evaluation e ON e.id = c.id
-    WHERE e.status = 'pending' AND e.lease_expires_at <= free_at AND e.id >= part.low AND e.id < part.high
+    SELECT e.id FROM evaluations_evaluation e
+    WHERE e.id = ANY(ARRAY(SELECT c.id FROM chosen c)) AND e.status || '' = 'pending' AND e.lease_expires_at <= free_at
+      AND e.id >= part.low AND e.id < part.high
     FOR UPDATE OF e SKIP LOCKED
+  ), claimed AS (
+    UPDATE evaluations_evaluation e
+    SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
+    WHERE e.id = ANY(ARRAY(SELECT f.id FROM free f)) AND e.id >= part.low AND e.id < part.high
+    RETURNING e.id, e.account_id, e.request_id, e.position, e.runs, e.explain_strategy, e.n_attempts, e.n_sweeps
   )
-  UPDATE evaluations_evaluation e
-  SET n_attempts = e.n_attempts + 1, lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
-  FROM free f WHERE e.id = f.id AND e.id >= part.low AND e.id < part.high
-  RETURNING e.id, e.account_id, e.request_id, e.position, e.runs, e.explain_strategy, e.n_attempts, e.n_sweeps, f.connection;
+  SELECT k.*, c.connection FROM claimed k JOIN chosen c ON c.id = k.id;
 END $$;
 
 -- What claimed evaluations are about: the settings that each was accepted with, and the inputs of its request, which
@@ -130,7 +135,7 @@ CREATE OR REPLACE FUNCTION read_judging(p_accounts bigint[], p_ids bigint[])
 RETURNS TABLE (
   id bigint, settings jsonb, is_first boolean, input text, output text, contexts text[], gold text, system_prompt text,
   extras jsonb
-) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   part record;
@@ -156,31 +161,36 @@ END $$;
 -- Which of these are still held: pending, and not claimed again since. What somebody has locked is being answered,
 -- deleted or claimed at this moment, and is left to them. The caller changes them in the same transaction.
 CREATE OR REPLACE FUNCTION held_judging(p_ids bigint[], p_attempts int[])
-RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
-  SELECT e.id FROM unnest(p_ids, p_attempts) AS h(id, n) JOIN evaluations_evaluation e ON e.id = h.id
-  WHERE e.status = 'pending' AND e.n_attempts = h.n FOR UPDATE OF e SKIP LOCKED
+RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+  SELECT e.id FROM evaluations_evaluation e
+  WHERE e.id = ANY(p_ids) AND e.status || '' = 'pending' AND e.n_attempts = p_attempts[array_position(p_ids, e.id)]
+  FOR UPDATE OF e SKIP LOCKED
 $$;
 
 -- Say of evaluations that a runner is busy with them, or (0 seconds) that it has given them up: another may claim them.
 CREATE OR REPLACE FUNCTION extend_judging(p_ids bigint[], p_attempts int[], p_lease_seconds double precision)
-RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+RETURNS SETOF bigint LANGUAGE sql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
   WITH held AS MATERIALIZED (SELECT h.id FROM held_judging(p_ids, p_attempts) AS h(id))
   UPDATE evaluations_evaluation e SET lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
-  FROM held h WHERE e.id = h.id RETURNING e.id
+  WHERE e.id = ANY(ARRAY(SELECT h.id FROM held h)) RETURNING e.id
 $$;
 
 -- Put evaluations off, each by a delay of its own, unless that would end too long after they were accepted; what was no
 -- attempt counts as none. Tells of each that is still held whether it was put off.
 CREATE OR REPLACE FUNCTION postpone_judging(
   p_ids bigint[], p_attempts int[], p_delays double precision[], p_patience_seconds double precision
-) RETURNS TABLE (id bigint, was_put_off boolean) LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS TABLE (id bigint, was_put_off boolean) LANGUAGE sql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
   WITH held AS MATERIALIZED (SELECT h.id FROM held_judging(p_ids, p_attempts) AS h(id)
   ), put_off AS (
     UPDATE evaluations_evaluation e
     SET lease_expires_at = clock_timestamp() + w.delay * interval '1 second', n_attempts = e.n_attempts - 1,
       n_sweeps = least(e.n_sweeps + 1, 1000)
-    FROM held h JOIN unnest(p_ids, p_delays) AS w(id, delay) ON w.id = h.id
-    WHERE e.id = h.id AND e.created_at > clock_timestamp() - (p_patience_seconds - w.delay) * interval '1 second'
+    FROM unnest(p_ids, p_delays) AS w(id, delay)
+    WHERE e.id = ANY(ARRAY(SELECT h.id FROM held h)) AND w.id = e.id
+      AND e.created_at > clock_timestamp() - (p_patience_seconds - w.delay) * interval '1 second'
     RETURNING e.id
   )
   SELECT h.id, p.id IS NOT NULL FROM held h LEFT JOIN put_off p ON p.id = h.id

@@ -17,7 +17,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION keep_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan AS $$
+CREATE OR REPLACE FUNCTION keep_tags() RETURNS trigger LANGUAGE plpgsql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
   DELETE FROM evaluations_evaluationtag t WHERE t.account_id = OLD.account_id AND t.evaluation_id = OLD.id;
   IF NEW.captured THEN
