@@ -62,5 +62,18 @@ BENCHMARKS = {
         "each kind of search over 10^6 evaluations, and what its indexes cost a capture", "--rows", "10000"
     ),
     "latest": other("reading the newest 1000 scores of 10^4, 10^6 and 10^7", "--rows", "10000"),
+    "growth": Benchmark(
+        "captures, searches, retention, deletion and migration among 10^6 evaluations of months",
+        1800,
+        only_now=True,
+        is_in_table=False,
+    ),
+    "hosts": Benchmark(
+        "one host for web and workers against two, through PgBouncer",
+        400,
+        module="growth_hosts",
+        only_now=True,
+        is_in_table=False,
+    ),
     "scopes": other("what each window of an interval costs beside the whole account"),
 }

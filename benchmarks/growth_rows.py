@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 # Where the shares of the accounts end; the first has most of the rows.
@@ -53,6 +54,24 @@ FROM drawn, jsonb_each_text(tags) tag, LATERAL (SELECT tag_digest(account_id, ta
 )
 
 
+@contextmanager
+def without_indexes(connection: Any) -> Iterator[None]:
+    """Drop the indexes of the tables that grow, their keys excepted, and build them when the block has filled them."""
+    from django.db import connections
+
+    from evalsvc.evaluations.partitions import add_index
+
+    indexes = connection.execute(
+        "SELECT tablename, indexname, split_part(indexdef, ' USING btree ', 2) FROM pg_indexes"
+        " WHERE tablename IN (SELECT parent FROM partitioned_tables()) AND starts_with(indexname, 'ix_')"
+    ).fetchall()
+    for _, name, _ in indexes:
+        connection.execute(f'DROP INDEX "{name}"')
+    yield
+    for table, name, definition in indexes:
+        add_index(connections["owner"], table, name, definition)
+
+
 def new_accounts(connection: Any, n: int = 5) -> list[int]:
     """Make accounts. `connection` speaks as the owner, here and below."""
     return [id for (id,) in connection.execute(ACCOUNTS, [n]).fetchall()]
@@ -69,3 +88,40 @@ def fill(connection: Any, account_ids: Sequence[int], n_rows: int, *, days: floa
             for statement in ROWS:
                 connection.execute(statement)
             connection.execute("DROP TABLE drawn")
+
+
+def make_past(connection: Any, first_month: str) -> None:
+    """Give the empty tables a partition for each month from this one on (as 2026-03), as if the service had run since."""
+    for (table,) in connection.execute("SELECT parent FROM partitioned_tables()").fetchall():
+        for (name,) in connection.execute("SELECT partition_name FROM partitions_of(%s)", [table]).fetchall():
+            connection.execute(f'DROP TABLE "{name}"')
+        suffix = f"_until_{first_month.replace('-', '_')}"
+        connection.execute(
+            "SELECT copy_table(%(default)s, '_default', %(name)s, %(suffix)s),"
+            " attach_partition(%(table)s, %(name)s, NULL, id_at(%(first)s::timestamptz))",
+            {
+                "default": f"{table}_default",
+                "name": table + suffix,
+                "suffix": suffix,
+                "table": table,
+                "first": f"{first_month}-01Z",
+            },
+        )
+    connection.execute("SELECT make_partitions()")
+
+
+def n_bytes(connection: Any) -> int:
+    """Return the bytes of the tables that grow, with their indexes."""
+    (size,) = connection.execute(
+        "SELECT sum(pg_total_relation_size(p.partition_name::regclass)) FROM partitioned_tables() t,"
+        " LATERAL (SELECT i.inhrelid::regclass::text AS partition_name FROM pg_inherits i WHERE i.inhparent = t.parent::regclass) p"
+    ).fetchone()
+    return int(size)
+
+
+def n_bytes_of_fingerprints(connection: Any) -> int:
+    """Return the bytes of the one index whose entries come in the order of nothing: all of its pages are written to."""
+    (size,) = connection.execute(
+        "SELECT sum(pg_relation_size(i.inhrelid)) FROM pg_inherits i WHERE i.inhparent = 'ix_request_fingerprint'::regclass"
+    ).fetchone()
+    return int(size)

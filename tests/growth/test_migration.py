@@ -39,7 +39,7 @@ def kinds(connection: psycopg.Connection[Any]) -> set[str]:
     return {kind for (kind,) in connection.execute("SELECT relkind FROM pg_class WHERE relname = ANY(%s)", [names])}
 
 
-def stopped_at(database: Database, lock: str) -> None:
+def stopped_at(database: Database, lock: str, *, seconds: float = 100) -> None:
     """Start to migrate, and kill it when it waits for a lock that somebody holds."""
     with database.connect("owner") as asker, database.connect("owner") as holder, holder.transaction():
         sessions = "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database()"
@@ -47,7 +47,7 @@ def stopped_at(database: Database, lock: str) -> None:
         holder.execute(lock)
         process = database.command("migrate", "--database", "owner", "--verbosity", "0")
         waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        wait_until(lambda: process.poll() is not None or asker.execute(waits).fetchone())
+        wait_until(lambda: process.poll() is not None or asker.execute(waits).fetchone(), seconds=seconds)
         assert process.poll() is None, process.stdout and process.stdout.read()
         process.kill()
         process.communicate()
