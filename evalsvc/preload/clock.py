@@ -1,14 +1,18 @@
-"""The clock as a thread of the worker whose tasks it orders: a process of its own would cost thirty megabytes."""
+"""The clock as a thread of the worker whose tasks it orders: a process of its own would cost thirty megabytes.
+
+Those tasks run in a thread, too. A thread cannot be ended, so the clock ends the worker whose task hangs.
+"""
 
 import logging
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from celery.beat import Service
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import task_postrun, task_prerun, worker_ready, worker_shutting_down
 
 from evalsvc.celery import app
 from evalsvc.ops.heartbeat import Clock
@@ -16,9 +20,48 @@ from evalsvc.ops.heartbeat import Clock
 log = logging.getLogger(__name__)
 
 
+class Running:
+    """The tasks that run in this process, and since when."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def watch(self) -> None:
+        """Hear of every task from now on."""
+        task_prerun.connect(self.begin, weak=False)
+        task_postrun.connect(self.end, weak=False)
+
+    def begin(self, *, task_id: str, **kwargs: Any) -> None:
+        """Note a task that begins."""
+        self._since[task_id] = time.monotonic()
+
+    def end(self, *, task_id: str, **kwargs: Any) -> None:
+        """Forget a task that has ended."""
+        self._since.pop(task_id, None)
+
+    def longest(self) -> float:
+        """Return for how many seconds the oldest has run."""
+        return time.monotonic() - min(self._since.copy().values(), default=time.monotonic())
+
+
+running = Running()
+
+
+class WatchfulClock(Clock):
+    """The schedule, and the limit of time that a pool of processes would keep."""
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Order what is due; end this process where a task has run for too long. The supervisor starts it again."""
+        if running.longest() > app.conf.task_time_limit:
+            log.critical("a task has run for more than %d s: the worker is ended", app.conf.task_time_limit)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().tick(*args, **kwargs)
+
+
 def tick_beside_worker(schedule: Path) -> None:
     """Let the clock tick from when the worker takes work until it stops; without a clock the worker ends, too."""
-    clock = Service(app, scheduler_cls=Clock, schedule_filename=str(schedule))
+    running.watch()
+    clock = Service(app, scheduler_cls=WatchfulClock, schedule_filename=str(schedule))
     stopping = threading.Event()
 
     def run() -> None:

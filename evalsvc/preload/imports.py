@@ -5,16 +5,23 @@ import importlib
 
 # What the servers import when they start, besides the service's own modules.
 SERVERS = (
+    "billiard.popen_fork",
+    "billiard.sharedctypes",
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
     "celery.apps.beat",
     "celery.apps.worker",
-    "celery.bin.celery",
     "celery.concurrency.prefork",
-    "celery.concurrency.solo",
     "celery.concurrency.thread",
     "celery.worker.autoscale",
     "celery.worker.components",
     "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.strategy",
     "gunicorn.app.wsgiapp",
+    "gunicorn.glogging",
     "evalsvc.ops.web_worker",
     "kombu.transport.redis",
     "evalsvc.ops.alive",
@@ -27,6 +34,7 @@ LATER = (
     "celery.app.routes",
     "celery.events.dispatcher",
     "celery.events.receiver",
+    "evalsvc.evaluations.judging.host",
     "evalsvc.evaluations.judging.runner",
     "evalsvc.judges.sending",
     "httpcore2",
@@ -46,11 +54,21 @@ def import_service() -> None:
     from evalsvc.celery import app
 
     _ = get_resolver().url_patterns
-    app.loader.import_default_modules()
+    # Noted as done: each worker would set Django and its logging up again, and touch 4 MB for it.
+    app.loader.init_worker()
     app.finalize()
     for name in SERVERS + LATER:
         importlib.import_module(name)
+    _prepare_connections()
     leave_alone()
+
+
+def _prepare_connections() -> None:
+    """Let psycopg's adapters for Django be made once; nothing is connected yet."""
+    from django.db import connections
+
+    for connection in connections.all():
+        connection.get_connection_params()
 
 
 def load_models() -> None:

@@ -51,13 +51,8 @@ def home(tmp_path: Path) -> Path:
 
 
 def option(command: Command | Fork, name: str) -> str:
-    arguments = argv(command)
-    return arguments[arguments.index(name) + 1]
-
-
-def argv(command: Command | Fork) -> list[str]:
-    """The arguments of a program, or of the worker that a fork becomes."""
-    return command.argv if isinstance(command, Command) else command.run.args[0]  # type: ignore[attr-defined]
+    assert isinstance(command, Command)
+    return command.argv[command.argv.index(name) + 1]
 
 
 def place(home: Path) -> Place:
@@ -68,30 +63,40 @@ def workers(home: Path) -> list[ChildSpec]:
     return [parts.worker(place(home), queue, with_clock=False) for queue in roster.WORKERS]
 
 
-def test_every_queue_that_work_is_routed_to_has_a_worker(home: Path) -> None:
-    queues = {option(spec.command(), "-Q") for spec in workers(home)}
+def test_every_queue_that_work_is_routed_to_has_a_worker() -> None:
     routed = {family.lane.value for family in families()} - {Lane.INLINE.value} | {app.conf.task_default_queue}
 
-    assert queues == {"cpu", "judge", "experiments", "system"} == set(alive.PARTS) - {alive.BEAT}
-    assert routed <= queues
+    assert set(roster.WORKERS) == {"cpu", "judge", "experiments", "system"} == set(alive.PARTS) - {alive.BEAT}
+    assert routed <= set(roster.WORKERS)
 
 
-def test_each_worker_runs_one_queue_under_a_name_of_its_own(home: Path) -> None:
-    specs = workers(home)
-
-    assert [spec.name for spec in specs] == ["worker-cpu", "worker-judge", "worker-experiments", "worker-system"]
-    for spec in specs:
-        queue = spec.name.removeprefix("worker-")
-        command = spec.command()
-        assert option(command, "-Q") == queue
-        assert option(command, "-n") == f"{queue}@%h"
-        assert (option(command, "-P"), int(option(command, "-c"))) == roster.WORKERS[queue]
+MAKE_WORKER = """
+import json, sys, warnings
+warnings.simplefilter("ignore")  # that nobody should be root
+from evalsvc.preload.parts import worker_of
+made = worker_of(sys.argv[1])
+told = made.pool_cls.__module__.rpartition(".")[2], made.concurrency
+print(json.dumps([list(made.app.amqp.queues.consume_from), made.hostname, *told]))
+"""
 
 
-def test_computation_has_processes(home: Path) -> None:
-    pools = {spec.name: option(spec.command(), "-P") for spec in workers(home)}
+@pytest.mark.parametrize("queue", roster.WORKERS)
+def test_each_worker_runs_one_queue_under_a_name_of_its_own(home: Path, queue: str) -> None:
+    """In a process of its own: a worker sets the application up for itself."""
+    [spec] = [spec for spec in workers(home) if spec.name == f"worker-{queue}"]
+    command = spec.command()
+    assert isinstance(command, Fork)
+    assert command.run.args[0] == queue  # type: ignore[attr-defined]
 
-    assert {pools[f"worker-{queue}"] for queue in ("cpu", "experiments", "system")} == {"prefork"}
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "evalsvc.settings"}
+    argv = [sys.executable, "-c", MAKE_WORKER, queue]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    pool, concurrency = roster.WORKERS[queue]
+    assert json.loads(done.stdout) == [[queue], f"{queue}@{socket.gethostname()}", pool.rstrip("s"), concurrency]
+
+
+def test_computation_has_processes() -> None:
+    assert {roster.WORKERS[queue][0] for queue in ("cpu", "experiments")} == {"prefork"}
 
 
 def test_there_is_one_clock() -> None:

@@ -24,7 +24,8 @@ SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0777",  # the folder is private, and every role has a password
     "max_connections": "200",
-    "shared_buffers": "64MB",
+    "shared_buffers": "32MB",  # the system's own cache stands behind it, and is not held for ever
+    "io_method": "sync",  # its workers would hold 6 MB for reads that are nearly all in that cache
     "effective_cache_size": "1GB",
     "work_mem": "8MB",
     "max_wal_size": "1GB",

@@ -12,12 +12,12 @@ from pathlib import Path
 from evalsvc.ops.supervisor.child import ChildSpec
 from evalsvc.ops.supervisor.process import Command
 
-# queue -> pool and concurrency. Judges wait for others, so threads; the rest computes.
+# queue -> pool and concurrency. Judges wait for others, and the system for the database, so threads; the rest computes.
 WORKERS = {
     "cpu": ("prefork", 2),
     "judge": ("threads", 8),
     "experiments": ("prefork", 2),
-    "system": ("prefork", 1),
+    "system": ("threads", 1),
 }
 # Those whose tasks score by the small models, which are loaded before these workers are forked.
 QUEUES_WITH_MODELS = ("cpu", "experiments")
