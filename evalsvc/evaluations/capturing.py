@@ -116,7 +116,15 @@ def capture_together(wanted: Sequence[Capture]) -> list[Captured]:
     """
     if len(wanted) == 1:
         return [capture_alone(wanted[0], waits=False)]
-    reads = sorted(dict.fromkeys(read for one in wanted for read in one.reads), key=lambda read: read[0])
+    # What is of one account is read, and written, in one statement.
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i].account_id)
+    captured = _capture_batch([wanted[i] for i in order])
+    return [one for _, one in sorted(zip(order, captured, strict=True), key=lambda pair: pair[0])]
+
+
+def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
+    """Write requests in the order of their accounts."""
+    reads = list(dict.fromkeys(read for one in wanted for read in one.reads))
     known = [remembered(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
     values = [
         f"[{','.join(one.as_json() for one in wanted)}]",

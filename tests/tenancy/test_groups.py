@@ -13,6 +13,7 @@ from django.db import ProgrammingError, connections
 import evalsvc.evaluations
 from evalsvc.evaluations import capturing
 from evalsvc.evaluations.capturing import Capture, Captured, capture_together
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.round_trips import dumps
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests.conftest import Caller, new_caller, scores_of
@@ -57,13 +58,15 @@ def two_accounts() -> tuple[Caller, Caller]:
     return alice, charlie
 
 
-def capture(*callers: Caller) -> list[Captured]:
+def wanted_of(caller: Caller, columns: dict[str, Any] | None = None) -> Capture:
     base = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
     row = {**base, "explain_strategy": "never", "lane": "inline", "position": 0, **KEPT}
-    request = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a"}
-    return capture_together(
-        [Capture(one.account.pk, dumps(request), dumps([row]), 1, [PAIR], None, 600.0) for one in callers]
-    )
+    request = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a", **(columns or {})}
+    return Capture(caller.account.pk, dumps(request), dumps([row]), 1, [PAIR], None, 600.0)
+
+
+def capture(*callers: Caller) -> list[Captured]:
+    return capture_together([wanted_of(one) for one in callers])
 
 
 def read(kept: list[Captured]) -> list[Any]:
@@ -75,6 +78,21 @@ def test_nobody_reads_or_writes_for_another() -> None:
 
     assert read(capture(alice, charlie, alice)) == [[0.25], [0.5, 0.5], [0.25]]
     assert [len(scores_of(caller, "")) for caller in (alice, charlie)] == [3, 3]
+
+
+def test_accounts_that_do_not_stand_side_by_side_are_kept_apart_too() -> None:
+    """As processes of an older version send them."""
+    alice, charlie = two_accounts()
+    wanted = [wanted_of(one, {"output": name}) for one, name in ((alice, "a"), (charlie, "c"), (alice, "b"))]
+    kept = capturing._capture_batch(wanted)
+
+    assert read(kept) == [[0.25], [0.5, 0.5], [0.25]]
+    requests = EvaluationRequest.objects.using("system").in_bulk([one.request_id for one in kept])
+    assert [(requests[one.request_id].account_id, requests[one.request_id].output) for one in kept] == [
+        (alice.account.pk, "a"), (charlie.account.pk, "c"), (alice.account.pk, "b"),
+    ]  # fmt: skip
+    evaluations = Evaluation.objects.using("system").in_bulk([id for one in kept for id in one.evaluation_ids])
+    assert [evaluations[one.evaluation_ids[0]].request_id for one in kept] == [one.request_id for one in kept]
 
 
 @pytest.mark.parametrize("forget", [("latest_scores", "h.account_id = p_account AND ")], indirect=True)

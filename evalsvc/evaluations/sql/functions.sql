@@ -187,71 +187,87 @@ BEGIN
   RETURN n;
 END $$;
 
--- Keep a request with its evaluations, finished or pending, under a time and ids that the caller drew (`next_ids`: they
--- share a partition): the request's, and those of the evaluations, which are returned in the order of their positions.
--- Sets the account, so that row-level security stands between two accounts in one transaction. Without `p_waits` a lock
--- that somebody holds is the error `lock_not_available`.
+-- Keep requests of one account with their evaluations, finished or pending: those of p_captures ([{request, evaluations,
+-- lease_seconds}]) from p_first to p_final, in one statement, as starting one costs more than a row. Their times and ids
+-- the caller drew (`next_ids`: they share a partition): of each request, and of all evaluations in order, of which
+-- p_offsets says how many come before each request's. Returns the evaluations' ids by request and position. Sets the
+-- account, so that row-level security stands between two accounts in one transaction. Without `p_waits` a lock that
+-- somebody holds is the error `lock_not_available`.
 DROP FUNCTION IF EXISTS keep_evaluations(bigint, bigint, timestamptz, jsonb, jsonb, double precision, boolean);
+DROP FUNCTION IF EXISTS keep_evaluations(bigint, bigint, bigint[], timestamptz, jsonb, jsonb, double precision, boolean);
 CREATE OR REPLACE FUNCTION keep_evaluations(
-  p_account bigint, p_id bigint, p_ids bigint[], p_created_at timestamptz, p_request jsonb, p_evaluations jsonb,
-  p_lease_seconds double precision, p_waits boolean
-) RETURNS bigint[] LANGUAGE plpgsql SECURITY INVOKER AS $$
+  p_account bigint, p_captures jsonb, p_first int, p_final int, p_request_ids bigint[], p_ids bigint[], p_offsets int[],
+  p_created_at timestamptz[], p_waits boolean
+) RETURNS bigint[] LANGUAGE plpgsql SECURITY INVOKER
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
-  request evaluations_evaluationrequest;
+  wanted uuid[];
+  living uuid[];
   evaluation_ids bigint[];
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
-  request := jsonb_populate_record(NULL::evaluations_evaluationrequest, p_request);
-  request.id := p_id;
-  request.account_id := p_account;
-  request.purged := false;
-  request.created_at := p_created_at;
   -- As a foreign key would: whoever deletes the project waits for this, and finds it in use.
   -- Where the deletion came first, the evaluation is in no project rather than in one that is gone.
-  IF request.project_id IS NOT NULL THEN
-    IF p_waits THEN
-      PERFORM 1 FROM projects_project p WHERE p.account_id = p_account AND p.id = request.project_id FOR KEY SHARE;
-    ELSE
-      PERFORM 1 FROM projects_project p WHERE p.account_id = p_account AND p.id = request.project_id FOR KEY SHARE NOWAIT;
-    END IF;
-    IF NOT FOUND THEN
-      request.project_id := NULL;
-    END IF;
+  FOR i IN p_first .. p_final LOOP
+    wanted := wanted || (p_captures -> (i - 1) -> 'request' ->> 'project_id')::uuid;
+  END LOOP;
+  IF p_waits THEN
+    living := ARRAY(
+      SELECT p.id FROM projects_project p WHERE p.account_id = p_account AND p.id = ANY(wanted) FOR KEY SHARE);
+  ELSE
+    living := ARRAY(
+      SELECT p.id FROM projects_project p WHERE p.account_id = p_account AND p.id = ANY(wanted) FOR KEY SHARE NOWAIT);
   END IF;
-  IF NOT jsonb_path_exists(p_evaluations, '$[*] ? (@.status == "pending")') THEN
-    request.completed_at := request.created_at;
-  END IF;
-  INSERT INTO evaluations_evaluationrequest SELECT request.*;
-  WITH added AS (
+  WITH sent AS MATERIALIZED (
+    SELECT c.n, c.value->'request' AS request, c.value->'evaluations' AS evaluations,
+      (c.value->>'lease_seconds')::double precision AS lease_seconds
+    FROM jsonb_array_elements(p_captures) WITH ORDINALITY c(value, n) WHERE c.n BETWEEN p_first AND p_final
+  ), requests AS (
+    INSERT INTO evaluations_evaluationrequest AS q
+    SELECT r.* FROM sent s, LATERAL jsonb_populate_record(
+      NULL::evaluations_evaluationrequest, s.request || jsonb_build_object(
+        'id', p_request_ids[s.n], 'account_id', p_account, 'purged', false, 'created_at', p_created_at[s.n],
+        'project_id', (SELECT l.id FROM unnest(living) l(id) WHERE l.id = wanted[s.n - p_first + 1] LIMIT 1),
+        'completed_at', CASE WHEN NOT jsonb_path_exists(s.evaluations, '$[*] ? (@.status == "pending")')
+          THEN p_created_at[s.n] END)) r
+    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id
+  ), added AS (
     INSERT INTO evaluations_evaluation AS e (
       id, account_id, request_id, position, evaluator_id, runs, family, profile_id, profile_name, profile_revision,
       explain_strategy, lane, status, error_code, error_message, score, passed, text_output, explanation, spans, extra,
       duration_us, captured, in_history, n_attempts, n_sweeps, lease_expires_at, created_at, completed_at,
       project_id, app, experiment_id, dataset_id, log_id, trace_id)
-    SELECT p_ids[r.ordinality], p_account, request.id, r.position, r.evaluator_id, r.runs, r.family, r.profile_id, r.profile_name,
-      r.profile_revision, r.explain_strategy, r.lane, r.status, r.error_code, r.error_message, r.score, r.passed,
-      r.text_output, r.explanation, r.spans, r.extra, r.duration_us, r.captured, r.in_history, 0, 0,
+    SELECT p_ids[p_offsets[s.n] + r.ordinality], p_account, q.id, r.position, r.evaluator_id, r.runs, r.family,
+      r.profile_id, r.profile_name, r.profile_revision, r.explain_strategy, r.lane, r.status, r.error_code,
+      r.error_message, r.score, r.passed, r.text_output, r.explanation, r.spans, r.extra, r.duration_us, r.captured,
+      r.in_history, 0, 0,
       -- Nobody is told of what waits for a judge: whoever claims it next may have it.
       CASE WHEN r.status = 'pending' THEN
-        request.created_at + CASE r.lane WHEN 'judge' THEN 0 ELSE p_lease_seconds END * interval '1 second' END,
-      request.created_at, CASE WHEN r.status <> 'pending' THEN request.created_at END,
-      request.project_id, request.app, request.experiment_id, request.dataset_id, request.log_id, request.trace_id
-    FROM jsonb_populate_recordset(NULL::evaluations_evaluation, p_evaluations) WITH ORDINALITY r
-    RETURNING e.id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score, e.passed
+        q.created_at + CASE r.lane WHEN 'judge' THEN 0 ELSE s.lease_seconds END * interval '1 second' END,
+      q.created_at, CASE WHEN r.status <> 'pending' THEN q.created_at END,
+      q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id
+    FROM requests q JOIN sent s ON p_request_ids[s.n] = q.id,
+      LATERAL jsonb_populate_recordset(NULL::evaluations_evaluation, s.evaluations) WITH ORDINALITY r
+    RETURNING e.id, e.request_id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score,
+      e.passed, e.app, e.project_id, e.experiment_id, e.created_at
   ), remembered AS (
     -- Not through `remember_scores`: what was numbered a moment ago is new, and to look whether it is costs a fifth of the call.
     INSERT INTO evaluations_historyscore (
       account_id, id, evaluator_id, profile_name, revision, score, passed, source, source_id, app, project_id,
       experiment_id, created_at)
     SELECT p_account, a.id, a.evaluator_id, a.profile_name, a.profile_revision, a.score, a.passed, 'evaluation', a.id,
-      request.app, request.project_id, request.experiment_id, request.created_at
+      a.app, a.project_id, a.experiment_id, a.created_at
     FROM added a WHERE a.in_history
   )
-  SELECT array_agg(a.id ORDER BY a.position) INTO evaluation_ids FROM added a;
-  IF request.tags IS NOT NULL THEN
+  SELECT array_agg(a.id ORDER BY a.request_id, a.position) INTO evaluation_ids FROM added a;
+  IF jsonb_path_exists(p_captures, '$[*].request.tags ? (@ != null)') THEN
     INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
-    SELECT t.* FROM evaluations_evaluation e, tags_of(e, request.tags) t
-    WHERE e.account_id = p_account AND e.id = ANY(evaluation_ids) AND e.captured
+    SELECT t.* FROM evaluations_evaluationrequest q
+    JOIN evaluations_evaluation e ON e.account_id = p_account AND e.id = ANY(evaluation_ids) AND e.captured
+      AND e.request_id = q.id AND e.id >= ids_from(p_request_ids[1]) AND e.id < ids_until(p_request_ids[1]),
+      LATERAL tags_of(e, q.tags) t
+    WHERE q.account_id = p_account AND q.id = ANY(p_request_ids[p_first:p_final]) AND q.tags IS NOT NULL
+      AND q.id >= ids_from(p_request_ids[1]) AND q.id < ids_until(p_request_ids[1])
     ON CONFLICT DO NOTHING;
   END IF;
   RETURN evaluation_ids;
@@ -275,7 +291,9 @@ BEGIN
   request_id := drawn[1];
   created_at := clock_timestamp();
   evaluation_ids := keep_evaluations(
-    p_account, request_id, drawn[2:], created_at, p_request, p_evaluations, p_lease_seconds, p_waits);
+    p_account, jsonb_build_array(jsonb_build_object(
+      'request', p_request, 'evaluations', p_evaluations, 'lease_seconds', p_lease_seconds)),
+    1, 1, drawn[:1], drawn[2:], '{0}', ARRAY[created_at], p_waits);
 END $$;
 
 -- Keep the requests of several callers, of any accounts, in one transaction: all of them or none. p_captures:
@@ -283,7 +301,8 @@ END $$;
 -- accounts side by side, are read before anything is written: a transaction that has written hands no snapshot out.
 -- For the same reason no caller's scores are in the history of another one; and as all requests have their ids before
 -- the first evaluation has one, they are not "before" one another when an interval is asked for again either. Waits for
--- nobody's lock. `evaluation_ids` are those of the first request, then of the second, and so on.
+-- nobody's lock. `evaluation_ids` are those of the first request, then of the second, and so on. What is of one account is
+-- to stand side by side, as it is written together.
 CREATE OR REPLACE FUNCTION capture_batch(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
@@ -291,10 +310,11 @@ CREATE OR REPLACE FUNCTION capture_batch(
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   part record;
-  capture jsonb;
+  accounts bigint[];
+  offsets int[];
   drawn bigint[];
   n int := jsonb_array_length(p_captures);
-  n_used int;
+  n_evaluations int := 0;
   first int := 1;
   final int;
 BEGIN
@@ -310,20 +330,23 @@ BEGIN
     are_new := are_new || part.are_new;
     first := final + 1;
   END LOOP;
-  n_used := n;
   FOR i IN 1 .. n LOOP
-    n_used := n_used + jsonb_array_length(p_captures -> (i - 1) -> 'evaluations');
+    accounts := accounts || (p_captures -> (i - 1) ->> 'account')::bigint;
+    offsets := offsets || n_evaluations;
+    n_evaluations := n_evaluations + jsonb_array_length(p_captures -> (i - 1) -> 'evaluations');
     created_at := created_at || clock_timestamp();
   END LOOP;
-  drawn := next_ids(n_used);
+  drawn := next_ids(n + n_evaluations);
   request_ids := drawn[1:n];
-  n_used := n;
-  FOR i IN 1 .. n LOOP
-    capture := p_captures -> (i - 1);
+  first := 1;
+  WHILE first <= n LOOP
+    final := first;
+    WHILE accounts[final + 1] = accounts[first] LOOP
+      final := final + 1;
+    END LOOP;
     evaluation_ids := evaluation_ids || keep_evaluations(
-      (capture->>'account')::bigint, request_ids[i], drawn[n_used + 1:], created_at[i], capture->'request',
-      capture->'evaluations', (capture->>'lease_seconds')::double precision, false);
-    n_used := n_used + jsonb_array_length(capture->'evaluations');
+      accounts[first], p_captures, first, final, request_ids, drawn[n + 1:], offsets, created_at, false);
+    first := final + 1;
   END LOOP;
 END $$;
 
