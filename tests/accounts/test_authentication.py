@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 
+from evalsvc.accounts import authentication
 from evalsvc.accounts.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import issue_key, revoke_key
@@ -135,6 +140,40 @@ def test_a_revoked_key_is_refused_on_its_next_call(alice: Caller) -> None:
     revoke(alice)
 
     assert_problem(alice.get("/v1/whoami"), "unauthenticated")
+
+
+def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = parse_key(alice.key)
+    assert text is not None and authentication.identify(text) is not None
+    cached = authentication._cache[text.public]
+    monkeypatch.setitem(authentication._cache, text.public, replace(cached, until=0.0))
+    reads: list[str] = []
+    all_found_it_old, n = threading.Barrier(8, timeout=60), 8
+    admit, find = authentication.permits.admit, authentication.find_key
+
+    def admitted(*args: Any, **options: Any) -> Any:
+        admission = admit(*args, **options)
+        all_found_it_old.wait()
+        return admission
+
+    def noted(public: str) -> Any:
+        reads.append(public)
+        return find(public)
+
+    monkeypatch.setattr(authentication.permits, "admit", admitted)
+    monkeypatch.setattr(authentication, "find_key", noted)
+    monkeypatch.setattr("evalsvc.tenancy.reading.WAIT_SECONDS", 60)
+
+    def identified(_: int) -> int | None:
+        try:
+            caller = authentication.identify(text)
+            return caller and caller.account.pk
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(n) as pool:
+        assert list(pool.map(identified, range(n))) == [alice.account.pk] * n
+    assert reads == [text.public]
 
 
 def test_revoking_twice_is_refused(alice: Caller) -> None:
