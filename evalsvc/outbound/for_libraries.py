@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import httpx2
 
 from evalsvc.outbound.aio import wires
-from evalsvc.outbound.wires import origin_of
+from evalsvc.outbound.headers import RawHeaders
+from evalsvc.outbound.wires import Origin, origin_of
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -15,15 +17,35 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Serve httpx: the body is read before it is returned, and cookies are dropped, as clients share this."""
-        parts = request.url
-        origin = origin_of(parts.scheme, parts.raw_host.decode(), parts.port)
-        sent = [(name, value) for name, value in request.headers.raw if name.lower() != b"accept-encoding"]
-        content = await request.aread()
-        status, headers, body = await wires().send(
-            request.method, origin, parts.raw_path, headers=sent, content=content
-        )
-        kept = [(name, value) for name, value in headers if name.lower() != b"set-cookie"]
-        return httpx2.Response(status, headers=kept, content=body)
+        return await letter_of(request).send(await request.aread())
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A request as a library has written it, to be sent again with other contents. Within an Allowance."""
+
+    bare: httpx2.Request
+    origin: Origin
+    headers: RawHeaders
+    """All but the length."""
+
+    async def send(self, content: bytes) -> httpx2.Response:
+        """Send it; raises OutboundFailed."""
+        method, target = self.bare.method, self.bare.url.raw_path
+        length = [(b"Content-Length", str(len(content)).encode())] if content or method == "POST" else []
+        headers = [*self.headers, *length]
+        status, found, body = await wires().send(method, self.origin, target, headers=headers, content=content)
+        kept = [(name, value) for name, value in found if name.lower() != b"set-cookie"]
+        return httpx2.Response(status, headers=kept, content=body, request=self.bare)
+
+
+def letter_of(request: httpx2.Request) -> Letter:
+    """Return a request without its contents."""
+    url = request.url
+    left_out = (b"accept-encoding", b"content-length")
+    headers = [(name, value) for name, value in request.headers.raw if name.lower() not in left_out]
+    origin = origin_of(url.scheme, url.raw_host.decode(), url.port)
+    return Letter(httpx2.Request(request.method, url), origin, headers)
 
 
 @lru_cache(maxsize=1)

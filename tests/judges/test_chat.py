@@ -18,6 +18,7 @@ from evalsvc.judges.chat import CallFailed, Completion
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.loop import run
 from evalsvc.judges.reading import retry_after
+from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
 from tests.judges.turns import take
 
@@ -87,6 +88,45 @@ def test_misbehaviour_has_a_name_and_one_attempt(stub: RunningStub, model: str, 
 
     assert (failed.code, failed.is_transient) == (code, is_transient)
     assert stub.calls()["by_key"][connection.key] == 1
+
+
+@pytest.mark.parametrize("model", [model for model, _, _ in HOSTILE])
+def test_a_copied_letter_is_refused_as_the_first_one(stub: RunningStub, model: str) -> None:
+    connection = facts(stub.base_url, key=f"key-{uuid.uuid4().hex}")
+    first = failing(connection, model)
+    complete(connection, messages=MESSAGES)
+    assert any(key[1] == connection.key for key in sending._letters)
+
+    again = failing(connection, model)
+
+    names = ("code", "detail", "is_transient", "status", "provider_code", "was_cut", "input_tokens", "cost")
+    assert [getattr(again, name) for name in names] == [getattr(first, name) for name in names]
+
+
+def test_a_copied_letter_is_the_first_one_with_other_contents(
+    stub: RunningStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[Any, ...]] = []
+    send = aio.Wires.send
+
+    async def noted(self: aio.Wires, *where: Any, headers: Any, content: bytes) -> Any:
+        named = sorted((name.lower(), value) for name, value in headers)
+        length = [value for name, value in named if name == b"content-length"]
+        assert length == [str(len(content)).encode()]
+        sent.append((where, [pair for pair in named if pair[0] != b"content-length"]))
+        return await send(self, *where, headers=headers, content=content)
+
+    monkeypatch.setattr(aio.Wires, "send", noted)
+    connection = facts(stub.base_url, headers={"X-Mine": "1"}, key=f"key-{uuid.uuid4().hex}")
+    complete(connection, messages=MESSAGES)
+    complete(connection, messages=[{"role": "user", "content": "Something longer than before."}])
+    other = facts(stub.base_url, headers={"X-Mine": "2"}, key=connection.key)
+    complete(other, messages=MESSAGES)
+
+    first, copied, others = sent
+    assert copied == first
+    assert (b"x-mine", b"1") in copied[1] and (b"x-mine", b"2") in others[1]
+    assert MESSAGES[0]["content"] not in str(list(sending._letters.values()))
 
 
 @pytest.mark.parametrize("model", ["stub-hang", "stub-trickle", "stub-slow-60000"])
