@@ -118,8 +118,12 @@ async def wait_for_one(caller: Caller, profile: str) -> str:
         status, headers, answer = await caller.call("GET", f"/v1/evaluate/{found['id']}")
 
 
-async def keep_waiting(running: Running, account: Account, number: int, until: float) -> None:
-    """Be one caller: evaluate, wait, and again, until the time is up."""
+async def keep_waiting(running: Running, account: Account, number: int, until: float, spread: float) -> None:
+    """Be one caller: evaluate, wait, and again, until the time is up.
+
+    Callers come within `spread` seconds: all at once, they would come back all at once, with every answer.
+    """
+    await asyncio.sleep(spread * number / account.n_callers)
     caller = await Caller.open(running.port, account.key)
     profile = account.profiles[number % len(account.profiles)]
     while time.monotonic() < until:
@@ -178,7 +182,7 @@ async def loaded(running: Running, options: argparse.Namespace, report: Report) 
     before, began = used(running), time.monotonic()
     until = began + options.seconds
     waiting = [
-        asyncio.create_task(keep_waiting(running, account, number, until))
+        asyncio.create_task(keep_waiting(running, account, number, until, options.seconds_a_call))
         for account in running.accounts
         for number in range(account.n_callers)
     ]
@@ -195,7 +199,8 @@ async def loaded(running: Running, options: argparse.Namespace, report: Report) 
 
 def used(running: Running) -> dict[str, float]:
     """Return the CPU time of each part of the service."""
-    return {name: cpu_seconds(process) for name, process in running.processes.items()}
+    parts = {name: cpu_seconds(process) for name, process in running.processes.items()}
+    return {**parts, "all callers": time.process_time()}
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
