@@ -64,7 +64,7 @@ LEASE_SECONDS = env_int(
 )  # after this a queued evaluation without an answer is enqueued again
 WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30)  # how long a worker has before another may try
 MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5)
-JUDGE_SLOTS = env_int("EVALSVC_JUDGE_SLOTS", 256)  # judged evaluations that a runner has in flight
+JUDGE_SLOTS = env_int("EVALSVC_JUDGE_SLOTS", 512)  # judged evaluations that a runner has in flight
 JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120)  # for all that one score asks of an LLM
 JUDGE_PATIENCE_SECONDS = env_int("EVALSVC_JUDGE_PATIENCE_SECONDS", 120)  # how long an evaluation waits for its turn
 JUDGE_CACHE_ANSWERS = env_int("EVALSVC_JUDGE_CACHE_ANSWERS", 50_000)  # remembered for each account

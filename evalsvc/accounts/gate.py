@@ -8,6 +8,7 @@ which an account calls often reads both for several requests at once: see `evals
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Collection
@@ -128,14 +129,34 @@ def bump_epochs(account_ids: Collection[int]) -> None:
     _wait_until_nobody_holds_it()
 
 
-def expect_repeats(account_id: int, *, seconds: int) -> None:
-    """Let every process know for so long that the account may repeat a call which looks quick, and was not.
+RENEWED_SECONDS = 60.0
+MAX_EXPECTED = 10_000
+_expected: dict[int, float] = {}
 
-    On return all of them do. Without Redis they all expect it.
+
+def expect_repeats(account_id: int, *, seconds: int) -> None:
+    """Let every process know for so long that the account may repeat a call without a sign of it.
+
+    On return all of them do. Without Redis they all expect it. It is said for a while longer than was asked:
+    whoever says it again soon has nothing to do, and of those who do so later one says it anew, while it still
+    holds for the others.
     """
+    now = time.monotonic()
+    until = _expected.get(account_id)
+    if until is not None and now < until:
+        return
+    is_known = until is not None and now < until + RENEWED_SECONDS
+    if is_known:
+        _expected[account_id] = now + RENEWED_SECONDS
     try:
-        connection().set(f"repeats:{{{account_id}}}", 1, ex=seconds)
+        connection().set(f"repeats:{{{account_id}}}", 1, ex=math.ceil(seconds + 2 * RENEWED_SECONDS))
     except RedisError:
+        _expected.pop(account_id, None)
         log.warning("account %s: repeated calls may be missed: Redis does not answer", account_id)
         return
+    if is_known:
+        return
     _wait_until_nobody_holds_it()
+    if len(_expected) >= MAX_EXPECTED:
+        _expected.clear()
+    _expected[account_id] = now + RENEWED_SECONDS

@@ -13,6 +13,7 @@ import os
 import secrets
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -141,8 +142,14 @@ class ReplyBox:
                 continue
             is_down = False
             if item is not None:
-                reply = orjson.loads(cast("bytes", item[1]))
-                self.hand_out(reply["request_id"], reply["verdicts"])
+                for reply in _replies_in(cast("bytes", item[1])):
+                    self.hand_out(reply["request_id"], reply["verdicts"])
+
+
+def _replies_in(item: bytes) -> list[dict[str, Any]]:
+    found = orjson.loads(item)
+    # Workers of earlier versions push each reply by itself.
+    return found if isinstance(found, list) else [found]
 
 
 _boxes: dict[int, ReplyBox] = {}
@@ -189,25 +196,29 @@ def send_reply(address: str | None, request_id: int, verdicts: Sequence[Mapping[
 def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, Any]]], *, address: str | None = None) -> None:
     """Push committed verdicts, by request, to whoever waits for them, and to an address if there is one.
 
-    A failure is logged: the waiting requests will find them themselves.
+    A failure is logged: the waiting requests will find them themselves. What goes to one address is one item: it wakes
+    its process once.
     """
+    replies = [{"request_id": request_id, "verdicts": some} for request_id, some in verdicts.items()]
     try:
         with _sender().pipeline(transaction=False) as pipe:
-            for request_id, some in verdicts.items():
+            for request_id in verdicts:
                 pipe.smembers(listeners_key(request_id))
-                if address:
-                    push_reply(pipe, address, request_id, some)
-            listeners = [members for members in pipe.execute() if isinstance(members, set)]
-            for (request_id, some), members in zip(verdicts.items(), listeners, strict=True):
+            if address:
+                _push(pipe, address, replies)
+            found = pipe.execute()[: len(replies)]
+            at: dict[str, list[dict[str, Any]]] = defaultdict(list)
+            for reply, members in zip(replies, found, strict=True):
                 for listener in {member.decode() for member in members} - {address}:
-                    push_reply(pipe, listener, request_id, some)
-            if any(listeners):
+                    at[listener].append(reply)
+            for listener, some_replies in at.items():
+                _push(pipe, listener, some_replies)
+            if at:
                 pipe.execute()
     except RedisError:
         log.warning("replies for %d requests not sent: Redis does not answer", len(verdicts))
 
 
-def push_reply(pipe: Pipeline, address: str, request_id: int, verdicts: Sequence[Mapping[str, Any]]) -> None:
-    """Add the push of a reply to what is to be sent."""
-    pipe.rpush(address, orjson.dumps({"request_id": request_id, "verdicts": verdicts}))
+def _push(pipe: Pipeline, address: str, replies: Sequence[Mapping[str, Any]]) -> None:
+    pipe.rpush(address, orjson.dumps(replies))
     pipe.expire(address, LIST_TTL_SECONDS)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
@@ -20,7 +21,7 @@ from evalsvc.evaluations.inputs import input_columns
 from evalsvc.evaluations.intervals import interval_of
 from evalsvc.evaluations.memory import History
 from evalsvc.evaluations.scoring import PENDING, Verdict, refused, score_sample, unfit
-from evalsvc.evaluations.stored import stamp
+from evalsvc.evaluations.stored import stamp_told_pending
 from evalsvc.evaluations.turns import turns
 from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.evaluations.windows import Window, window_of
@@ -43,7 +44,6 @@ class Entry:
     verdict: Verdict
     lane: str | None = None
     is_repeat: bool = False
-    is_left_to_workers: bool = False
     evaluation_id: int | None = None
     interval: dict[str, Any] | None = None
     experiment_interval: dict[str, Any] | None = None
@@ -59,16 +59,13 @@ class Accepted:
     entries: list[Entry]
     request_id: int | None = None
     created_at: datetime | None = None
+    is_told_pending: bool = False
+    """Whether it is stored as one whose caller is told to come back."""
 
     @property
     def pending_lanes(self) -> list[str]:
         """Return the lanes that still have work."""
         return sorted({entry.lane for entry in self.entries if entry.lane and entry.verdict.status == "pending"})
-
-    @property
-    def is_slower_than_planned(self) -> bool:
-        """Say whether a worker still has something that was to be inline."""
-        return any(entry.is_left_to_workers and entry.verdict.status == "pending" for entry in self.entries)
 
 
 def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
@@ -131,16 +128,19 @@ def accept(
     entries: list[Entry],
     fingerprint: int,
     keep_always: bool = False,
+    tells_pending: bool = False,
 ) -> Accepted:
     """Run what is inline, write what must be kept, and read the histories: one round trip when nothing is new.
 
-    `keep_always` gives every evaluation a row and an id, for callers that will come back for it.
+    `keep_always` gives every evaluation a row and an id, for callers that will come back for it. `tells_pending` says
+    that nobody waits for workers: where something is left to them, the caller is to be told `pending`.
     """
     call = named(call)
     # Before anything is written: a scope that nobody has is refused.
     side, window = beside(account_id, call, entries)
     score_inline(account_id, call, entries)
     accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
+    accepted.is_told_pending = tells_pending and bool(accepted.pending_lanes)
     kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch, window)
     for entry, history in zip(entries, histories, strict=True):
@@ -208,7 +208,7 @@ def _score_in_turn(call: EvaluateCall, entries: list[Entry]) -> None:
 
 def leave_to_workers(entry: Entry) -> None:
     """Have an inline evaluation done by a worker after all."""
-    entry.lane, entry.is_left_to_workers = Lane.CPU.value, True
+    entry.lane = Lane.CPU.value
 
 
 def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:
@@ -260,7 +260,7 @@ def _store(
         return read or store.read_histories(accepted.account_id, pairs, epoch=epoch)
     captured = store.capture(
         accepted.account_id,
-        request_row(call, accepted.place, fingerprint),
+        request_row(accepted, fingerprint),
         [evaluation_row(call, entry) for entry in kept],
         pairs,
         epoch=epoch,
@@ -272,8 +272,9 @@ def _store(
     return read or captured.histories
 
 
-def request_row(call: EvaluateCall, place: Place, fingerprint: int) -> dict[str, Any]:
+def request_row(accepted: Accepted, fingerprint: int) -> dict[str, Any]:
     """Return the columns of the EvaluationRequest."""
+    call, place = accepted.call, accepted.place
     return {
         "capture": call.capture,
         "strategy": call.interval.strategy,
@@ -289,6 +290,7 @@ def request_row(call: EvaluateCall, place: Place, fingerprint: int) -> dict[str,
         "log_id": call.log_id,
         "trace_id": call.trace_id,
         "span_id": call.span_id,
+        **({"told_pending_at": timezone.now()} if accepted.is_told_pending else {}),
     }
 
 
@@ -368,9 +370,4 @@ def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
 
 def mark_told_pending(*, account_id: int, request_id: int) -> None:
     """Remember that the caller was told to come back: the same call again is then the same evaluation."""
-    stamp(account_id, request_id, is_delivered=False)
-
-
-def mark_delivered(*, account_id: int, request_id: int) -> None:
-    """Remember that the caller has every verdict: the same call again is a new evaluation."""
-    stamp(account_id, request_id, is_delivered=True)
+    stamp_told_pending(account_id, request_id)

@@ -45,7 +45,10 @@ STORED = f"SELECT {_request.names}, {_evaluation.names} FROM stored_evaluations(
 
 
 def read_stored(account_id: int, request_id: int) -> tuple[EvaluationRequest, list[Evaluation]] | None:
-    """Return a request and its evaluations in order; None for missing, foreign and purged."""
+    """Return a request and its evaluations in order; None for missing, foreign and purged.
+
+    It is for its caller: where that was told to come back, and all verdicts are there, they count as delivered.
+    """
     with connection.wrap_database_errors:
         rows = raw_connection().execute(STORED, [account_id, request_id], prepare=True).fetchall()
     if not rows:
@@ -74,6 +77,6 @@ def find_repeated(
     return Repeated(*row) if row else None
 
 
-def stamp(account_id: int, request_id: int, *, is_delivered: bool) -> None:
-    """Remember, once, that a request's caller was told to come back, or has come and got every verdict."""
-    call("SELECT stamp_request(%s, %s, %s)", [account_id, request_id, is_delivered])
+def stamp_told_pending(account_id: int, request_id: int) -> None:
+    """Remember, once, that a request's caller was told to come back."""
+    call("SELECT stamp_request(%s, %s, false)", [account_id, request_id])

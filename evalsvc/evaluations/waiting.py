@@ -5,6 +5,7 @@ See docs/adr/0035-bounded-waiting.md.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,16 @@ def places_for(n_threads: int) -> int:
 room = WaitingRoom(places_for(64))
 """This process' places; the web worker sets how many there are."""
 _usual_seconds: dict[Pace, float] = {}
+
+
+def may_wait(account_id: int, seconds: float) -> bool:
+    """Say whether there is a place, and time to wait; who is refused here need not ask for one."""
+    if seconds <= 0:
+        return False
+    has_place = room.has_place_for(account_id)
+    if not has_place:
+        WAITS.labels("no_place").inc()
+    return has_place
 
 
 @contextmanager
@@ -157,4 +168,5 @@ def retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int
     """Return in how many seconds to ask again: when such work is usually done, then ever more rarely as it is late."""
     usual = _usual_seconds.get((account_id, asks_judge), 1.0)
     pause = usual - age_seconds if age_seconds < usual else age_seconds / 2
-    return max(1, min(LONGEST_PAUSE_SECONDS, round(pause)))
+    # Upwards: who comes a moment too early has come for nothing, and comes again.
+    return max(1, min(LONGEST_PAUSE_SECONDS, math.ceil(pause)))

@@ -62,7 +62,7 @@ class WaitingRoom:
                 return False
             sent_away = None
             if self._n_guests >= self._n_places:
-                sent_away = self._one_too_many(len(self._guests.get(guest.account_id, ())))
+                sent_away = self._one_too_many(self._n_own(guest.account_id))
                 if sent_away is None:
                     return False
                 self._remove(sent_away)
@@ -71,6 +71,13 @@ class WaitingRoom:
         if sent_away is not None:
             sent_away.release(Release.PLACE_NEEDED)
         return True
+
+    def has_place_for(self, account_id: int) -> bool:
+        """Say whether a guest of this account would be admitted now; the place is not kept."""
+        with self._lock:
+            if self._is_closed:
+                return False
+            return self._n_guests < self._n_places or self._one_too_many(self._n_own(account_id)) is not None
 
     def leave(self, guest: Guest) -> None:
         """Take the guest's place back, unless it has been given away."""
@@ -86,6 +93,9 @@ class WaitingRoom:
             self._guests, self._n_guests = {}, 0
         for guest in guests:
             guest.release(Release.STOPPING)
+
+    def _n_own(self, account_id: int) -> int:
+        return len(self._guests.get(account_id, ()))
 
     def _one_too_many(self, n_own: int) -> Guest | None:
         most: dict[Guest, None] = max(self._guests.values(), key=len, default={})

@@ -10,6 +10,8 @@ import psycopg
 import pytest
 from django.db import connection
 
+from evalsvc.accounts import gate
+from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.selectors import get_stored
 from evalsvc.evaluations.work import work_off
 from evalsvc.rest.problems import NotFound
@@ -45,23 +47,64 @@ def body(output: str) -> dict[str, Any]:
     return SLOW | {"output": output}
 
 
-def test_accepting_queued_work_is_three_messages(alice: Caller, counted: Counted) -> None:
-    alice.post("/v1/evaluate", body("warm"), Prefer="wait=0")
+def test_accepting_queued_work_is_one_message_and_two_where_repeats_are_expected(
+    alice: Caller, counted: Counted
+) -> None:
+    alice.post("/v1/evaluate", body("warm"), Prefer="respond-async")
 
-    # Is it a repeat; keep it; the caller was told `pending`.
-    assert counted(lambda: alice.post("/v1/evaluate", body("one"), Prefer="wait=0")) == 3
-    # Nobody is told `pending` here.
-    assert counted(lambda: alice.post("/v1/evaluate", body("two"), Prefer="respond-async")) == 2
+    # Nobody was told to come back, so nobody calls again: it is kept, and that its caller is told `pending` with it.
+    assert counted(lambda: alice.post("/v1/evaluate", body("zero"), Prefer="respond-async")) == 1
+    assert counted(lambda: alice.post("/v1/evaluate", body("one"), Prefer="wait=0")) == 1
+    # Is it a repeat; keep it.
+    assert counted(lambda: alice.post("/v1/evaluate", body("two"), Prefer="wait=0")) == 2
+    assert counted(lambda: alice.post("/v1/evaluate", body("three"), Prefer="respond-async")) == 2
 
 
-def test_coming_back_is_one_message_and_the_delivery_another(alice: Caller, counted: Counted) -> None:
+def test_coming_back_is_one_message(alice: Caller, counted: Counted) -> None:
     request_id = alice.post("/v1/evaluate", body("Come back."), Prefer="wait=0").json()["id"]
     address = f"/v1/evaluate/{request_id}"
 
     assert counted(lambda: alice.get(address)) == 1
     work_off(account_id=alice.account.pk, request_id=int(request_id), lane="cpu", expected_attempts=9)
-    assert counted(lambda: alice.get(address)) == 2
     assert counted(lambda: alice.get(address)) == 1
+    assert counted(lambda: alice.get(address)) == 1
+
+
+def test_what_is_pending_is_not_delivered_and_what_is_there_is_once(alice: Caller) -> None:
+    request_id = int(alice.post("/v1/evaluate", body("Come and get it."), Prefer="wait=0").json()["id"])
+
+    def stamps() -> tuple[Any, Any]:
+        found = EvaluationRequest.objects.using("system").get(pk=request_id)
+        return found.told_pending_at, found.delivered_at
+
+    alice.get(f"/v1/evaluate/{request_id}")
+    told, delivered = stamps()
+    assert told is not None and delivered is None
+    work_off(account_id=alice.account.pk, request_id=request_id, lane="cpu", expected_attempts=9)
+    alice.get(f"/v1/evaluate/{request_id}")
+    first = stamps()
+    assert first[0] == told and first[1] is not None
+    alice.get(f"/v1/evaluate/{request_id}")
+    assert stamps() == first
+
+
+def test_who_is_told_to_come_back_is_known_to_every_process_for_as_long(
+    alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(gate.time, "monotonic", lambda: now[0])
+    account, key = alice.account.pk, f"repeats:{{{alice.account.pk}}}"
+    gate.expect_repeats(account, seconds=60)
+    assert gate.connection().ttl(key) > 60 + gate.RENEWED_SECONDS
+    # Said a moment ago: nothing is written again, until it is time to.
+    gate.connection().expire(key, 70)
+    now[0] += gate.RENEWED_SECONDS - 1
+    gate.expect_repeats(account, seconds=60)
+    assert gate.connection().ttl(key) <= 70
+    now[0] += 2
+    gate.expect_repeats(account, seconds=60)
+    assert gate.connection().ttl(key) > 60 + gate.RENEWED_SECONDS
+    assert not gate.admit(charlie.account.pk).expects_repeats
 
 
 def test_what_is_read_so_is_what_the_models_say(alice: Caller, charlie: Caller) -> None:

@@ -24,6 +24,7 @@ from evalsvc.evaluations.judging.host import MANY_FILES, allow_many_files
 from evalsvc.evaluations.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.judging.store import Claimed
 from evalsvc.evaluations.judging.waking import wake
+from evalsvc.evaluations.models import EvaluationTag
 from evalsvc.evaluations.replies import Waiter, reply_box
 from evalsvc.evaluations.scoring import Postponable, Verdict
 from evalsvc.evaluations.tasks import score_lane
@@ -210,7 +211,7 @@ def bare_functions() -> Iterator[None]:
     found = [re.findall(rf"CREATE OR REPLACE FUNCTION (?:{named})\(.*?\nEND \$\$;", text, re.DOTALL) for text in texts]
     bare = "\n".join(function for part in found for function in part)
     bare = re.sub(r"\b\w+\.account_id = (?:p_account|part\.account) AND ", "", bare)
-    assert len(re.findall("account_id", bare)) == len(re.findall("'app.account_id'", bare)) == 2
+    assert len(re.findall("account_id", bare)) == len(re.findall("'app.account_id'", bare)) == 3
     with connections["owner"].cursor() as cursor:
         cursor.execute(re.sub(rf"\b({named})\(", r"bare_\1(", bare))
         try:
@@ -268,6 +269,68 @@ def test_verdicts_of_two_accounts_are_one_transaction_and_once_in_each_history(a
     assert {row.status for row in written} == {"success"}
     assert len({row.request.completed_at.replace(microsecond=0) for row in written.select_related("request")}) <= 2
     assert [len(scores_of(caller, "judge")) for caller in (alice, charlie)] == [10, 10]
+    assert findings(alice, charlie) == {}
+
+
+def several(caller: Caller, of: Profile, capture: str) -> int:
+    """Keep a request with three judged evaluations, of which the second one repeats the first."""
+    row = {"evaluator_id": RUNS, "runs": RUNS, "profile_id": str(of.pk), "profile_name": of.name}
+    row |= {"profile_revision": 1, "family": "judge", "explain_strategy": "always", "lane": "judge"}
+    row |= {"status": "pending", "in_history": False}
+    rows = [row | {"position": i, "profile_name": name} for i, name in enumerate((of.name, of.name, "another"))]
+    base = {
+        "capture": capture,
+        "strategy": "none",
+        "fingerprint": 1,
+        "output": "Good.",
+        "app": "shop",
+        "tags": {"a": "b"},
+    }
+    return evaluations.capture(caller.account.pk, base, rows, [None] * 3, epoch=None, lease_seconds=600).request_id
+
+
+def what_is_stored(caller: Caller, request_id: int) -> Any:
+    made_anew = ("id", "request_id", "created_at", "completed_at", "lease_expires_at")
+    rows = list(rows_of(caller).filter(request_id=request_id).select_related("request").order_by("position"))
+    facts = [
+        {name: value for name, value in row.__dict__.items() if name not in (*made_anew, "_state")} for row in rows
+    ]
+    ids = {row.pk for row in rows}
+    scores = [(profile, score) for profile, score, source_id in scores_of(caller, RUNS) if source_id in ids]
+    tags = EvaluationTag.objects.using("system").filter(evaluation_id__in=ids).count()
+    ended = [row.completed_at is not None for row in rows], rows[0].request.completed_at is not None
+    return facts, sorted(scores), tags, ended
+
+
+@pytest.mark.parametrize("capture", ["all", "fails-only", "none"])
+@pytest.mark.parametrize("tells_ids", [True, False])
+def test_a_batch_writes_what_a_request_by_itself_writes(
+    alice: Caller, charlie: Caller, capture: str, tells_ids: bool
+) -> None:
+    of, failed = (
+        profile(alice),
+        Verdict("success", score=0.25, passed=False, spans=[[0, 2]], extra={"judge": {"calls": 1}}),
+    )
+    error = Verdict("error", error_code="timeout", error_message="Too late.", duration_us=2**40)
+    alone, batch, part = (several(alice, of, capture) for _ in range(3))
+    (theirs,) = waits(charlie, profile(charlie))
+    verdicts = dict(enumerate((SUCCESS, failed, error)))
+    done = [(one, SUCCESS if one.request_id == theirs else verdicts[one.position]) for one in claim()]
+    items = recording.items_of([one for one in done if one[0].request_id in (batch, theirs)])
+    items += recording.items_of([one for one in done if one[0].request_id == part and one[0].position == 1])
+    (own,) = recording.items_of([one for one in done if one[0].request_id == alone])
+    if not tells_ids:
+        for item in items:
+            item["verdicts"] = [{k: v for k, v in one.items() if k != "id"} for one in item["verdicts"]]
+
+    assert evaluations.finish(alice.account.pk, alone, own["verdicts"]) == [0, 1, 2]
+    assert store.finish(items) == {(batch, 0), (batch, 1), (batch, 2), (theirs, 0), (part, 1)}
+    assert store.finish(items) == set()
+
+    assert what_is_stored(alice, batch) == what_is_stored(alice, alone)
+    facts, scores, _, ended = what_is_stored(alice, part)
+    assert [row["status"] for row in facts] == ["pending", "success", "pending"]
+    assert (scores, ended) == ([], ([False, True, False], False))
     assert findings(alice, charlie) == {}
 
 

@@ -11,11 +11,12 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from evalsvc.evaluations import replies
-from evalsvc.evaluations.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_reply
+from evalsvc.evaluations.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
 from evalsvc.rest.redis_client import make_client
 
 PATIENCE = 30.0
@@ -124,6 +125,29 @@ def test_nothing_is_taken_twice() -> None:
     assert waiter.take(-5) == []
     waiter.put([verdict(2)])
     assert waiter.take(-5) == [verdict(2)]
+
+
+def test_what_goes_to_one_process_wakes_it_once(address: str, request_id: int) -> None:
+    client = make_client(timeout=5)
+    requests = [request_id, request_id + 1, request_id + 2]
+    with client.pipeline(transaction=False) as pipe:
+        for one in requests:
+            replies.listen(pipe, one, address)
+        pipe.execute()
+    send_replies({one: [verdict(0)] for one in requests})
+
+    (item,) = client.lrange(address, 0, -1)
+    sent = [{"request_id": one, "verdicts": [verdict(0)]} for one in requests]
+    assert orjson.loads(item) == sent
+    assert 0 < client.ttl(address) <= LIST_TTL_SECONDS
+
+
+def test_a_reply_of_an_earlier_worker_is_understood(request_id: int) -> None:
+    box = reply_box()
+    with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
+        make_client(timeout=5).rpush(box.address, orjson.dumps({"request_id": request_id, "verdicts": [verdict(0)]}))
+
+        assert waiter.take(PATIENCE) == [verdict(0)]
 
 
 def test_replies_that_nobody_reads_vanish(address: str) -> None:

@@ -35,6 +35,18 @@ def test_an_account_alone_may_have_every_place_and_no_more() -> None:
     assert [guest.released for guest in guests] == [[], [], []]
 
 
+def test_who_asks_first_is_told_what_admission_would_say_and_takes_nothing() -> None:
+    room = WaitingRoom(3)
+    assert room.has_place_for(1)
+    guests = fill(room, 1, 3)
+
+    assert not room.has_place_for(1)
+    assert room.has_place_for(2)
+    assert [guest.released for guest in guests] == [[], [], []]
+    room.close()
+    assert not room.has_place_for(2)
+
+
 def test_a_place_that_is_left_is_there_for_the_next() -> None:
     room = WaitingRoom(1)
     (guest,) = fill(room, 1, 1)

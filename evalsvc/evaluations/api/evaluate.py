@@ -98,10 +98,13 @@ class EvaluateView(AccountView):
         return reopen(account_id=self.account.pk, request_id=earlier.request_id)
 
     def _earlier(self, sign: Sign | None, digest: int, entries: list[Entry]) -> Repeated | None:
-        """Find the request that this one repeats; inline calls are looked up only where something says that they do."""
+        """Find the request that this one repeats, where something says that it may.
+
+        That is a sign in it, or that callers of this account were told to come back lately.
+        """
         if self.claim is not None:
             return None
-        if sign is None and not any(map(is_queued, entries)) and not self.caller.admission.expects_repeats:
+        if sign is None and not self.caller.admission.expects_repeats:
             return None
         return find_retried(
             account_id=self.account.pk, fingerprint=digest, n_results=len(entries), sign=sign, now=timezone.now()
@@ -119,6 +122,7 @@ class EvaluateView(AccountView):
                 entries=entries,
                 fingerprint=digest,
                 keep_always=prefer.respond_async,
+                tells_pending=not prefer.respond_async and not waiting.may_wait(self.account.pk, prefer.seconds),
             )
             if not accepted.pending_lanes and not prefer.respond_async:
                 return self._finish_claim(self._answer(accepted, prefer)), accepted
@@ -131,19 +135,20 @@ class EvaluateView(AccountView):
         """Enqueue the pending lanes, wait as long as the caller prefers, and answer."""
         assert accepted.request_id is not None  # noqa: S101  pending work always has a row
         began = time.monotonic()
+        seconds = 0 if accepted.is_told_pending else prefer.seconds
         # A place is taken before the work is enqueued: its verdict must find somebody who listens.
-        with waiting.place_for(self.account.pk, accepted.request_id, prefer.seconds) as waiter:
+        with waiting.place_for(self.account.pk, accepted.request_id, seconds) as waiter:
             reply_to = reply_box().address if waiter else None
             for lane in accepted.pending_lanes:
                 enqueue_lane(LaneRef(self.account.pk, accepted.request_id, lane, 0), reply_to=reply_to)
             if waiter:
-                waiting.await_verdicts(accepted, waiter, prefer.seconds)
+                waiting.await_verdicts(accepted, waiter, seconds)
         if not accepted.pending_lanes:
             return self._finish_claim(self._answer(accepted, prefer))
         if not prefer.respond_async:
-            services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
-            if accepted.is_slower_than_planned:
-                expect_repeats(self.account.pk, seconds=RETRY_WINDOW_SECONDS)
+            if not accepted.is_told_pending:
+                services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
+            expect_repeats(self.account.pk, seconds=RETRY_WINDOW_SECONDS)
         # The key stands for the accepted work from here on, so that a repeated call sees how far it has come.
         self.claim = None
         response = self._answer(accepted, prefer)
@@ -179,6 +184,7 @@ class EvaluateView(AccountView):
                 response.status_code = 202
             else:
                 services.mark_told_pending(account_id=self.account.pk, request_id=request_id)
+                expect_repeats(self.account.pk, seconds=RETRY_WINDOW_SECONDS)
         if prefer.applied:
             response["Preference-Applied"] = prefer.applied
         return response
@@ -235,10 +241,8 @@ class StoredEvaluateView(AccountView):
 
 
 def stored_response(stored: Stored) -> HttpResponse:
-    """Write a stored request's answer, and remember its delivery for a caller that was told to come back."""
+    """Write a stored request's answer."""
     request = stored.request
-    if stored.is_finished and request.told_pending_at and not request.delivered_at:
-        services.mark_delivered(account_id=request.account_id, request_id=request.id)
     response = json_response(evaluate_answer(*facts_of_stored(stored)))
     if not stored.is_finished:
         response["Location"] = f"/v1/evaluate/{request.id}"

@@ -88,7 +88,7 @@ def items_of(final: Sequence[Done]) -> list[dict[str, Any]]:
     """Return what the database takes: an item for each request, in the order of the requests."""
     items: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for claimed, verdict in final:
-        columns = {"position": claimed.position, **verdict_columns(verdict)}
+        columns = {"id": claimed.id, "position": claimed.position, **verdict_columns(verdict)}
         items[claimed.request_id, claimed.account_id].append(columns)
     return [
         {"account": account_id, "request": request_id, "verdicts": verdicts}

@@ -31,6 +31,9 @@ POLL_SECONDS = 1.0
 """Without a push: what was put off, what a killed runner had, what Redis has lost."""
 PAUSE_SECONDS = 0.02
 """Between two claims, and between two writes: what comes meanwhile goes together, as it does when there is much."""
+PAUSES_A_CLAIM, LONGEST_PAUSE_SECONDS = 4, 0.25
+"""Between two claims at least so many times what the last one took: where they are slow, as thousands wait or the
+database is busy, more goes with each."""
 AGAIN_SECONDS = 0.5
 MOST_AT_ONCE = 64
 """Verdicts in one transaction."""
@@ -148,17 +151,23 @@ class Runner:
                 self._may_be_more = False
                 self._looked.notify()
                 wanted = want(self._held.values(), slots=self.slots)
-            if wanted is not None:
-                self._claim_some(wanted)
-            time.sleep(PAUSE_SECONDS)
+            took = self._claim_some(wanted) if wanted is not None else 0.0
+            time.sleep(min(LONGEST_PAUSE_SECONDS, max(PAUSE_SECONDS, took * PAUSES_A_CLAIM)))
 
-    def _claim_some(self, wanted: Want) -> None:
+    def _claim_some(self, wanted: Want) -> float:
+        """Claim, read and begin; return how many seconds the claim took."""
+
         def claim() -> list[Claimed]:
             return store.claim(limit=wanted.limit, slots=self.slots, lends=wanted.lends, held=wanted.held)
 
+        began = time.monotonic()
         claimed = self._attempt("claiming", claim)
-        if not claimed:
-            return
+        took = time.monotonic() - began
+        if claimed:
+            self._hold(claimed)
+        return took
+
+    def _hold(self, claimed: list[Claimed]) -> None:
         with self._more:
             # One whose lease has ended while the database was away is being asked already.
             fresh = [one for one in claimed if one.id not in self._held]
