@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from benchmarks.figures import Figure, Goal, Row, figure, ratios
+from benchmarks.figures import Goal, Row, figure, ratios
 from benchmarks.frame import Report, parser, run
 from benchmarks.growth_rows import fill, make_past, n_bytes, n_bytes_of_fingerprints, new_accounts, without_indexes
 from benchmarks.stack import Stack, stack
@@ -174,19 +173,16 @@ class Asked:
 
 
 def compared(empty: dict[str, tuple[list[float], float]], full: dict[str, tuple[list[float], float]]) -> list[Row]:
-    """Return rows of what each question takes with the rows, and how often as long as without them."""
+    """Return what each question takes with the rows, and how much more of PostgreSQL's CPU than without them.
+
+    The two are asked minutes apart: on a busy machine only their CPU times can be held against each other.
+    """
     rows = []
     for name, (times, cpu) in full.items():
-        first = figure(times)
-        rows.append(Row(name, "ms", first))
+        rows.append(Row(name, "ms", figure(times)))
         rows.append(Row(f"  of it PostgreSQL's CPU: {name}", "ms", figure([cpu])))
-        before = statistics.median(empty[name][0])
-        rows.append(Row(f"  ÷ without rows: {name}", "x", _median_ratio(times, before)))
+        rows.append(Row(f"  that ÷ without rows: {name}", "x", figure(ratios([cpu], [empty[name][1]]))))
     return rows
-
-
-def _median_ratio(times: Sequence[float], before: float) -> Figure | None:
-    return figure(ratios([statistics.median(times)], [before]))
 
 
 def main(argv: list[str] | None = None) -> int:

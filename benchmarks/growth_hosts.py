@@ -152,10 +152,11 @@ def measure(options: argparse.Namespace, report: Report) -> None:
                         passed, after = time.monotonic() - began, used()
                         for kind in after:
                             cores[f"{kind}, {name}, {hosts}"].append((after[kind] - before[kind]) / passed)
+            # What is not known at the deadline is lost.
+            report.rows = rows_of(rates, cores)
             report.say(f"round {number + 1}")
             if time.monotonic() > until:
                 break
-    report.add(*rows_of(rates, cores))
 
 
 def written(body: dict[str, object], key: str) -> bytes:

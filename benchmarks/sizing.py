@@ -21,6 +21,8 @@ BUSY = 0.6
 """The part of a core that may be used: beyond it, requests wait for each other (p99 grows faster than the load)."""
 ROOM = 1.4
 """Disk that is to be there for each byte of rows: WAL, sorting, the index that repack builds beside the old one."""
+WHOLE_PAGES = 2.0
+"""WAL for each byte of it that was measured: after a checkpoint, whole pages come on top."""
 HOST_CORES = 8
 PROCESS_MIB = 65
 """A forked web process after ten minutes of load (PSS)."""
@@ -37,10 +39,10 @@ class Costs:
     web_ms: float = 1.89  # "of it web, c = 16"
     postgres_ms: float = 1.07  # "of it postgres, c = 16"
     valkey_ms: float = 0.03  # "of it valkey, c = 16"
-    row_bytes: float = 2300.0  # "bytes per evaluation, N rows"
-    packed_bytes: float = 1570.0  # "bytes per evaluation, repacked"
-    wal_bytes: float = 6000.0  # "  WAL of one capture"
-    random_bytes: float = 36.0  # "  of it in the index of fingerprints"
+    row_bytes: float = 1997.0  # "bytes per evaluation, N rows"
+    packed_bytes: float = 1552.0  # "bytes per evaluation, repacked"
+    wal_bytes: float = 2600.0  # "  WAL of one capture"
+    random_bytes: float = 22.6  # "  of it in the index of fingerprints"
 
 
 ROWS = {
@@ -122,7 +124,10 @@ def needed(load: Load, costs: Costs) -> list[Line]:
         Line("disk, rows", bytes_of_rows / 2**40, "TiB", "packed but for the month that runs, with texts"),
         Line("disk, to have", bytes_of_rows * ROOM / 2**40, "TiB", f"{ROOM:g} times: WAL, and room to repack"),
         Line(
-            "WAL", rate * (costs.wal_bytes + load.text_bytes) / 2**20, "MiB/s", "at the peak; the same to each replica"
+            "WAL",
+            rate * (WHOLE_PAGES * costs.wal_bytes + load.text_bytes) / 2**20,
+            "MiB/s",
+            "at the peak; the same to each replica",
         ),
         Line("memory for random pages", fresh * costs.random_bytes / 2**30, "GiB", "fingerprints of the running month"),
         Line("partitions", 4 * partitions, "", f"4 tables, {partitions} months"),
@@ -145,7 +150,12 @@ def limits(load: Load, costs: Costs) -> list[Line]:
             "PostgreSQL, CPU", POSTGRES_CORES * BUSY * 1000 / costs.postgres_ms, "requests/s", f"{POSTGRES_CORES} cores"
         ),
         Line("Valkey, one thread", BUSY * 1000 / costs.valkey_ms, "requests/s", "then split by account (cluster)"),
-        Line("WAL, bytes", WAL_BYTES_A_SECOND / (costs.wal_bytes + load.text_bytes), "requests/s", "200 MB/s"),
+        Line(
+            "WAL, bytes",
+            WAL_BYTES_A_SECOND / (WHOLE_PAGES * costs.wal_bytes + load.text_bytes),
+            "requests/s",
+            "200 MB/s",
+        ),
         Line("WAL, fsync", SYNCS_A_SECOND * GROUP, "requests/s", f"{SYNCS_A_SECOND} a second, {GROUP} captures each"),
         Line(
             "memory, random pages",
