@@ -212,7 +212,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the benchmark."""
     options = parser(__doc__, deadline=400)
     options.add_argument("--pgbouncer", default=shutil.which("pgbouncer"), help="the program (default: from the PATH)")
-    options.add_argument("--cores", type=float, default=0.3, help="of each host, of one core (default 0.3)")
+    options.add_argument("--cores", type=float, default=0.15, help="of each host, of one core (default 0.15)")
     options.add_argument("--connections", type=int, default=8, help="to each host (default 8)")
     options.add_argument("--seconds", type=float, default=3.0)
     options.add_argument("--rounds", type=int, default=3)
