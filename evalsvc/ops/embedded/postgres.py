@@ -5,6 +5,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -13,7 +14,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psutil
-from psycopg.pq import PGconn, Ping
 
 from evalsvc.ops.embedded.binaries import as_user, package_folder, postgres_user, usable_copy
 from evalsvc.ops.embedded.server import EmbeddedServer, ServerFailed
@@ -37,6 +37,8 @@ SETTINGS = {
 }
 # A test's cluster may be lost with the machine. synchronous_commit stays on: the code under test relies on it.
 THROWAWAY = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_wal_size": "2GB"}
+# Where and how `postmaster.pid` says that connections are taken: miscadmin.h, pidfile.h.
+STATE_LINE, READY = 7, "ready   "
 
 
 class EmbeddedPostgres(EmbeddedServer):
@@ -74,8 +76,17 @@ class EmbeddedPostgres(EmbeddedServer):
         return Command(argv, env=self._environment(), user=self.user, cwd=Path("/"), death_signal=death_signal)
 
     def is_ready(self) -> bool:
-        conninfo = f"host={self.socket_dir} port=5432 user={ADMINISTRATOR} dbname=postgres connect_timeout=5"
-        return PGconn.ping(conninfo.encode()) == Ping.OK
+        """As `pg_ctl` asks: the server notes its state in a file. A dead one leaves it, so somebody must listen too."""
+        try:
+            noted = (self.data / "postmaster.pid").read_text().splitlines()
+            return noted[STATE_LINE : STATE_LINE + 1] == [READY] and self._listens()
+        except OSError:
+            return False
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(5)
+            return connection.connect_ex(str(self.socket)) == 0
 
     def _program(self, name: str) -> str:
         if self._binaries is None:

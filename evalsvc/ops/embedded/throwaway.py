@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalsvc.ops.embedded.home import load_secrets, prepare_home
+from evalsvc.ops.embedded.home import APPLICATION_SECRETS, load_secrets, prepare_home
 from evalsvc.ops.embedded.postgres import EmbeddedPostgres
 from evalsvc.ops.embedded.roles import ensure_roles
 from evalsvc.ops.embedded.valkey import EmbeddedValkey
-
-APPLICATION_SECRETS = ("SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")
 
 
 @dataclass(frozen=True)

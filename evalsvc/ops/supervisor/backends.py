@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
-
+from evalsvc.ops.embedded.home import APPLICATION_SECRETS
 from evalsvc.ops.embedded.postgres import EmbeddedPostgres
-from evalsvc.ops.embedded.roles import DatabaseUrls, database_name, ensure_roles, may_create_roles, remedy, role_urls
 from evalsvc.ops.embedded.server import EmbeddedServer
-from evalsvc.ops.embedded.throwaway import APPLICATION_SECRETS
+from evalsvc.ops.embedded.urls import DatabaseUrls, database_name, role_urls
 from evalsvc.ops.embedded.valkey import EmbeddedValkey
 from evalsvc.ops.supervisor.child import ChildSpec
 from evalsvc.ops.supervisor.process import Command
@@ -68,6 +66,8 @@ class Backends:
 
     def database_urls(self) -> DatabaseUrls:
         """Make what is missing in the running database server, and return the URLs of the three roles."""
+        from evalsvc.ops.embedded.roles import ensure_roles
+
         if self.postgres:
             return ensure_roles(self.postgres.url, self.secrets, reset_passwords=True)
         return outside_database(self.outside, self.secrets)
@@ -95,6 +95,10 @@ def server_spec(server: EmbeddedServer, stage: int) -> ChildSpec:
 
 def outside_database(environment: Mapping[str, str], passwords: Mapping[str, str]) -> DatabaseUrls:
     """The three URLs on the operator's server: those given, or three roles made with the one URL given."""
+    import psycopg
+
+    from evalsvc.ops.embedded.roles import ensure_roles, may_create_roles, remedy
+
     url = environment["DATABASE_URL"]
     owner = environment.get("DATABASE_MIGRATION_URL")
     if owner:

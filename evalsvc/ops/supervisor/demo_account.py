@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import psycopg
-
 OPERATOR = "operator@example.com"
 MEMBERS = (("Demo", "demo-admin@example.com"), ("Demo B", "demo-b-admin@example.com"))
 KEYS = ("EVALSVC_API_KEY", "EVALSVC_API_KEY_B")
@@ -26,6 +24,8 @@ def kept_values(file: Path) -> dict[str, str] | None:
 
 def is_seeded(system_url: str, values: Mapping[str, str]) -> bool:
     """Whether making the demo accounts again would change nothing."""
+    import psycopg
+
     names, emails = [name for name, _ in MEMBERS], [OPERATOR, *(email for _, email in MEMBERS)]
     publics = [values[name].removeprefix("ek_").partition(".")[0] for name in KEYS]
     with psycopg.connect(system_url, connect_timeout=10) as connection:

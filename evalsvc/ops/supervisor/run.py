@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psycopg
-
 from evalsvc.ops.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
-from evalsvc.ops.embedded.roles import DatabaseUrls
+from evalsvc.ops.embedded.urls import DatabaseUrls
 from evalsvc.ops.supervisor import demo, demo_account, roster
+from evalsvc.ops.supervisor.aside import aside
 from evalsvc.ops.supervisor.backends import Backends, application_secrets, child_environment
 from evalsvc.ops.supervisor.child import Child
 from evalsvc.ops.supervisor.lock import HomeLock, hold_home
@@ -92,8 +91,6 @@ class Start:
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
-        with self.progress.step("database roles checked"):
-            self._make_roles()
         account = self._prepare(urls, owner_env)
         roster.go_file(self.home).touch()
         self._wait_for(service)
@@ -148,24 +145,25 @@ class Start:
         self.resources.callback(os.close, number)
         return number
 
-    def _make_roles(self) -> None:
-        try:
-            self.backends.database_urls()
-        except psycopg.Error as error:
-            raise ServiceFailed(f"The database refuses the preparation of its roles: {error}") from error
-
     def _prepare(self, urls: DatabaseUrls, env: Mapping[str, str]) -> dict[str, str]:
         """Migrate, and make the demo account, unless that has been done; Django's start alone costs seconds."""
+        digest = self._digest()
+        with self.progress.step("database roles checked"):
+            kept: dict[str, str] | None = aside(lambda: self._kept(urls, digest))
+        if kept is not None:
+            return kept
         with self.progress.step("database migrated" + (", demo account" if self.options.demo else "")):
-            digest = self._digest()
-            if digest and is_migrated(urls.owner, digest) and (kept := self._demo_values(urls)) is not None:
-                return kept
             flags = ["--prepare"] if self.options.demo else ["--prepare", "--no-demo"]
             command = roster.python("manage.py", "up", *flags, checkout=self.options.checkout, env=env)
             output = self.supervisor.run_step("migrate", command)
             if digest:
-                note_migrated(urls.owner, digest)
+                aside(lambda: note_migrated(urls.owner, digest))
         return {str(name): str(value) for name, value in json.loads(output).items()}
+
+    def _kept(self, urls: DatabaseUrls, digest: str | None) -> dict[str, str] | None:
+        """Make the roles; return the keys of the demo accounts if nothing else is to be made, else None."""
+        self.backends.database_urls()
+        return self._demo_values(urls) if digest and is_migrated(urls.owner, digest) else None
 
     def _demo_values(self, urls: DatabaseUrls) -> dict[str, str] | None:
         """Return the keys of the demo accounts, none if nobody wants any; None if the accounts must be made."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psycopg
-from psycopg import sql
+if TYPE_CHECKING:
+    import psycopg
 
 from evaluators.plugins import GROUP
 
@@ -35,6 +36,8 @@ def schema_digest(checkout: Path) -> str:
 
 def is_migrated(owner_url: str, digest: str) -> bool:
     """Whether a migration of this digest has run to its end here, and nothing was taken back since."""
+    import psycopg
+
     with psycopg.connect(owner_url, connect_timeout=10) as connection:
         note = _one(connection, NOTE)
         return note is not None and note == _note(digest, _one(connection, APPLIED))
@@ -42,6 +45,9 @@ def is_migrated(owner_url: str, digest: str) -> bool:
 
 def note_migrated(owner_url: str, digest: str) -> None:
     """Leave the digest with the table that lists the migrations; a dump takes it along."""
+    import psycopg
+    from psycopg import sql
+
     with psycopg.connect(owner_url, connect_timeout=10) as connection:
         note = _note(digest, _one(connection, APPLIED))
         connection.execute(sql.SQL("COMMENT ON TABLE django_migrations IS {}").format(sql.Literal(note)))
@@ -51,7 +57,7 @@ def _note(digest: str, applied: str | None) -> str:
     return f"evalsvc: migrated to {digest}, applied {applied}"
 
 
-def _one(connection: psycopg.Connection, query: str) -> str | None:
+def _one(connection: "psycopg.Connection", query: str) -> str | None:
     row = connection.execute(query.encode()).fetchone()
     return row[0] if row else None
 
