@@ -31,14 +31,14 @@ FROM (
 ROWS = (
     """
 INSERT INTO evaluations_evaluationrequest (id, account_id, capture, strategy, fingerprint, project_id, app, output, gold,
-  tags, log_id, created_at, completed_at, purged)
-SELECT request_id, account_id, 'all', 'none', i, project_id, app, 'Paris', 'Paris', tags, 'log-' || i, kept_at, kept_at, false
+  tags, created_at, completed_at, purged)
+SELECT request_id, account_id, 'all', 'none', i, project_id, app, 'Paris', 'Paris', tags, kept_at, kept_at, false
 FROM drawn""",
     """
-INSERT INTO evaluations_evaluation (id, account_id, request_id, position, evaluator_id, runs, family, profile_id,
+INSERT INTO evaluations_evaluation (id, account_id, request_id, position, evaluator_id, family, profile_id,
   profile_name, profile_revision, explain_strategy, lane, status, score, passed, duration_us, captured, in_history,
   n_attempts, n_sweeps, project_id, app, log_id, created_at, completed_at)
-SELECT id, account_id, request_id, 0, evaluator_id, evaluator_id, 'exact-match', '00000000-0000-4000-9000-000000000001',
+SELECT id, account_id, request_id, 0, evaluator_id, 'exact-match', '00000000-0000-4000-9000-000000000001',
   profile_name, 1, 'never', 'inline', 'success', passed::int, passed, 12, true, true, 0, 0, project_id, app, 'log-' || i,
   kept_at, kept_at
 FROM drawn""",

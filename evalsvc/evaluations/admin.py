@@ -169,7 +169,7 @@ class EvaluationAdmin(ScopedAdmin):
     fieldsets = (
         ("Verdict", {"fields": ("outcome", "score", "passed", "explained", "written", "spanned", "error", "more")}),
         ("Inputs", {"fields": ("input", "output", "contexts", "gold", "system_prompt")}),
-        ("What ran", {"fields": ("evaluator_id", "runs", "family", "profile", "profile_id", "duration")}),
+        ("What ran", {"fields": ("evaluator_id", "work_by", "family", "profile", "profile_id", "duration")}),
         ("Where it belongs", {"fields": ("id", "request_id", "app", "project", "experiment", "dataset", "tags")}),
         ("When", {"fields": ("created_at", "completed_at", "in_history")}),
     )
@@ -211,6 +211,11 @@ class EvaluationAdmin(ScopedAdmin):
         """Return the profile with its revision, cut."""
         number = f":{evaluation.profile_revision}" if evaluation.profile_revision else ""
         return isolated(short(evaluation.profile_name, 40) + number)
+
+    @admin.display(description="Runs")
+    def work_by(self, evaluation: Evaluation) -> str | None:
+        """Return the managed evaluator that did the work; of a success it is kept where it is another one."""
+        return evaluation.runs or (evaluation.evaluator_id if evaluation.family else None)
 
     @display(description="Status", label={"success": "success", "error": "danger", "validation_error": "warning"})
     def outcome(self, evaluation: Evaluation) -> str:

@@ -19,7 +19,7 @@ from evalsvc.evaluations.selectors import get_evaluation
 
 PREFIX = "annotation:"
 IN_BOTH = ("app", "experiment_id", "dataset_id", "trace_id")
-IN_REQUEST = (*IN_BOTH, "dataset_sample_id", "span_id")
+IN_REQUEST = ("dataset_sample_id", "span_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def _place_of(account: Account, log_id: str) -> dict[str, Any]:
     """Return where the newest score of the log belongs; nothing when the label comes first."""
     rows = Evaluation.objects.filter(account=account, captured=True, log_id=log_id)
     scores = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by("-created_at", "-id")
-    newest = scores.values_list(*(f"request__{name}" for name in IN_REQUEST)).first()
-    return dict(zip(IN_REQUEST, newest, strict=True)) if newest else {}
+    newest = scores.values_list(*IN_BOTH, *(f"request__{name}" for name in IN_REQUEST)).first()
+    return dict(zip((*IN_BOTH, *IN_REQUEST), newest, strict=True)) if newest else {}
 
 
 def _add(account: Account, label: Label, place: dict[str, Any]) -> int:

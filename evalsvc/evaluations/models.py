@@ -14,7 +14,6 @@ from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
 CAPTURED = Q(captured=True)
-COVERED = ("score", "passed", "revision", "source")
 
 
 def newest_first(name: str, *fields: str, where: Q | None = None, **options: Any) -> models.Index:
@@ -49,6 +48,7 @@ class EvaluationRequest(models.Model):
     tags = models.JSONField(null=True)
     dataset_id = models.CharField(max_length=255, null=True)
     dataset_sample_id = models.CharField(max_length=255, null=True)
+    # Of older requests. Now its evaluations alone have them: two long texts, and nothing asks a request for them.
     log_id = models.CharField(max_length=255, null=True)
     trace_id = models.CharField(max_length=255, null=True)
     span_id = models.CharField(max_length=255, null=True)
@@ -96,6 +96,7 @@ class Evaluation(models.Model):
     )
     position = models.PositiveSmallIntegerField()
     evaluator_id = models.CharField(max_length=100)
+    # Nothing runs a success again: there it is kept only where it is another one.
     runs = models.CharField(max_length=100, null=True, help_text="The managed evaluator that does the work.")
     family = models.CharField(max_length=60, null=True)
     profile_id = models.UUIDField(null=True)
@@ -265,7 +266,8 @@ class HistoryScore(models.Model):
                 condition=Q(score__gt=float("-inf")) & Q(score__lt=float("inf")), name="ck_history_score_finite"
             ),
         )
-        # The key itself is the index of whole histories; like these it includes what intervals read (COVERED).
+        # The key itself is the index of whole histories, and includes what intervals read. Those of windows do not:
+        # their thousand rows are looked up, as those that were written a moment ago would be anyway.
         indexes = (
             # What was written since a snapshot: lets a process that knows the newest 1000 read only what is new.
             models.Index(
@@ -275,14 +277,12 @@ class HistoryScore(models.Model):
             ),
             models.Index(
                 fields=["account", "evaluator_id", "profile_name", "app", "id"],
-                include=COVERED,
                 name="ix_history_app",
                 condition=Q(app__isnull=False),
             ),
             *(
                 models.Index(
                     fields=["account", "evaluator_id", "profile_name", place, "trial", "id"],
-                    include=COVERED,
                     name=f"ix_history_{place.removesuffix('_id')}",
                     condition=Q(**{f"{place}__isnull": False}),
                 )

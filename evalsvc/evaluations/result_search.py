@@ -34,11 +34,11 @@ MAX_TEXT = 32 * 2**20
 RESULT_COLUMNS = (
     "id", "request_id", "created_at", "family", "evaluator_id", "profile_name", "profile_id", "profile_revision",
     "status", "error_code", "error_message", "explain_strategy", "passed", "score", "text_output", "explanation",
-    "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback", "captured",
+    "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback", "captured", "log_id",
 )  # fmt: skip
 INPUT_COLUMNS = (
     "id", "strategy", "created_at", "project_id", "app", "experiment_id", "extras", "tags", "dataset_id",
-    "dataset_sample_id", "log_id", "input", "output", "contexts", "gold", "system_prompt",
+    "dataset_sample_id", "input", "output", "contexts", "gold", "system_prompt",
 )  # fmt: skip
 SIZES = """
 SELECT id, coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0) + coalesce(octet_length(gold), 0)

@@ -85,7 +85,7 @@ def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
     ]
     if any(pairs):
         _add_intervals(request, entries, pairs)
-    return request_facts(request), entries
+    return request_facts(request, stored.evaluations[0].log_id if stored.evaluations else None), entries
 
 
 def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs: Pairs) -> None:
@@ -111,8 +111,8 @@ def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs:
                 entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)
 
 
-def request_facts(request: EvaluationRequest) -> RequestFacts:
-    """Return the request's part of an answer."""
+def request_facts(request: EvaluationRequest, log_id: str | None) -> RequestFacts:
+    """Return the request's part of an answer; its log is known by its evaluations."""
     return RequestFacts(
         sample=stored_sample(request),
         strategy=request.strategy,
@@ -125,7 +125,7 @@ def request_facts(request: EvaluationRequest) -> RequestFacts:
         tags=request.tags,
         dataset_id=request.dataset_id,
         dataset_sample_id=request.dataset_sample_id,
-        log_id=request.log_id,
+        log_id=log_id,
     )
 
 

@@ -310,7 +310,7 @@ def evaluation_row(call: EvaluateCall, entry: Entry) -> dict[str, Any]:
     if (run := entry.resolved) is not None:
         row |= {
             "evaluator_id": run.evaluator_id,
-            "runs": run.spec.id,
+            "runs": None if entry.verdict.status == "success" and run.spec.id == run.evaluator_id else run.spec.id,
             "family": run.family.name,
             "profile_id": run.profile.id,
             "profile_name": run.profile.name,

@@ -141,8 +141,10 @@ CHECKS = {
     "an evaluation does not know where its request belongs": """
         SELECT e.id, e.account_id FROM evaluations_evaluation e
         JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
-        WHERE (e.project_id, e.app, e.experiment_id, e.dataset_id, e.log_id, e.trace_id) IS DISTINCT FROM
-              (q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id)""",
+        WHERE (e.project_id, e.app, e.experiment_id, e.dataset_id) IS DISTINCT FROM
+              (q.project_id, q.app, q.experiment_id, q.dataset_id)
+          OR q.log_id IS DISTINCT FROM e.log_id AND q.log_id IS NOT NULL
+          OR q.trace_id IS DISTINCT FROM e.trace_id AND q.trace_id IS NOT NULL""",
     "an evaluation is found by other tags, or at another time, than its request has": """
         SELECT coalesce(sent.id, t.evaluation_id), coalesce(sent.account_id, t.account_id) FROM (
           SELECT e.id, own.* FROM evaluations_evaluation e

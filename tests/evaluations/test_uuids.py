@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 
-from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.uuids import new_uuid
 from tests.conftest import Caller
 
@@ -25,7 +25,7 @@ def test_a_call_without_a_log_gets_one(alice: Caller) -> None:
     for _ in range(3):
         assert alice.evaluate("exact-match", output="a", gold_answer="a", capture="all").status_code == 200
         time.sleep(0.002)
-    rows = EvaluationRequest.objects.using("system").filter(account=alice.account).order_by("id")
+    rows = Evaluation.objects.using("system").filter(account=alice.account).order_by("id")
     ids = [str(log_id) for log_id in rows.values_list("log_id", flat=True)]
 
     assert [uuid.UUID(id).version for id in ids] == [7, 7, 7]

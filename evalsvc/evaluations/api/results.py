@@ -55,7 +55,7 @@ def result_out(row: Any, request: Any = None) -> dict[str, Any]:
 
     `row` is an Evaluation, or a row of `search_results`, which comes with its request's.
     """
-    return evaluation_result(request_facts(request or row.request), entry_of(row))
+    return evaluation_result(request_facts(request or row.request, row.log_id), entry_of(row))
 
 
 def answer_schema(name: str, schema: dict[str, Any], **others: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ BEGIN
       NULL::evaluations_evaluationrequest,
       jsonb_build_object('created_at', f.arrived_at) || f.request || jsonb_build_object(
         'id', f.request_id, 'account_id', p_account, 'fingerprint', f.fingerprint, 'capture', 'all',
-        'strategy', 'none', 'purged', false, 'completed_at', f.arrived_at)) q
+        'strategy', 'none', 'purged', false, 'completed_at', f.arrived_at, 'log_id', NULL, 'trace_id', NULL)) q
   ), added AS (
     INSERT INTO evaluations_evaluation AS e (
       id, account_id, request_id, position, evaluator_id, profile_name, explain_strategy, status, score, passed,

@@ -229,8 +229,9 @@ BEGIN
         'id', p_request_ids[s.n], 'account_id', p_account, 'purged', false, 'created_at', p_created_at[s.n],
         'project_id', (SELECT l.id FROM unnest(living) l(id) WHERE l.id = wanted[s.n - p_first + 1] LIMIT 1),
         'completed_at', CASE WHEN NOT jsonb_path_exists(s.evaluations, '$[*] ? (@.status == "pending")')
-          THEN p_created_at[s.n] END)) r
-    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id
+          THEN p_created_at[s.n] END,
+        'log_id', NULL, 'trace_id', NULL)) r
+    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id
   ), added AS (
     INSERT INTO evaluations_evaluation AS e (
       id, account_id, request_id, position, evaluator_id, runs, family, profile_id, profile_name, profile_revision,
@@ -245,7 +246,7 @@ BEGIN
       CASE WHEN r.status = 'pending' THEN
         q.created_at + CASE r.lane WHEN 'judge' THEN 0 ELSE s.lease_seconds END * interval '1 second' END,
       q.created_at, CASE WHEN r.status <> 'pending' THEN q.created_at END,
-      q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id
+      q.project_id, q.app, q.experiment_id, q.dataset_id, s.request->>'log_id', s.request->>'trace_id'
     FROM requests q JOIN sent s ON p_request_ids[s.n] = q.id,
       LATERAL jsonb_populate_recordset(NULL::evaluations_evaluation, s.evaluations) WITH ORDINALITY r
     RETURNING e.id, e.request_id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score,
