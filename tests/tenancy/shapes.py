@@ -46,7 +46,7 @@ def new_filled_account(name: str) -> Caller:
     with account_scope(caller.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=caller.account, evaluator_id="own-pii", **own)
-        Pruned.objects.create(account=caller.account)
+        Pruned.objects.using("system").create(account_id=caller.account.pk)
     user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
     add_member(account=caller.account, user=user, role=Member.Role.READER)
     return caller

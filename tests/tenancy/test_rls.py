@@ -18,6 +18,8 @@ from tests.tenancy.shapes import TABLES, new_filled_account
 
 # The application's role has no UPDATE on these at all.
 FROZEN = {"datasets_datasetversion", "datasets_example"}
+# Nor may it write these otherwise.
+READ_ONLY = {"evaluations_pruned"}
 
 
 def query(sql: str, values: Any = None, *, alias: str = "default") -> list[tuple[Any, ...]]:
@@ -88,7 +90,7 @@ def test_a_stranger_sees_changes_and_deletes_nothing(filled: Caller, charlie: Ca
         where = f"{column} = {filled.account.pk}"
         with account_scope(charlie.account.pk):
             assert n_rows(table, where) == 0, table
-            if table != "accounts_auditentry":
+            if table not in {"accounts_auditentry", *READ_ONLY}:
                 if table not in FROZEN:
                     assert changed(f"UPDATE {table} SET {column} = {column} WHERE {where}") == 0, table
                 assert changed(f"DELETE FROM {table} WHERE {where}") == 0, table
@@ -134,6 +136,23 @@ def test_managed_rows_are_the_owners(charlie: Caller, table: str) -> None:
 def test_frozen_rows_cannot_be_changed(filled: Caller, table: str) -> None:
     with pytest.raises(ProgrammingError, match="permission denied"), account_scope(filled.account.pk):
         changed(f"UPDATE {table} SET account_id = account_id")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO {} (account_id, scores_until) VALUES ({}, 1)",
+        "UPDATE {} SET scores_until = 1 WHERE account_id = {}",
+        "DELETE FROM {} WHERE account_id = {}",
+    ],
+)
+@pytest.mark.parametrize("table", sorted(READ_ONLY))
+def test_what_the_system_role_keeps_for_an_account_is_not_the_applications_to_write(
+    filled: Caller, table: str, sql: str
+) -> None:
+    """Whoever could would hide a loss from `verify`."""
+    with pytest.raises(ProgrammingError, match="permission denied"), account_scope(filled.account.pk):
+        changed(sql.format(table, filled.account.pk))
 
 
 @pytest.mark.parametrize("sql", ["UPDATE accounts_auditentry SET actor = 'x'", "DELETE FROM accounts_auditentry"])
