@@ -96,9 +96,9 @@ class Goal:
         return f"{'≥' if self.at_least else '≤'} {self.value:g}"
 
     def shortfall(self, value: float) -> float:
-        """Return by what share of the goal a value misses it, 0 when it does not."""
+        """Return by what share of the goal a value misses it, 0 when it does not; of 1 where the goal is none."""
         missing = self.value - value if self.at_least else value - self.value
-        return max(0.0, missing / self.value)
+        return max(0.0, missing / (self.value or 1.0))
 
 
 @dataclass(frozen=True)

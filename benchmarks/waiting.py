@@ -245,13 +245,15 @@ def add_books(running: Running, report: Report) -> None:
     with connections["system"].cursor() as cursor:
         cursor.execute(
             "SELECT count(*), count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'success'),"
-            " coalesce(sum((extra->'judge'->>'calls')::int), 0), coalesce(max(n_attempts), 0)"
-            " FROM evaluations_evaluation WHERE lane = 'judge'"
+            " coalesce(sum((extra->'judge'->>'calls')::int) FILTER (WHERE extra->'judge'->>'model' <> %s), 0),"
+            " coalesce(max(n_attempts), 0) FROM evaluations_evaluation WHERE lane = 'judge'",
+            [BAD["429"]],
         )
         n, n_pending, n_success, n_billed, most_attempts = cursor.fetchone()
         cursor.execute("SELECT count(*), count(DISTINCT source_id) FROM evaluations_historyscore WHERE app = 'waiting'")
         n_scores, n_sources = cursor.fetchone()
-    n_calls = running.stub.calls()["total"]
+    # What is refused with 429 costs nothing, and is asked again: it is on no bill.
+    n_calls = sum(n for model, n in running.stub.calls()["by_model"].items() if model != BAD["429"])
     n_answered = sum(account.outcomes.total() for account in running.accounts)
     report.add(
         Row("lost: accepted and without an answer", "", figure([sum(a.began for a in running.accounts) - n_answered])),

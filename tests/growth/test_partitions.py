@@ -154,6 +154,23 @@ def test_rows_before_their_partition_are_kept_told_and_given_one(empty: Database
             assert [low for low, _ in rows[1:]] == [high for _, high in rows[:-1]]
 
 
+def test_an_index_of_somebody_s_own_stops_no_partition(empty: Database) -> None:
+    """PostgreSQL's own name for it is so long that the end of a partition's would be cut off."""
+    n_indexes = "SELECT count(*) FROM pg_index WHERE indrelid = %s::regclass"
+    with empty.connect("owner") as owner, empty.connect("system") as system:
+        owner.execute("CREATE INDEX ON evaluations_evaluation (account_id, completed_at, profile_revision, feedback)")
+        made = system.execute("SELECT make_partitions(9)").fetchone()[0]  # type: ignore[index]
+
+        assert len(made) >= 2 * len(PARENTS)
+        expected = owner.execute(n_indexes, ["evaluations_evaluation_default"]).fetchone()
+        for name in made:
+            if name.startswith("evaluations_evaluation_"):
+                assert owner.execute(n_indexes, [name]).fetchone() == expected
+        assert stands_in(owner, "11 months", 5) == "evaluations_evaluation_default"
+        assert system.execute("SELECT make_partitions(12)").fetchone() != ([],)
+        assert owner.execute(n_indexes, ["evaluations_evaluation_default"]).fetchone() == expected
+
+
 def test_what_every_evaluation_goes_through_is_planned_once_in_a_session() -> None:
     planned = query("SELECT proname FROM pg_proc WHERE 'plan_cache_mode=force_generic_plan' = ANY(proconfig)")
     assert {name for (name,) in planned} >= {

@@ -45,6 +45,13 @@ BEGIN
   END LOOP;
 END $$;
 
+-- The name of a partition's index: the index's own and the partition's suffix. PostgreSQL would cut off what is too long,
+-- the suffix first, and two partitions would have one name.
+CREATE OR REPLACE FUNCTION index_name_of(p_index text, p_suffix text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN octet_length(p_index || p_suffix) < 64 THEN p_index || p_suffix
+    ELSE left(p_index, 54 - octet_length(p_suffix)) || '_' || left(md5(p_index), 8) || p_suffix END
+$$;
+
 -- Make an empty table like another one, with its indexes under names that end in its own suffix.
 CREATE OR REPLACE FUNCTION copy_table(p_pattern text, p_old_suffix text, p_name text, p_new_suffix text)
 RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
@@ -56,7 +63,7 @@ BEGIN
     p_name, p_pattern, (SELECT 'WITH (' || array_to_string(reloptions, ', ') || ')' FROM pg_class WHERE oid = p_pattern::regclass));
   FOR one IN
     SELECT pg_get_indexdef(i.indexrelid) AS definition, pg_get_constraintdef(k.oid) AS key,
-      regexp_replace(c.relname, p_old_suffix || '$', '') || p_new_suffix AS name
+      index_name_of(regexp_replace(c.relname, p_old_suffix || '$', ''), p_new_suffix) AS name
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid AND k.conrelid = i.indrelid
     WHERE i.indrelid = p_pattern::regclass
@@ -96,7 +103,7 @@ BEGIN
   EXECUTE format('ALTER TABLE %I RENAME TO %I', old, name);
   FOR one IN SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = name::regclass LOOP
     EXECUTE format('ALTER INDEX %I RENAME TO %I', one.relname,
-      regexp_replace(one.relname, '_default$', '') || substr(name, length(p_parent) + 1));
+      index_name_of(regexp_replace(one.relname, '_default$', ''), substr(name, length(p_parent) + 1)));
   END LOOP;
   PERFORM copy_table(name, substr(name, length(p_parent) + 1), old, '_default');
   EXECUTE format('WITH ahead AS (DELETE FROM %I WHERE %I >= %s RETURNING *) INSERT INTO %I SELECT * FROM ahead',
