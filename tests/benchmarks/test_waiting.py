@@ -26,7 +26,7 @@ def test_all_who_wait_are_answered_once_and_the_bill_is_right() -> None:
     assert found["pending"] == 0
     assert found["evaluations"] == found["successes"] == found["scores"] == found["calls"] == found["billed"] > 0
     assert [sum(outcomes.values()) > 0 for outcomes in found["outcomes"].values()] == [True, True]
-    for name in ("inline evaluate", "/readyz"):
+    for name in ("inline evaluate", "/readyz", "admin sign-in"):
         assert rows[f"  {name} beside them, p99"]["now"]["median"] > 0
 
 
