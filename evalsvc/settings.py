@@ -57,7 +57,7 @@ WAIT_SECONDS = env_int(
     "EVALSVC_WAIT_SECONDS", 25
 )  # how long /v1/evaluate waits for workers when the caller does not say
 MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
-_max_waiters = env_str("EVALSVC_MAX_WAITERS", "")  # per web process; empty: three quarters of its threads
+_max_waiters = env_str("EVALSVC_MAX_WAITERS", "")  # per web process; empty: all of its threads but 32
 MAX_WAITERS = whole_number("EVALSVC_MAX_WAITERS", _max_waiters) if _max_waiters else None
 LEASE_SECONDS = env_int(
     "EVALSVC_LEASE_SECONDS", 10

@@ -25,6 +25,8 @@ LOOK_SECONDS = 2.0
 """Without a reply for so long, the database is asked: a reply may be lost with a restarted Redis, a verdict may not."""
 LONGEST_PAUSE_SECONDS = 10
 MAX_PACES = 10_000
+ENOUGH_THREADS = 32
+"""For all who do not wait: more of them would only take turns at one interpreter."""
 WAITS = Counter("evalsvc_waits_total", "Requests that wanted to wait for workers, by how that ended.", ["end"])
 WAITERS = Gauge("evalsvc_waiters", "Requests that wait for workers.", multiprocess_mode="livesum")
 Pace: TypeAlias = tuple[int, bool]
@@ -33,7 +35,9 @@ Pace: TypeAlias = tuple[int, bool]
 
 def places_for(n_threads: int) -> int:
     """Return how many of a process' threads may wait: always fewer than there are."""
-    wanted = n_threads * 3 // 4 if settings.MAX_WAITERS is None else settings.MAX_WAITERS
+    wanted = max(n_threads * 3 // 4, n_threads - ENOUGH_THREADS)
+    if settings.MAX_WAITERS is not None:
+        wanted = settings.MAX_WAITERS
     return max(0, min(wanted, n_threads - 1))
 
 

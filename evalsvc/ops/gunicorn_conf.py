@@ -16,8 +16,8 @@ bind = _bind()
 worker_class = "evalsvc.ops.web_worker.WebWorker"  # gthread, with a bound on those who wait
 # One process a core, so that fewer captures are more to a commit; two at least, as one is replaced now and then.
 workers = int(os.environ.get("EVALSVC_WEB_WORKERS") or max(2, min(16, os.cpu_count() or 1)))
-# Most requests wait, for a commit or for a worker. A thread that waits costs 0.13 MiB; three quarters may (waiting.py).
-threads = int(os.environ.get("EVALSVC_WEB_THREADS", "128"))
+# All but 32 may wait for workers (waiting.py), which costs 0.13 MiB each; a thread that nobody needs is never started.
+threads = int(os.environ.get("EVALSVC_WEB_THREADS", "320"))
 preload_app = True  # imported once, shared by all workers
 keepalive = 30  # seconds; longer than a client's pause between two calls
 timeout = 60  # seconds without a sign of life from a worker, not per request

@@ -145,7 +145,17 @@ def test_whoever_keeps_asking_gets_an_equal_share(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("n_threads", "setting", "n_places"),
-    [(64, None, 48), (8, None, 6), (2, None, 1), (1, None, 0), (8, 100, 7), (8, 3, 3), (8, 0, 0), (8, -5, 0)],
+    [
+        (320, None, 288),
+        (64, None, 48),
+        (8, None, 6),
+        (2, None, 1),
+        (1, None, 0),
+        (8, 100, 7),
+        (8, 3, 3),
+        (8, 0, 0),
+        (8, -5, 0),
+    ],
 )
 def test_those_who_wait_are_always_fewer_than_the_threads(
     monkeypatch: pytest.MonkeyPatch, n_threads: int, setting: int | None, n_places: int
