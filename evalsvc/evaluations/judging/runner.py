@@ -31,7 +31,7 @@ POLL_SECONDS = 1.0
 """Without a push: what was put off, what a killed runner had, what Redis has lost."""
 PAUSE_SECONDS = 0.02
 """Between two claims, and between two writes: what comes meanwhile goes together, as it does when there is much."""
-PAUSES_A_CLAIM, LONGEST_PAUSE_SECONDS = 4, 0.25
+PAUSES_A_CLAIM, LONGEST_PAUSE_SECONDS = 4, 0.05
 """Between two claims at least so many times what the last one took: where they are slow, as thousands wait or the
 database is busy, more goes with each."""
 AGAIN_SECONDS = 0.5
