@@ -81,7 +81,9 @@ def _written_alone(one: Done) -> set[tuple[int, int]]:
         raise
     except (DatabaseError, TypeError) as exc:
         log.error("evaluation %s: its verdict cannot be stored: %s", claimed.id, type(exc).__name__)
-    return store.finish(items_of([(claimed, broke(claimed))])) and set()
+    store.finish(items_of([(claimed, broke(claimed))]))
+    # Not among the new: what would be pushed is the verdict that was refused. Whoever waits reads this one.
+    return set()
 
 
 def items_of(final: Sequence[Done]) -> list[dict[str, Any]]:
