@@ -20,9 +20,11 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.beside import asker, beside
 from benchmarks.figures import Goal, Row, figure, text_of
 from benchmarks.frame import Report, parser, run
 from benchmarks.http_caller import Caller
@@ -31,9 +33,6 @@ from benchmarks.stack import account_with_key, celery, gunicorn, stack
 from benchmarks.stub_llm import RunningStub, running_stub
 
 BAD = {"hang": "stub-hang", "429": "stub-judge-pass:429-30", "dies": "stub-cut"}
-BESIDE_SECONDS = 0.1
-"""Between two requests of each of those who do not wait."""
-INLINE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Rome", "label": "Rome", "app": "beside"}
 
 
 @dataclass
@@ -45,7 +44,8 @@ class Account:
     profiles: list[str]
     n_callers: int
     began: int = 0
-    last: float = 0.0
+    asked: int = 0
+    ended: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
 
@@ -57,6 +57,7 @@ class Running:
     port: int
     stub: RunningStub
     processes: dict[str, Any]
+    asker: ProcessPoolExecutor
     accounts: list[Account] = field(default_factory=list)
     beside: str = ""
 
@@ -71,7 +72,7 @@ def service(options: argparse.Namespace) -> Iterator[Running]:
         port, web = exits.enter_context(gunicorn(**allowed))
         worker = exits.enter_context(celery("judge", pool="solo", concurrency=1, **allowed))
         processes = {**servers.processes(), "web": web, "judge worker": worker}
-        yield Running(port, stub, processes)
+        yield Running(port, stub, processes, exits.enter_context(asker()))
 
 
 async def set_up(running: Running, options: argparse.Namespace) -> None:
@@ -102,12 +103,13 @@ async def profile(running: Running, key: str, model: str) -> str:
     return name
 
 
-async def wait_for_one(caller: Caller, profile: str) -> str:
+async def wait_for_one(account: Account, caller: Caller, profile: str) -> str:
     """Post one evaluation and come back until it has its verdict; return what came of it."""
     wanted = [{"evaluator": "judge", "criteria": profile}]
     body = {"evaluators": wanted, "output": uuid.uuid4().hex, "app": "waiting"}
     status, headers, answer = await caller.call("POST", "/v1/evaluate", json.dumps(body).encode())
     while True:
+        account.asked += 1
         if status not in (200, 202):
             return str(status)
         found = json.loads(answer)
@@ -129,37 +131,18 @@ async def keep_waiting(running: Running, account: Account, number: int, until: f
     while time.monotonic() < until:
         account.began += 1
         began = time.perf_counter()
-        outcome = await wait_for_one(caller, profile)
+        outcome = await wait_for_one(account, caller, profile)
         account.outcomes[outcome] += 1
         if outcome == "success":
             account.seconds.append(time.perf_counter() - began)
-            account.last = time.monotonic()
+            account.ended.append(time.monotonic())
     caller.close()
 
 
-async def ask_beside(running: Running, method: str, path: str, body: bytes, until: float) -> list[float]:
-    """Ask for something quick now and then; return how long each answer took, in milliseconds."""
-    caller, took = await Caller.open(running.port, running.beside), []
-    while time.monotonic() < until:
-        began = time.perf_counter()
-        status, _, answer = await caller.call(method, path, body)
-        took.append((time.perf_counter() - began) * 1000)
-        if status != 200:
-            raise RuntimeError(f"{path}: {status} {answer[:300]!r}")
-        await asyncio.sleep(BESIDE_SECONDS)
-    caller.close()
-    return took
-
-
-async def beside(running: Running, seconds: float) -> dict[str, list[float]]:
-    """Ask for an inline evaluation and for the health page for so long."""
-    until = time.monotonic() + seconds
-    asked = {
-        "inline evaluate": ask_beside(running, "POST", "/v1/evaluate", json.dumps(INLINE).encode(), until),
-        "/readyz": ask_beside(running, "GET", "/readyz", b"", until),
-        "admin sign-in": ask_beside(running, "GET", "/admin/login/", b"", until),
-    }
-    return dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
+async def beside_them(running: Running, seconds: float) -> dict[str, list[float]]:
+    """Ask for an inline evaluation, the health page and a page of the admin for so long."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(running.asker, beside, running.port, running.beside, seconds)
 
 
 @dataclass
@@ -168,6 +151,8 @@ class Found:
 
     quiet: dict[str, list[float]]
     busy: dict[str, list[float]]
+    n: int
+    """Answers while all were there."""
     seconds: float
     cpu: dict[str, float]
 
@@ -175,27 +160,30 @@ class Found:
 async def loaded(running: Running, options: argparse.Namespace, report: Report) -> Found:
     """Ask beside, first alone and then beside all who wait."""
     await set_up(running, options)
-    await beside(running, options.seconds / 8)  # every process is warm then
+    await beside_them(running, options.seconds / 8)  # every process is warm then
     report.say("quiet")
-    quiet = await beside(running, options.seconds / 2)
+    quiet = await beside_them(running, options.seconds / 2)
     report.say(f"{sum(options.accounts)} callers wait")
     running.stub.reset()
-    before, began = used(running), time.monotonic()
-    until = began + options.seconds
+    # Until all have come and the first ones have come again: 500 new connections are no wait for a judge.
+    came = time.monotonic() + 3 * options.seconds_a_call
+    until = came + options.seconds
     waiting = [
         asyncio.create_task(keep_waiting(running, account, number, until, options.seconds_a_call))
         for account in running.accounts
         for number in range(account.n_callers)
     ]
-    busy = await beside(running, options.seconds)
+    await asyncio.sleep(came - time.monotonic())
+    before = used(running)
+    busy = await beside_them(running, options.seconds)
+    after = used(running)
     report.say("no more come; the last ones wait")
     await asyncio.wait(waiting, timeout=max(1.0, report.ends_at - time.monotonic() - 15))
-    # Until the last verdict: what hangs has an end of its own, and is no part of the rate.
-    seconds, after = max(account.last for account in running.accounts) - began, used(running)
     for one in waiting:
         one.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    return Found(quiet, busy, seconds, {name: after[name] - before[name] for name in after})
+    n = sum(came < ended <= until for account in running.accounts for ended in account.ended)
+    return Found(quiet, busy, n, options.seconds, {name: after[name] - before[name] for name in after})
 
 
 def used(running: Running) -> dict[str, float]:
@@ -214,12 +202,13 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 def add_rows(running: Running, found: Found, report: Report) -> None:
     """Add rates, what the others met meanwhile, and what an answer cost."""
-    n = sum(len(account.seconds) for account in running.accounts)
-    if not n:
+    if not found.n:
         return
-    report.add(Row("judged evaluations", "answers/s", figure([n / found.seconds]), Goal(200, at_least=True)))
+    report.add(Row("judged evaluations", "answers/s", figure([found.n / found.seconds]), Goal(200, at_least=True)))
     for account in running.accounts:
         report.add(Row(f"  waited, {account.name}", "s", figure(account.seconds)))
+        each = account.asked / max(account.outcomes.total(), 1)
+        report.add(Row(f"  requests an answer, {account.name}", "", figure([each])))
     for name in found.busy:
         quiet, busy = found.quiet[name], found.busy[name]
         for q in (0.5, 0.99):
@@ -230,7 +219,7 @@ def add_rows(running: Running, found: Found, report: Report) -> None:
             note = f"quiet {text_of(then)} ms"
             report.add(Row(f"  {name} beside them, p{q * 100:g}", "ms", figure([now]), goal, note=note))
     for name, seconds in found.cpu.items():
-        report.add(Row(f"CPU of one answer: {name}", "ms CPU", figure([seconds * 1000 / max(n, 1)])))
+        report.add(Row(f"CPU of one answer: {name}", "ms CPU", figure([seconds * 1000 / found.n])))
 
 
 def percentile(values: list[float], q: float) -> float:

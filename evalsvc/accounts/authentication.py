@@ -19,6 +19,7 @@ from evalsvc.accounts.gate import Admission, admit
 from evalsvc.accounts.keys import KeyText, parse_key, same_secret
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import KeyRow, find_key
+from evalsvc.rest.door import belongs_to
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.reading import Turns
 
@@ -84,6 +85,7 @@ def identified(request: Request | HttpRequest) -> Caller:
     caller = identify(text)
     if caller is None:
         raise unauthenticated("The API key is unknown, expired or revoked.")
+    belongs_to(caller.account.pk)
     return caller
 
 

@@ -18,6 +18,8 @@ from typing import Generic, Protocol, TypeVar
 
 from django.db import OperationalError
 
+from evalsvc.rest.door import aside
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Item_contra = TypeVar("Item_contra", contravariant=True)
@@ -132,7 +134,8 @@ class Group(Generic[Item, Answer]):
     def _wait(self, caller: _Caller[Item, Answer]) -> None:
         try:
             self._work.step_aside()
-            caller.turn.acquire()
+            with aside():
+                caller.turn.acquire()
         except BaseException:
             self._withdraw(caller)
             raise

@@ -26,6 +26,7 @@ from redis.client import Pipeline
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.waiting_room import Release
+from evalsvc.rest.door import Visit, current, door
 from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
@@ -43,27 +44,43 @@ class Waiter:
         self._arrived = threading.Event()
         self._lock = threading.Lock()
         self._verdicts: list[dict[str, Any]] = []
+        self._visit: Visit | None = None
 
     def put(self, verdicts: list[dict[str, Any]]) -> None:
         """Hand verdicts to the waiting thread."""
         with self._lock:
             self._verdicts.extend(verdicts)
-            self._arrived.set()
+            self._wake()
 
     def release(self, why: Release) -> None:
         """Let the waiting thread go on without the rest."""
         with self._lock:
             self.released = why
-            self._arrived.set()
+            self._wake()
 
     def take(self, seconds: float) -> list[dict[str, Any]]:
         """Wait for verdicts, at most so long; an empty list means that none came, or that the waiter is released."""
+        with self._lock:
+            if not self._arrived.is_set() and (visit := current()) is not None:
+                self._visit = visit
+                door.go_aside(visit)
         self._arrived.wait(max(0.0, seconds))
         with self._lock:
             taken, self._verdicts = self._verdicts, []
+            self._go_on()
             if self.released is None:
                 self._arrived.clear()
         return taken
+
+    def _wake(self) -> None:
+        self._arrived.set()
+        # From now on, and not only once it has the interpreter: who wakes others must know.
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._visit is not None:
+            door.come_back(self._visit)
+            self._visit = None
 
 
 class ReplyBox:
@@ -143,6 +160,7 @@ class ReplyBox:
             is_down = False
             if item is not None:
                 for reply in _replies_in(cast("bytes", item[1])):
+                    door.wait_until_few()
                     self.hand_out(reply["request_id"], reply["verdicts"])
 
 

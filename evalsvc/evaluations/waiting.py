@@ -21,8 +21,10 @@ from evalsvc.evaluations.services import Accepted, fill_in
 from evalsvc.evaluations.waiting_room import WaitingRoom
 from evaluators.base import Lane
 
-LOOK_SECONDS = 2.0
-"""Without a reply for so long, the database is asked: a reply may be lost with a restarted Redis, a verdict may not."""
+LOOK_SECONDS, LONGEST_LOOK_SECONDS = 2.0, 8.0
+"""Without a reply for so long, the database is asked: a reply may be lost with a restarted Redis, a verdict may not.
+
+Later where such work takes longer: hundreds who ask a judge would all look a moment before its verdict comes."""
 LONGEST_PAUSE_SECONDS = 10
 MAX_PACES = 10_000
 ENOUGH_THREADS = 32
@@ -85,7 +87,7 @@ def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
         return not accepted.pending_lanes
 
     connection.close()
-    all_came = _receive(waiter, accepted.request_id, began + seconds, receive)
+    all_came = _receive(waiter, accepted.request_id, pace, began + seconds, receive)
     _learn(pace, time.monotonic() - began, all_came)
 
 
@@ -106,6 +108,7 @@ def _await_more(stored: Stored, waiter: Waiter, seconds: float) -> bool:
     request_id, deadline = stored.request.id, time.monotonic() + seconds
     n_before = len(stored.pending)
     pending = {evaluation.position for evaluation in stored.pending}
+    pace = waiter.account_id, any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
 
     def receive(verdict: dict[str, Any]) -> bool:
         pending.discard(verdict["position"])
@@ -114,21 +117,23 @@ def _await_more(stored: Stored, waiter: Waiter, seconds: float) -> bool:
     # It may have come before anybody listened.
     is_announced = reply_box().announce(request_id)
     waiter.put(_look([request_id], waiter.account_id).get(request_id, []))
-    _receive(waiter, request_id, deadline, receive, is_announced=is_announced)
+    _receive(waiter, request_id, pace, deadline, receive, is_announced=is_announced)
     return len(pending) < n_before
 
 
 def _receive(
     waiter: Waiter,
     request_id: int,
+    pace: Pace,
     deadline: float,
     receive: Callable[[dict[str, Any]], bool],
     *,
     is_announced: bool = False,
 ) -> bool:
     """Receive verdicts until that says that all are there, time is up, or the place is needed; say whether all came."""
+    look_seconds = max(LOOK_SECONDS, min(LONGEST_LOOK_SECONDS, 2 * _usual_seconds.get(pace, 0.0)))
     while waiter.released is None and (left := deadline - time.monotonic()) > 0:
-        verdicts = waiter.take(min(left, LOOK_SECONDS))
+        verdicts = waiter.take(min(left, look_seconds))
         if not verdicts and waiter.released is None:
             # Perhaps the work was enqueued again, by somebody who knows nothing of this process.
             is_announced = is_announced or reply_box().announce(request_id)

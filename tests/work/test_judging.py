@@ -20,7 +20,6 @@ from evalsvc.catalog.models import Profile
 from evalsvc.evaluations import store as evaluations
 from evalsvc.evaluations import upkeep
 from evalsvc.evaluations.judging import recording, store
-from evalsvc.evaluations.judging.host import MANY_FILES, allow_many_files
 from evalsvc.evaluations.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.judging.store import Claimed
 from evalsvc.evaluations.judging.waking import wake
@@ -30,6 +29,7 @@ from evalsvc.evaluations.scoring import Postponable, Verdict
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.upkeep import LaneRef
 from evalsvc.judges import asking
+from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
 from tests.judges.working import put_off_others, rows_of, running
 
@@ -411,12 +411,13 @@ def test_a_runner_may_open_many_files() -> None:
     before = soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 900), hard))
-        allow_many_files()
+        n = allow_many_files()
         found = resource.getrlimit(resource.RLIMIT_NOFILE)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
     assert found == (MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard), hard)
+    assert n == found[0]
 
 
 @pytest.mark.parametrize(("n_files", "n_calls"), [(1024, 512), (16_384, 4096), (-1, 4096)])

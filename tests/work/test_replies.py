@@ -9,6 +9,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
@@ -17,7 +18,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from evalsvc.evaluations import replies
 from evalsvc.evaluations.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
+from evalsvc.rest import door as doors
+from evalsvc.rest.door import Door, Visit, visiting
 from evalsvc.rest.redis_client import make_client
+from tests.conftest import wait_until
 
 PATIENCE = 30.0
 ACCOUNT = 1
@@ -201,4 +205,64 @@ def test_a_forked_child_has_an_address_of_its_own(request_id: int) -> None:
     assert reply_box() is box
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0)])
+        assert waiter.take(PATIENCE) == [verdict(0)]
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch) -> Door:
+    """A door by which nobody has come."""
+    door = Door(most=100)
+    monkeypatch.setattr(doors, "door", door)
+    monkeypatch.setattr(replies, "door", door)
+    monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", PATIENCE * 10)
+    return door
+
+
+def busy(door: Door, n: int) -> list[Visit]:
+    """Have so many requests at work."""
+    visits = [Visit(lambda: None) for _ in range(n)]
+    for visit in visits:
+        door.come(visit)
+    return visits
+
+
+def test_who_waits_is_not_at_work_and_who_is_woken_is_at_once(door: Door) -> None:
+    waiter, (visit,) = Waiter(ACCOUNT), busy(door, 1)
+
+    def wait() -> list[dict[str, Any]]:
+        with visiting(visit):
+            taken = waiter.take(PATIENCE)
+            assert door.n_at_work == 1
+            assert waiter.take(0) == []
+            assert door.n_at_work == 1
+            return taken
+
+    with ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(wait)
+        wait_until(lambda: door.n_at_work == 0)
+        with waiter._lock:
+            waiter._verdicts.append(verdict(0))
+            waiter._wake()
+            assert door.n_at_work == 1, "Counted by whoever wakes it, before it has the interpreter."
+        assert taken.result(PATIENCE) == [verdict(0)]
+    assert door.n_at_work == 0
+
+
+def test_verdicts_are_handed_out_while_few_are_at_work(
+    door: Door, request_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doors, "LONGEST_PAUSE_SECONDS", PATIENCE * 2)
+    one, *_ = busy(door, doors.FEW)
+    with reply_box().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
+        send_reply(reply_box().address, request_id, [verdict(0)])
+        wait_until(lambda: door.is_watched)
+        assert not waiter._verdicts
+        door.go(one)
+        assert waiter.take(PATIENCE) == [verdict(0)]
+
+
+def test_however_many_are_at_work_a_verdict_comes(door: Door, request_id: int) -> None:
+    busy(door, doors.FEW + 5)
+    with reply_box().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
+        send_reply(reply_box().address, request_id, [verdict(0)])
         assert waiter.take(PATIENCE) == [verdict(0)]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +19,7 @@ import httpx
 import pytest
 from django.conf import settings
 
+from benchmarks.http_caller import Caller as HttpCaller
 from evalsvc.ops.supervisor.roster import listen_on_free_port
 from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.serving import CONFIGURED, answers, start_web
@@ -182,3 +186,48 @@ def test_a_key_of_an_account_that_only_reads_may_wait_too(web: Web, pool: Thread
     wait_until(lambda: web.n_waiters() == 1)
     with web.working():
         assert status(asked.result(PATIENCE)) == "success"
+
+
+def test_a_crowd_at_the_door_leaves_a_stranger_its_turn(web: Web, alice: Caller, charlie: Caller) -> None:
+    """Connections of one account ask all the time; in the order of coming, all of theirs would be before another's."""
+    n_crowd, n_asked = 160, 15
+    answered = asyncio.run(crowd_beside(web, alice, charlie, n_crowd=n_crowd, n_asked=n_asked))
+    assert answered < n_asked * n_crowd / 2
+
+
+async def crowd_beside(web: Web, crowd: Caller, stranger: Caller, *, n_crowd: int, n_asked: int) -> int:
+    """Return how many requests of the crowd were answered while the stranger had so many answered."""
+    port, n_answered, is_over = int(web.url.rpartition(":")[2]), 0, False
+    body = json.dumps({"evaluators": [{"evaluator": "exact-match"}], "output": "a", "label": "a"}).encode()
+
+    async def ask_on() -> None:
+        nonlocal n_answered
+        caller = await HttpCaller.open(port, crowd.key)
+        while not is_over:
+            assert (await caller.call("POST", "/v1/evaluate", body))[0] == 200
+            n_answered += 1
+        caller.close()
+
+    alone = await HttpCaller.open(port, stranger.key)
+    await alone.call("GET", "/v1/whoami")
+    asking = [asyncio.create_task(ask_on()) for _ in range(n_crowd)]
+    while n_answered < n_crowd * 2:
+        await asyncio.sleep(0.01)
+    before = n_answered
+    for _ in range(n_asked):
+        assert (await alone.call("GET", "/v1/whoami"))[0] == 200
+    found, is_over = n_answered - before, True
+    await asyncio.gather(*asking)
+    alone.close()
+    return found
+
+
+def test_who_says_nothing_holds_no_thread_and_is_heard_later(web: Web, alice: Caller) -> None:
+    with contextlib.ExitStack() as exits:
+        address = "127.0.0.1", int(web.url.rpartition(":")[2])
+        silent = [exits.enter_context(socket.create_connection(address)) for _ in range(24)]
+        assert status(web.evaluate(alice, "Good day.", "exact-match")) == "success"
+        for each in silent:
+            each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for each in silent:
+            assert each.recv(100).startswith(b"HTTP/1.1 200")

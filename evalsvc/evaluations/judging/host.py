@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gc
-import resource
+import os
 from typing import Any
 
 from celery.bootsteps import StartStopStep
 
+from evalsvc.rest.open_files import allow_many_files
 from evaluators.base import Lane
 
-MANY_FILES = 16_384
 DRAIN_SECONDS = 12.0
 """Below the 20 s after which a worker that was told to stop is killed."""
+
+NICENESS = 5
+"""On a host that does everything, a request comes first: who asks a judge waits for seconds anyway."""
 
 
 class JudgingStep(StartStopStep):
@@ -35,6 +38,7 @@ class JudgingStep(StartStopStep):
         from evalsvc.evaluations.judging.runner import Runner
 
         allow_many_files()
+        os.nice(NICENESS)
         leave_imports_alone()
         self.runner = Runner(slots=settings.JUDGE_SLOTS)
         self.runner.start()
@@ -54,11 +58,3 @@ def leave_imports_alone() -> None:
     """Keep the garbage collector from what is imported: to walk that was a quarter of the runner's time."""
     gc.collect()
     gc.freeze()
-
-
-def allow_many_files() -> None:
-    """Let this process open as many files as it may ask for: every call in flight is one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard)
-    if soft not in (resource.RLIM_INFINITY, hard) and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,156 @@
+"""Who works in this process, and who comes next: requests that need the interpreter take turns by account.
+
+Threads of one process share one interpreter. Of hundreds of requests at once none would end soon, and all would wait
+for whoever sends most. So few work at a time, and the next is of another account where one waits. What waits itself,
+for workers or for others' commits, is aside: it takes no place. See docs/adr/0048-turns-at-the-door.md.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+MOST_AT_WORK = 4
+"""Requests that take turns at the interpreter. Fewer would leave it idle while they wait for Redis and PostgreSQL."""
+LONGEST_TURN_SECONDS = 0.1
+"""Who works for longer waits for something that nobody knows of, a slow sender or a disk: its place is given on."""
+FEW = 2
+"""At work: another one hardly disturbs them."""
+LONGEST_PAUSE_SECONDS = 0.01
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """One request, from when it has come to its answer."""
+
+    begin: Callable[[], None]
+    """Has it begin, in another thread; called once, when it is its turn."""
+    account_id: int | None = None
+    """Whose it is; of a connection's first request nobody knows that."""
+    is_over: bool = False
+
+
+class Door:
+    """The requests of one process."""
+
+    def __init__(self, *, most: int = MOST_AT_WORK) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._left = threading.Condition(self._lock)
+        self.is_watched = False
+        """Whether somebody waits until few are at work."""
+        # At work, with when each began or went on, in that order.
+        self._at_work: OrderedDict[Visit, float] = OrderedDict()
+        # Who waits for a turn, by account, in the order of the accounts' turns.
+        self._queues: OrderedDict[int | None, deque[Visit]] = OrderedDict()
+
+    @property
+    def n_at_work(self) -> int:
+        """Return how many work, those apart who have for long."""
+        with self._lock:
+            self._pass_over_the_slow()
+            return len(self._at_work)
+
+    def come(self, visit: Visit) -> None:
+        """Let it begin, now or when it is its turn."""
+        with self._lock:
+            self._queues.setdefault(visit.account_id, deque()).append(visit)
+        self.look()
+
+    def go_aside(self, visit: Visit) -> None:
+        """Give the visit's place to others while it waits."""
+        self._leave(visit)
+
+    def come_back(self, visit: Visit) -> None:
+        """Count the visit as at work again. It does not wait for a turn: it has had that."""
+        with self._lock:
+            if not visit.is_over:
+                self._at_work[visit] = time.monotonic()
+
+    def go(self, visit: Visit) -> None:
+        """End the visit."""
+        visit.is_over = True
+        self._leave(visit)
+
+    def look(self) -> None:
+        """Let those begin whose turn it is."""
+        begun = []
+        with self._lock:
+            self._pass_over_the_slow()
+            while self._queues and len(self._at_work) < self._most:
+                visit = self._next()
+                self._at_work[visit] = time.monotonic()
+                begun.append(visit)
+            if self.is_watched and len(self._at_work) < FEW:
+                self._left.notify_all()
+        for visit in begun:
+            visit.begin()
+
+    def wait_until_few(self) -> None:
+        """Wait until hardly anybody is at work, for a moment at most; for one thread."""
+        with self._lock:
+            self.is_watched = True
+            self._left.wait_for(lambda: len(self._at_work) < FEW, LONGEST_PAUSE_SECONDS)
+            self.is_watched = False
+
+    def _leave(self, visit: Visit) -> None:
+        with self._lock:
+            self._at_work.pop(visit, None)
+        self.look()
+
+    def _next(self) -> Visit:
+        account_id, queue = self._queues.popitem(last=False)
+        visit = queue.popleft()
+        if queue:
+            self._queues[account_id] = queue
+        return visit
+
+    def _pass_over_the_slow(self) -> None:
+        latest = time.monotonic() - LONGEST_TURN_SECONDS
+        while self._at_work and next(iter(self._at_work.values())) < latest:
+            self._at_work.popitem(last=False)
+
+
+door = Door()
+"""This process' door; the web worker lets every request in by it."""
+_current = threading.local()
+
+
+@contextmanager
+def visiting(visit: Visit) -> Iterator[None]:
+    """Serve a visit in this thread, until its end."""
+    _current.visit = visit
+    try:
+        yield
+    finally:
+        _current.visit = None
+        door.go(visit)
+
+
+def current() -> Visit | None:
+    """Return the visit that this thread serves; None where requests do not come by the door, as in a worker."""
+    return getattr(_current, "visit", None)
+
+
+def belongs_to(account_id: int) -> None:
+    """Say whose request this thread serves."""
+    if (visit := current()) is not None:
+        visit.account_id = account_id
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Wait for others: meanwhile this thread's request takes no place."""
+    visit = current()
+    if visit is None:
+        yield
+        return
+    door.go_aside(visit)
+    try:
+        yield
+    finally:
+        door.come_back(visit)

@@ -1,0 +1,129 @@
+"""Turns at a web process' door: few at work, accounts in turns, and no place for who waits."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evalsvc.rest import door as doors
+from evalsvc.rest.door import FEW, Door, Visit, aside, belongs_to, current, visiting
+from tests.conftest import wait_until
+
+ALICE, STRANGER = 1, 2
+
+
+class Street:
+    """Who comes to a door, and in which order they begin."""
+
+    def __init__(self, most: int) -> None:
+        self.door = Door(most=most)
+        self.begun: list[str] = []
+
+    def comes(self, name: str, account_id: int | None = ALICE) -> Visit:
+        visit = Visit(lambda: self.begun.append(name), account_id)
+        self.door.come(visit)
+        return visit
+
+
+@pytest.fixture
+def street(monkeypatch: pytest.MonkeyPatch) -> Street:
+    """A door for two."""
+    street = Street(2)
+    monkeypatch.setattr(doors, "door", street.door)
+    return street
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a busy machine would make everybody."""
+    monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", 1000.0)
+
+
+def test_so_many_work_and_the_next_begins_when_one_goes(street: Street) -> None:
+    first, *_ = [street.comes(name) for name in "abcd"]
+    assert street.begun == ["a", "b"]
+    street.door.go(first)
+    assert street.begun == ["a", "b", "c"]
+    assert street.door.n_at_work == 2
+
+
+def test_a_stranger_comes_before_the_rest_of_a_crowd(street: Street) -> None:
+    came = {f"crowd {i}": street.comes(f"crowd {i}") for i in range(6)}
+    came |= {name: street.comes(name, STRANGER) for name in ("stranger", "stranger again")}
+    came["new"] = street.comes("new", None)
+    for i in range(5):
+        street.door.go(came[street.begun[i]])
+    assert street.begun[2:] == ["crowd 2", "stranger", "new", "crowd 3", "stranger again"]
+
+
+def test_who_is_aside_takes_no_place_and_comes_back_without_a_turn(street: Street) -> None:
+    first, _, third = (street.comes(name) for name in "abc")
+    street.door.go_aside(first)
+    assert street.begun == ["a", "b", "c"]
+    street.door.come_back(first)
+    assert street.door.n_at_work == 3
+    street.comes("d")
+    street.door.go(first)
+    assert street.begun == ["a", "b", "c"]
+    street.door.go(third)
+    assert street.begun[3:] == ["d"]
+
+
+def test_who_has_gone_does_not_come_back(street: Street) -> None:
+    """A verdict may wake a request that is ending of itself at the same moment."""
+    visit = street.comes("a")
+    street.door.go_aside(visit)
+    street.door.go(visit)
+    street.door.come_back(visit)
+    assert street.door.n_at_work == 0
+
+
+def test_the_slow_lose_their_places(street: Street, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = [street.comes(name) for name in "abc"]
+    monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", -1.0)
+    street.door.look()
+    assert street.begun == ["a", "b", "c"]
+    monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", 1000.0)
+    street.comes("d")
+    for visit in slow:
+        street.door.go(visit)
+    assert street.begun == ["a", "b", "c", "d"]
+    assert street.door.n_at_work == 1
+
+
+def test_a_thread_knows_its_visit_and_whose_it_is(street: Street) -> None:
+    visit = street.comes("a", None)
+    with visiting(visit):
+        assert current() is visit
+        belongs_to(STRANGER)
+        with aside():
+            assert street.door.n_at_work == 0
+        assert street.door.n_at_work == 1
+    assert (visit.account_id, visit.is_over, current()) == (STRANGER, True, None)
+    assert street.door.n_at_work == 0
+
+
+def test_without_a_door_nothing_is_counted(street: Street) -> None:
+    belongs_to(ALICE)
+    with aside():
+        assert street.door.n_at_work == 0
+    assert street.door.n_at_work == 0
+
+
+def test_who_wakes_others_waits_until_few_work(street: Street, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doors, "LONGEST_PAUSE_SECONDS", 1000.0)
+    first, *_ = [street.comes(str(i)) for i in range(FEW)]
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(street.door.wait_until_few)
+        wait_until(lambda: street.door.is_watched)
+        assert not waits.done()
+        street.door.go(first)
+        waits.result(50)
+
+
+def test_and_not_for_long(street: Street) -> None:
+    for i in range(FEW):
+        street.comes(str(i))
+    street.door.wait_until_few()
+    assert street.door.n_at_work == FEW
