@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from typing import Any
 
 from celery.bootsteps import StartStopStep
@@ -13,9 +12,6 @@ from evaluators.base import Lane
 
 DRAIN_SECONDS = 12.0
 """Below the 20 s after which a worker that was told to stop is killed."""
-
-NICENESS = 5
-"""On a host that does everything, a request comes first: who asks a judge waits for seconds anyway."""
 
 
 class JudgingStep(StartStopStep):
@@ -38,7 +34,6 @@ class JudgingStep(StartStopStep):
         from evalsvc.evaluations.judging.runner import Runner
 
         allow_many_files()
-        os.nice(NICENESS)
         leave_imports_alone()
         self.runner = Runner(slots=settings.JUDGE_SLOTS)
         self.runner.start()
