@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +17,7 @@ from django.utils import timezone
 from evalsvc.evaluations.computing import drain as draining
 from evalsvc.evaluations.computing import store, waking
 from evalsvc.evaluations.computing.drain import drain, step, take_over
+from evalsvc.evaluations.computing.neighbours import Neighbours
 from evalsvc.evaluations.judging import recording
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.pushes import Ear
@@ -166,8 +169,94 @@ def test_short_texts_wait_for_no_long_one_and_long_ones_for_another_process(alic
     assert [row.n_attempts for row in rows(charlie)] == [0, 0]
     assert step("one") is True
     assert [(row.status, row.n_attempts) for row in rows(charlie)] == [("success", 1), ("pending", 0)]
-    assert step("one") is False
+    assert step("one") is True, "Others may have left something to a process that was busy for long."
     assert states(charlie) == ["success"] * 2
+    assert step("one") is False
+
+
+class Neighbour:
+    """Another process of the worker, in this one's eyes."""
+
+    def __init__(self, neighbours: Neighbours, pid: int) -> None:
+        self.neighbours, self.pid = neighbours, pid
+
+    def begins(self, account_id: int = 0, *, is_long: bool = True) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("os.getpid", lambda: self.pid)
+            self.neighbours.begin(account_id, is_long=is_long)
+
+    def ends(self) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("os.getpid", lambda: self.pid)
+            self.neighbours.end()
+
+
+@pytest.fixture
+def neighbour(monkeypatch: pytest.MonkeyPatch) -> Neighbour:
+    """A process that lives, and has looked for work."""
+    neighbours = Neighbours()
+    monkeypatch.setattr(draining, "neighbours", neighbours)
+    neighbour = Neighbour(neighbours, os.getppid())
+    neighbour.ends()
+    return neighbour
+
+
+def test_one_process_is_left_to_others_while_all_the_rest_are_slow(
+    alice: Caller, charlie: Caller, neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nudged: list[bool] = []
+    monkeypatch.setattr(waking, "nudge", lambda: nudged.append(True))
+    bob = new_caller(name="bob")
+    neighbour.begins(charlie.account.pk)
+    for _ in range(20):
+        accept(charlie)
+    accept(bob, output="Paris " * 10_000)
+    assert (step("one"), nudged) == (False, [])
+    accept(alice)
+
+    assert step("one") is True
+    assert step("one") is False
+    assert states(alice) == ["success"]
+    assert {(row.status, row.n_attempts) for who in (bob, charlie) for row in rows(who)} == {("pending", 0)}
+
+    neighbour.ends()
+    assert drain("one") is False
+    assert {state for who in (bob, charlie) for state in states(who)} == {"success"}
+
+
+def test_a_neighbour_is_slow_with_a_long_text_or_after_a_while(
+    neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    neighbours = neighbour.neighbours
+    assert neighbours.slow_accounts() is None
+    neighbour.begins(7, is_long=False)
+    monkeypatch.setattr("evalsvc.evaluations.computing.neighbours.SLOW_SECONDS", 1000.0)
+    assert neighbours.slow_accounts() is None
+    monkeypatch.setattr("evalsvc.evaluations.computing.neighbours.SLOW_SECONDS", -1.0)
+    assert neighbours.slow_accounts() == {7}
+    monkeypatch.setattr("evalsvc.evaluations.computing.neighbours.SLOW_SECONDS", 1000.0)
+    neighbour.begins(8)
+    assert neighbours.slow_accounts() == {8}
+    neighbours.begin(9, is_long=True)
+    assert neighbours.slow_accounts() == {8}, "What this one does is no reason."
+
+
+def test_a_neighbour_that_is_gone_keeps_nothing(neighbour: Neighbour) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    neighbour.begins(7)
+    Neighbour(neighbour.neighbours, gone.pid).ends()
+    assert neighbour.neighbours.slow_accounts() == {7}
+    neighbour.ends()
+    Neighbour(neighbour.neighbours, gone.pid).begins(8)
+    assert neighbour.neighbours.slow_accounts() is None
+
+
+def test_alone_a_process_takes_everything(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining, "neighbours", Neighbours())
+    accept(alice, output="Paris " * 10_000)
+    assert step("one") is True
+    assert states(alice) == ["success"]
 
 
 def test_what_a_process_was_lost_with_is_claimed_again_alone(alice: Caller, charlie: Caller) -> None:
@@ -269,7 +358,7 @@ def test_what_was_deleted_meanwhile_has_no_verdict(alice: Caller) -> None:
     claimed = store.claim(limit=8)
     Evaluation.objects.using("system").filter(account_id=alice.account.pk).delete()
 
-    assert draining._work_off(claimed) is False
+    assert draining._work_off(claimed, None) is False
     assert rows(alice) == []
 
 

@@ -12,6 +12,7 @@ from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.computing import store, waking
+from evalsvc.evaluations.computing.neighbours import SLOW_SECONDS, neighbours
 from evalsvc.evaluations.computing.scoring import computed
 from evalsvc.evaluations.judging.recording import Done, record
 from evalsvc.evaluations.judging.scoring import broke, prepared
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 shutting_down = multiprocessing.Event()
 
 MOST_AT_ONCE = 16
+MOST_TO_CHOOSE_FROM = 64
 SLICE_SECONDS = 0.25
 """Then what is done is written, and what is not begun is given back: another process may be free by now."""
 IDLE_SECONDS = 1.0
@@ -39,6 +41,7 @@ def drain(name: str) -> bool:
     `name` is of the message that has started this; should the process be lost, the next one that gets it knows what the
     lost one had.
     """
+    neighbours.join()
     ear, ends_at = Ear(waking.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
     try:
         while not shutting_down.is_set():
@@ -56,12 +59,11 @@ def drain(name: str) -> bool:
 def step(name: str) -> bool:
     """Claim a batch, compute it for a while, write it; say whether there may be more to claim."""
     try:
-        claimed = store.claim(limit=MOST_AT_ONCE)
+        slow = neighbours.slow_accounts()
+        # Among more it finds what it may compute, if there is any.
+        claimed = store.claim(limit=MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM)
         waking.hold(name, claimed)
-        is_full = len(claimed) >= MOST_AT_ONCE
-        if is_full:
-            waking.nudge()
-        return bool(claimed) and (_work_off(claimed) or is_full or claimed[0].n_attempts > 1)
+        return bool(claimed) and _work_off(claimed, slow)
     except DatabaseError:
         # What was claimed stays pending, for whoever claims it when its lease has ended.
         log.warning("the cpu lane stands still", exc_info=True)
@@ -76,32 +78,64 @@ def take_over(name: str) -> None:
         store.release(left, begun=True)
 
 
-def _work_off(claimed: Sequence[Claimed]) -> bool:
-    """Compute and write; say whether something was given back."""
+def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
+    """Compute and write; say whether there may be more for this process."""
     texts = read(claimed)
-    now, later = _parted(claimed, texts)
+    now, later = _parted(*_allowed(claimed, slow, texts), texts)
+    if not now:
+        # Whoever computes something slow claims it then. To call anybody would only bring it back here.
+        _release(later)
+        return False
+    is_full = len(claimed) >= MOST_AT_ONCE
+    if is_full:
+        waking.nudge()
     _give_back(later)
-    done: list[Done] = []
-    ends_at = time.monotonic() + SLICE_SECONDS
-    for one in now:
-        done.append((one, _verdict(one, texts)))
-        if time.monotonic() > ends_at or shutting_down.is_set():
-            break
-    _record(done)
-    reached = {one.id for one, _ in done}
-    left = [one for one in now if one.id not in reached]
+    left, was_slow = _compute(now, texts)
     _give_back(left)
-    return bool(left or later)
+    return bool(left or later or was_slow) or is_full or claimed[0].n_attempts > 1
 
 
-def _parted(claimed: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
-    """Say what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
-    is_long = [one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS for one in claimed]
-    if not any(is_long):
+def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequence[Claimed], bool]:
+    """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
+    done: list[Done] = []
+    began = time.monotonic()
+    for one in now:
+        neighbours.begin(one.account_id, is_long=_is_long(one, texts))
+        done.append((one, _verdict(one, texts)))
+        if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
+            break
+    neighbours.end()
+    _record(done)
+    # Others may have left work to this process meanwhile, and nobody has called for it.
+    was_slow = _is_long(now[0], texts) or time.monotonic() - began > SLOW_SECONDS
+    return now[len(done) :], was_slow
+
+
+def _allowed(
+    claimed: Sequence[Claimed], slow: set[int] | None, texts: Mapping[int, Read]
+) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    """Say what this process may compute, and what it leaves.
+
+    While all others compute something slow, it takes nothing long, and nothing of the accounts that they compute for:
+    somebody else may come, and would wait for all of them.
+    """
+    if slow is None:
         return claimed, ()
-    short = [one for one, long in zip(claimed, is_long, strict=True) if not long]
-    now = short or claimed[:1]
-    return now, [one for one in claimed if one not in now]
+    allowed = [one for one in claimed if one.account_id not in slow and not _is_long(one, texts)][:MOST_AT_ONCE]
+    return allowed, [one for one in claimed if one not in allowed]
+
+
+def _parted(
+    allowed: Sequence[Claimed], others: Sequence[Claimed], texts: Mapping[int, Read]
+) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    """Say what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
+    short = [one for one in allowed if not _is_long(one, texts)]
+    now = short or allowed[:1]
+    return now, [*others, *(one for one in allowed if one not in now)]
+
+
+def _is_long(one: Claimed, texts: Mapping[int, Read]) -> bool:
+    return one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS
 
 
 def n_chars(inputs: Inputs) -> int:
@@ -112,8 +146,12 @@ def n_chars(inputs: Inputs) -> int:
 
 def _give_back(left: Sequence[Claimed]) -> None:
     if left:
-        store.release([(one.id, one.n_attempts) for one in left], begun=False)
+        _release(left)
         waking.nudge()
+
+
+def _release(left: Sequence[Claimed]) -> None:
+    store.release([(one.id, one.n_attempts) for one in left], begun=False)
 
 
 def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:

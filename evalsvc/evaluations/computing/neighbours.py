@@ -1,0 +1,74 @@
+"""What the processes of one worker know of each other: which compute something slow, so that one is left to others.
+
+They share memory that is made before the pool forks. Nothing in it is locked: a process that is killed holds nothing
+up, and two that write at once cost a moment's error.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from ctypes import c_double, c_long
+from multiprocessing.sharedctypes import RawArray
+
+MOST_PROCESSES = 256
+SLOW_SECONDS = 1.0
+"""What has been computed for so long may take ten times that."""
+IDLE, SLOW_AT_ONCE = 0.0, 1e-9
+
+
+class Neighbours:
+    """The processes of one worker that have looked for work."""
+
+    def __init__(self) -> None:
+        self._pids = RawArray(c_long, MOST_PROCESSES)
+        # When what each computes was begun, by the clock that all processes of a host share.
+        self._since = RawArray(c_double, MOST_PROCESSES)
+        self._accounts = RawArray(c_long, MOST_PROCESSES)
+
+    def join(self) -> None:
+        """Be one of them from now on."""
+        self._own()
+
+    def begin(self, account_id: int, *, is_long: bool) -> None:
+        """Say what this process is about to compute: a long text is slow at once, another only after a while."""
+        own = self._own()
+        self._accounts[own] = account_id
+        self._since[own] = SLOW_AT_ONCE if is_long else time.monotonic()
+
+    def end(self) -> None:
+        """Say that this process computes nothing."""
+        self._since[self._own()] = IDLE
+
+    def slow_accounts(self) -> set[int] | None:
+        """Return for whom all others compute something slow; None where one does not, or where there are none."""
+        own, latest = self._own(), time.monotonic() - SLOW_SECONDS
+        others = [i for i in range(MOST_PROCESSES) if i != own and self._pids[i] and self._lives(i)]
+        if not others or any(self._since[i] == IDLE or self._since[i] > latest for i in others):
+            return None
+        return {self._accounts[i] for i in others}
+
+    def _own(self) -> int:
+        pid, free = os.getpid(), None
+        for i in range(MOST_PROCESSES):
+            if self._pids[i] == pid:
+                return i
+            if free is None and (not self._pids[i] or not self._lives(i)):
+                free = i
+        if free is None:
+            raise RuntimeError(f"A worker has at most {MOST_PROCESSES} processes for the cpu lane.")
+        self._since[free], self._pids[free] = IDLE, pid
+        return free
+
+    def _lives(self, i: int) -> bool:
+        try:
+            os.kill(self._pids[i], 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+neighbours = Neighbours()
+"""Those of this process' worker."""
