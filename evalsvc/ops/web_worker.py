@@ -47,12 +47,21 @@ class WebWorker(ThreadWorker):
 
     def handle(self, conn: Any) -> Any:
         """Serve a request, in a thread of the pool."""
+        visit, conn.visit = conn.visit, None
+        with visiting(visit):
+            answered = self._served(conn)
+        conn.account_id = visit.account_id or NOBODY
+        return answered
+
+    def _served(self, conn: Any) -> Any:
+        if conn.initialized or conn.data_ready:
+            return super().handle(conn)
         # Who says nothing is waited for by the poller; gunicorn would keep a thread for it for five seconds.
         conn.wait_for_data = lambda seconds: TConn.wait_for_data(conn, min(seconds, PATIENCE_SECONDS))
-        with visiting(conn.visit):
-            answered = super().handle(conn)
-        conn.account_id = conn.visit.account_id or NOBODY
-        return answered
+        try:
+            return super().handle(conn)
+        finally:
+            del conn.wait_for_data  # it refers to the connection, which only the collector would free then
 
     def notify(self) -> None:
         """Give a sign of life, once a second at least; and whoever is slow loses its place."""
