@@ -21,7 +21,7 @@ workers = int(os.environ.get("EVALSVC_WEB_WORKERS") or max(2, min(16, os.cpu_cou
 # All but 32 may wait for workers (waiting.py), which costs 0.13 MiB each; a thread that nobody needs is never started.
 threads = int(os.environ.get("EVALSVC_WEB_THREADS", "320"))
 # Whoever comes back finds its connection: one that is closed and opened again waits among all who are new.
-worker_connections = allow_many_files() - 256  # of the files that a process may open, some are for others than callers
+worker_connections = max(1000, allow_many_files() - 256)  # some files are for others than callers
 preload_app = True  # imported once, shared by all workers
 keepalive = 30  # seconds; longer than a client's pause between two calls
 timeout = 60  # seconds without a sign of life from a worker, not per request

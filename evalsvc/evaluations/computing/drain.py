@@ -99,12 +99,14 @@ def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequenc
     """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
     done: list[Done] = []
     began = time.monotonic()
-    for one in now:
-        neighbours.begin(one.account_id, is_long=_is_long(one, texts))
-        done.append((one, _verdict(one, texts)))
-        if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
-            break
-    neighbours.end()
+    try:
+        for one in now:
+            neighbours.begin(one.account_id, is_long=_is_long(one, texts))
+            done.append((one, _verdict(one, texts)))
+            if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
+                break
+    finally:
+        neighbours.end()
     _record(done)
     # Others may have left work to this process meanwhile, and nobody has called for it.
     was_slow = _is_long(now[0], texts) or time.monotonic() - began > SLOW_SECONDS

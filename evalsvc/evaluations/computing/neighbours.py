@@ -14,7 +14,9 @@ from multiprocessing.sharedctypes import RawArray
 MOST_PROCESSES = 256
 SLOW_SECONDS = 1.0
 """What has been computed for so long may take ten times that."""
-IDLE, SLOW_AT_ONCE = 0.0, 1e-9
+IDLE = 0.0
+FORGOTTEN_SECONDS = 180.0
+"""Longer than any process may compute (`COMPUTE_LIMIT_SECONDS`): the number is another program's by now."""
 
 
 class Neighbours:
@@ -24,6 +26,7 @@ class Neighbours:
         self._pids = RawArray(c_long, MOST_PROCESSES)
         # When what each computes was begun, by the clock that all processes of a host share.
         self._since = RawArray(c_double, MOST_PROCESSES)
+        self._is_long = RawArray(c_long, MOST_PROCESSES)
         self._accounts = RawArray(c_long, MOST_PROCESSES)
 
     def join(self) -> None:
@@ -34,7 +37,8 @@ class Neighbours:
         """Say what this process is about to compute: a long text is slow at once, another only after a while."""
         own = self._own()
         self._accounts[own] = account_id
-        self._since[own] = SLOW_AT_ONCE if is_long else time.monotonic()
+        self._is_long[own] = is_long
+        self._since[own] = time.monotonic()
 
     def end(self) -> None:
         """Say that this process computes nothing."""
@@ -42,11 +46,15 @@ class Neighbours:
 
     def slow_accounts(self) -> set[int] | None:
         """Return for whom all others compute something slow; None where one does not, or where there are none."""
-        own, latest = self._own(), time.monotonic() - SLOW_SECONDS
+        own = self._own()
         others = [i for i in range(MOST_PROCESSES) if i != own and self._pids[i] and self._lives(i)]
-        if not others or any(self._since[i] == IDLE or self._since[i] > latest for i in others):
+        if not others or not all(self._is_slow(i) for i in others):
             return None
         return {self._accounts[i] for i in others}
+
+    def _is_slow(self, i: int) -> bool:
+        since = self._since[i]
+        return since != IDLE and (bool(self._is_long[i]) or time.monotonic() - since > SLOW_SECONDS)
 
     def _own(self) -> int:
         pid, free = os.getpid(), None
@@ -61,6 +69,8 @@ class Neighbours:
         return free
 
     def _lives(self, i: int) -> bool:
+        if self._since[i] != IDLE and time.monotonic() - self._since[i] > FORGOTTEN_SECONDS:
+            return False
         try:
             os.kill(self._pids[i], 0)
         except ProcessLookupError:
