@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 import subprocess
@@ -17,8 +18,9 @@ import psutil
 PRESSURE, CPUINFO = Path("/proc/pressure/cpu"), Path("/proc/cpuinfo")
 
 
+@functools.cache
 def machine() -> str:
-    """Name cores, processor, memory, system and Python in a line."""
+    """Name cores, processor, memory, system, Python and its speed in a line, which is the same in all of a run."""
     memory = psutil.virtual_memory().total / 2**30
     model = platform.processor() or platform.machine()
     if CPUINFO.exists():

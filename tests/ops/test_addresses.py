@@ -62,6 +62,7 @@ def test_a_worker_is_there_from_its_first_message_to_its_end(web: Client) -> Non
     try:
         wait_until(lambda: web.get("/readyz").json()["judge"] == "ok")
         worker.kill()
+        worker.wait(100)
         wait_until(lambda: web.get("/readyz").json()["judge"] == "down")
         worker = start_worker("judge", pool="solo")
         wait_until(lambda: web.get("/readyz").json()["judge"] == "ok")
