@@ -167,7 +167,7 @@ class Asked:
         post(self.caller, path, body)
 
     def _latest(self) -> None:
-        from evalsvc.evaluations import store
+        from evalsvc.evaluations.history import store
 
         store.read_histories(self.caller.account.pk, [("evaluator-1", "profile-0")])
 

@@ -22,7 +22,7 @@ def repacked(owner: Any, n: int, report: Report) -> None:
     """Build the indexes of the months that are over anew, and say what a row takes then."""
     from django.db import connections
 
-    from evalsvc.evaluations.repacking import repack
+    from evalsvc.evaluations.maintenance.repack import repack
 
     began = time.monotonic()
     sizes = list(repack(connections["owner"], datetime.now(UTC)))
@@ -39,7 +39,7 @@ def repacked(owner: Any, n: int, report: Report) -> None:
 
 def retained(owner: Any, accounts: Sequence[int], report: Report) -> None:
     """End the oldest month: of the largest account by portions, then of all of them by partitions."""
-    from evalsvc.evaluations.retention import retain
+    from evalsvc.evaluations.maintenance.retention import retain
 
     (oldest,) = owner.execute(f"SELECT extract(day FROM now() - min(created_at))::int FROM {REQUESTS}").fetchone()
     days = max(1, oldest - MONTH_DAYS)

@@ -46,7 +46,7 @@ def main() -> None:
 
 def measure(account_id: int, n_rows: int, n_reads: int) -> dict[str, Any]:
     """Fill the table to so many rows and time reads of random histories."""
-    from evalsvc.evaluations import store
+    from evalsvc.evaluations.history import store
     from evalsvc.evaluations.round_trips import raw_connection
 
     n_histories = n_rows // HISTORY

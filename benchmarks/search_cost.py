@@ -51,7 +51,7 @@ def capture_cost(caller: Any, n: int, rounds: int = 5) -> dict[str, float]:
 
 def captures(account_id: int, n: int) -> tuple[float, float]:
     """Return the median microseconds of a capture as the view makes it, without tags and with two: one round trip."""
-    from evalsvc.evaluations import store
+    from evalsvc.evaluations.history import store
 
     request = {"capture": "all", "strategy": "none", "fingerprint": 1, "input": "x" * 200, "output": "y" * 200}
     request |= {"app": "bench", "project_id": "00000000-0000-4000-8000-000000000001"}

@@ -74,7 +74,7 @@ app.conf.update(
         },
     },
 )
-app.steps["worker"].add("evalsvc.evaluations.judging.host:JudgingStep")
+app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")
 app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
 app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry"])
 

@@ -126,7 +126,7 @@ def scores_of(caller: Caller, evaluator: str) -> list[tuple[str, float, int]]:
 
 def findings(*callers: Caller) -> dict[str, int]:
     """What `verify` finds wrong with the accounts of these callers, by check; other tests leave wrong rows behind."""
-    from evalsvc.evaluations.upkeep import verify
+    from evalsvc.evaluations.maintenance.sweep import verify
 
     checks = [check for caller in callers for check in verify(caller.account.pk)]
     return {what: finding.n for what, finding in checks if finding}

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from evalsvc.annotations.services import MAX_NAME, CriteriaFields
 from evalsvc.annotations.values import Categories, Category
-from evalsvc.evaluations.call import MAX_ID
+from evalsvc.evaluations.wire.request import MAX_ID
 
 
 class CriteriaBody(msgspec.Struct):

@@ -15,7 +15,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.values import Category, Given, categories_of, category_errors, value_of
-from evalsvc.evaluations.labels import Label, has_labels, keep_label
+from evalsvc.evaluations.ingest.labels import Label, has_labels, keep_label
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import hold_project
 from evalsvc.rest.problems import FieldError, Invalid, NotFound

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.evaluations.client_rows import MAX_SCORE
+from evalsvc.evaluations.ingest.rows import MAX_SCORE
 from evalsvc.rest.located import located
 from evalsvc.rest.problems import FieldError, Invalid
 

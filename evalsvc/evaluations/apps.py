@@ -13,7 +13,6 @@ class EvaluationsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the LIKE lookups, and what a project holds on to by its evaluations."""
-        from evalsvc.evaluations import lookups  # noqa: F401
         from evalsvc.evaluations.models import Evaluation
         from evalsvc.projects.selectors import uses
 

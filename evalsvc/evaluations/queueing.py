@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evalsvc.evaluations.computing import waking as computing
-from evalsvc.evaluations.judging import waking as judging
-from evalsvc.evaluations.upkeep import LaneRef
+from evalsvc.evaluations.maintenance.sweep import LaneRef
+from evalsvc.evaluations.workers.computing import waking as computing
+from evalsvc.evaluations.workers.judging import waking as judging
 from evaluators.base import Lane
 
 

@@ -12,7 +12,7 @@ import orjson
 from django.db import connection, connections
 from psycopg import Connection
 
-from evalsvc.evaluations.memory import Pairs
+from evalsvc.evaluations.history.cache import Pairs
 from evalsvc.tenancy.scope import current_role
 
 

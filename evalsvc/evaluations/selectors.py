@@ -14,18 +14,18 @@ from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Quer
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import family_of
-from evalsvc.evaluations import store
-from evalsvc.evaluations.alongside import UnknownConfig, find_side
-from evalsvc.evaluations.answers import EntryFacts, RequestFacts
-from evalsvc.evaluations.asks import stored_ask
-from evalsvc.evaluations.inputs import as_sent, stored_sample
-from evalsvc.evaluations.intervals import interval_of
-from evalsvc.evaluations.memory import HISTORY_LENGTH, History, Pairs
+from evalsvc.evaluations.evaluate.stored import Repeated, find_repeated, read_stored
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.alongside import UnknownConfig, find_side
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, History, Pairs
+from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.history.scope import Window, window_of
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
 from evalsvc.evaluations.partitions import of_requests
-from evalsvc.evaluations.scoring import Verdict
-from evalsvc.evaluations.stored import Repeated, find_repeated, read_stored
-from evalsvc.evaluations.windows import Window, window_of
+from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
+from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
+from evalsvc.evaluations.wire.interval_request import stored_ask
 from evalsvc.rest.problems import Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family, Sample

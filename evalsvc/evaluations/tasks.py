@@ -9,14 +9,16 @@ from celery import Task, shared_task
 from celery.signals import celeryd_after_setup, worker_shutting_down
 from django.db import close_old_connections, connections
 
-from evalsvc.evaluations import partitions, retention, upkeep
-from evalsvc.evaluations.computing import waking
-from evalsvc.evaluations.computing.drain import drain, shutting_down, take_over
-from evalsvc.evaluations.judging import store as judging
+from evalsvc.evaluations import partitions
+from evalsvc.evaluations.evaluate.replies import send_reply
+from evalsvc.evaluations.maintenance import retention
+from evalsvc.evaluations.maintenance import sweep as upkeep
+from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.queueing import enqueue_again, enqueue_lane
-from evalsvc.evaluations.replies import send_reply
-from evalsvc.evaluations.upkeep import LaneRef
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.computing import waking
+from evalsvc.evaluations.workers.computing.drain import drain, shutting_down, take_over
+from evalsvc.evaluations.workers.judging import store as judging
+from evalsvc.evaluations.workers.lane import work_off
 from evaluators.base import CannotScore, Lane
 from evaluators.registry import families
 

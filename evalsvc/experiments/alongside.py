@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.evaluations import store
-from evalsvc.evaluations.alongside import UnknownConfig
-from evalsvc.evaluations.asks import IntervalAsk, first_id
-from evalsvc.evaluations.intervals import interval_of
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.alongside import UnknownConfig
+from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.experiments.live import metric_view
 from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan

@@ -11,7 +11,7 @@ class ExperimentsConfig(AppConfig):
 
     def ready(self) -> None:
         """Say beside the history what an experiment says."""
-        from evalsvc.evaluations.alongside import finders
+        from evalsvc.evaluations.history.alongside import finders
         from evalsvc.experiments.alongside import side_of
 
         if side_of not in finders:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.evaluations import store
+from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.experiments.live import live_view
 from evalsvc.experiments.metrics import EVALUATOR_SOURCES, Metric

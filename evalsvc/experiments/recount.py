@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connections, transaction
 
-from evalsvc.evaluations.upkeep import Finding
+from evalsvc.evaluations.maintenance.sweep import Finding
 from evalsvc.experiments import recount_pairs
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from evalsvc.evaluations.mending import ITS, LAST, SAME, WALK, fill
+from evalsvc.evaluations.maintenance.repair import ITS, LAST, SAME, WALK, fill
 
 # Rows of a score; an output had one for each metric that read it, and the first of them gets its id.
 FILL = f"""

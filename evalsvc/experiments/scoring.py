@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalsvc.evaluations.scoring import Stalled, Verdict, refused, score_sample
+from evalsvc.evaluations.verdicts import Stalled, Verdict, refused, score_sample
 from evalsvc.experiments.mapping import UNMAPPED, Mapped, look_up_answer, map_sample, why_nothing
 from evalsvc.experiments.metrics import CLIENT, EVALUATOR_SOURCES, LARGEST, MEASURED_SOURCES, Metric, pointers_of
 from evalsvc.experiments.pointers import MISSING

@@ -20,7 +20,7 @@ from django.utils import timezone
 from evalsvc.accounts.gate import connection
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member
 from evalsvc.accounts.services import forget_caches, record_audit
-from evalsvc.evaluations import leaving
+from evalsvc.evaluations.maintenance import account_exit
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.services import delete_experiment
 from evalsvc.experiments.waking import EPOCHS, tell_after_commit
@@ -52,7 +52,7 @@ def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: f
             time.sleep(min(left, 1.0))
         _delete_all(account.pk, began_at - BEFORE, note, account)
         forget_in_redis(account.pk)
-        leaving.in_transaction(_delete_last, account.pk)
+        account_exit.in_transaction(_delete_last, account.pk)
         forget_in_redis(account.pk)
     return gone
 
@@ -105,10 +105,10 @@ def _delete_all(account_id: int, since: datetime | None, note: Tell, account: Ac
     first = None if since is None else _id_at(since)
     for n_left in reversed(range(TRIES)):
         try:
-            _tell("requests under way", leaving.delete_pending(account_id), note)
-            _tell("requests", leaving.delete_from(account_id, first, is_known=account is not None), note)
-            _tell("requests", leaving.delete_strays(account_id), note)
-            _tell("scores of histories", leaving.delete_scores(account_id), note)
+            _tell("requests under way", account_exit.delete_pending(account_id), note)
+            _tell("requests", account_exit.delete_from(account_id, first, is_known=account is not None), note)
+            _tell("requests", account_exit.delete_strays(account_id), note)
+            _tell("scores of histories", account_exit.delete_scores(account_id), note)
             _delete_tables(account_id, OF_EXPERIMENTS, note)
             if account is not None:
                 _delete_experiments(account, note)

@@ -1,7 +1,7 @@
 """Which tables hold rows of accounts, and how those of one are found and deleted; a test knows if one is missing.
 
-The tables that grow are in `evalsvc.evaluations.leaving`. Here are the others, in an order in which nothing that is
-left points to what is gone.
+The tables that grow are in `evalsvc.evaluations.maintenance.account_exit`. Here are the others, in an order in which
+nothing that is left points to what is gone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from django.db import OperationalError, connections, transaction
 from psycopg.errors import QueryCanceled
 
-from evalsvc.evaluations.leaving import in_transaction
+from evalsvc.evaluations.maintenance.account_exit import in_transaction
 from evalsvc.tenancy.scope import SYSTEM
 
 PORTION = 5000

@@ -23,8 +23,8 @@ class WebWorker(ThreadWorker):
 
     def run(self) -> None:
         """Serve, once the application is loaded."""
-        from evalsvc.evaluations.turns import turns
-        from evalsvc.evaluations.waiting import places_for, room
+        from evalsvc.evaluations.evaluate.inline_turns import turns
+        from evalsvc.evaluations.evaluate.waiting import places_for, room
 
         n_threads = self.cfg.threads
         room.resize(places_for(n_threads))
@@ -77,6 +77,6 @@ class WebWorker(ThreadWorker):
 
 def let_go() -> None:
     """Send away everybody who waits."""
-    from evalsvc.evaluations.waiting import room
+    from evalsvc.evaluations.evaluate.waiting import room
 
     room.close()

@@ -6,9 +6,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from evalsvc.accounts.gate import admit
+from evalsvc.evaluations.history.store import read_histories
+from evalsvc.evaluations.maintenance.sweep import prune
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.evaluations.store import read_histories
-from evalsvc.evaluations.upkeep import prune
 from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import (
     GRADES,

@@ -68,7 +68,7 @@ def raw_body(**values: str) -> bytes:
 
 
 def test_the_fields_listed_here_are_all_there_are() -> None:
-    from evalsvc.evaluations.call import Body, EvaluatorRef
+    from evalsvc.evaluations.wire.request import Body, EvaluatorRef
 
     assert {*SAID, *RETRIEVED, *TEXTS, *OTHERS, "evaluators"} == set(Body.__struct_fields__)
     assert set(REFERENCE) == set(EvaluatorRef.__struct_fields__)

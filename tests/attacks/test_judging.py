@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalsvc.catalog.services import create_profile
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.lane import work_off
 from evalsvc.rest.problems import Invalid
 from tests.conftest import Caller, scores_of
 from tests.judges.conftest import made
@@ -111,7 +111,7 @@ def test_a_verdict_that_the_data_brought_along_is_no_verdict(alice: Caller, serv
 
 
 def test_what_is_not_quick_after_all_leaves_the_web_process(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsvc.evaluations.services.INLINE_SECONDS", -1.0)
+    monkeypatch.setattr("evalsvc.evaluations.evaluate.accept.INLINE_SECONDS", -1.0)
     sent = alice.evaluate(
         *["exact-match"] * 3, output="a", gold_answer="a", app="slow", headers={"prefer": "respond-async"}
     )

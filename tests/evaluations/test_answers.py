@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.evaluations.answers import (
+from evalsvc.evaluations.verdicts import Verdict, refused
+from evalsvc.evaluations.wire.answer import (
     EntryFacts,
     RequestFacts,
     as_number,
@@ -21,7 +22,6 @@ from evalsvc.evaluations.answers import (
     iso_duration,
     result_of,
 )
-from evalsvc.evaluations.scoring import Verdict, refused
 from tests.evaluators.samples import make_sample
 
 quick = settings(deadline=None, max_examples=200)

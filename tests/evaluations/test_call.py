@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.evaluations import call as calls
-from evalsvc.evaluations.call import fingerprint, is_bigint, is_uuid, read_call, text_of
-from evalsvc.evaluations.inputs import first
+from evalsvc.evaluations.wire import request as calls
+from evalsvc.evaluations.wire.inputs import first
+from evalsvc.evaluations.wire.request import fingerprint, is_bigint, is_uuid, read_call, text_of
 from evalsvc.rest.problems import Invalid
 from evaluators.base import Passage
 from tests.conftest import Caller

@@ -12,9 +12,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.evaluations import deleting, store
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.maintenance import deletion
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, findings, scores_of
 from tests.projects.test_place import new_experiment
 from tests.rest.shapes import assert_problem
@@ -165,16 +166,16 @@ def test_a_request_is_complete_when_its_last_pending_one_is_deleted(alice: Calle
 
 def test_a_worker_that_is_at_it_writes_nothing(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleted between the lease and the verdict."""
-    from evalsvc.evaluations import work
+    from evalsvc.evaluations.workers import lane
 
     made = evaluate(alice, "toxicity", "exact-match", headers={"prefer": "wait=0"})
-    verdict_of = work.verdict_of
+    verdict_of = lane.verdict_of
 
     def meanwhile(*args: Any) -> Any:
         delete(alice, id_of(made, 0))
         return verdict_of(*args)
 
-    monkeypatch.setattr(work, "verdict_of", meanwhile)
+    monkeypatch.setattr(lane, "verdict_of", meanwhile)
     assert work_off(account_id=alice.account.pk, request_id=int(made["id"]), lane="cpu", expected_attempts=0) == []
     assert len(scores_of(alice, "")) == 1
 
@@ -277,7 +278,7 @@ def test_a_batch_takes_as_many_round_trips_as_an_evaluation(alice: Caller) -> No
 
 def test_it_ends_in_time_and_goes_on_when_asked_again(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(alice, 5, app="cart")
-    monkeypatch.setattr(deleting, "TIME_SECONDS", 0.0)
+    monkeypatch.setattr(deletion, "TIME_SECONDS", 0.0)
 
     assert bulk(alice, "app=cart&batch_size=2") == (2, False)
     assert bulk(alice, "app=cart&batch_size=2") == (2, False)

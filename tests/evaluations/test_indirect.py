@@ -10,8 +10,8 @@ from django.db.models import Q
 from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.services import save_evaluator, switch_evaluator
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.result_search import result_condition
-from evalsvc.evaluations.search import condition
+from evalsvc.evaluations.search.filters import condition
+from evalsvc.evaluations.search.results import result_condition
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller

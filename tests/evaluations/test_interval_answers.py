@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations import intervals
-from evalsvc.evaluations.asks import LEVEL, IntervalAsk
-from evalsvc.evaluations.intervals import EXACT
-from evalsvc.evaluations.memory import History
+from evalsvc.evaluations.history import interval
+from evalsvc.evaluations.history.cache import History
+from evalsvc.evaluations.history.interval import EXACT
+from evalsvc.evaluations.wire.interval_request import LEVEL, IntervalAsk
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Family
 from evaluators.registry import families
@@ -34,7 +34,7 @@ def history(*scores: float) -> History:
 def interval_of(
     strategy: str, kind: Family | None, row: History | None, *, level: float = LEVEL, of: str | None = None
 ) -> dict[str, Any] | None:
-    return intervals.interval_of(IntervalAsk(strategy, level, of), kind, row)
+    return interval.interval_of(IntervalAsk(strategy, level, of), kind, row)
 
 
 def fits(strategy: str, kind: Family, n: int) -> bool:
@@ -96,7 +96,7 @@ def test_where_the_verdict_is_the_answer_the_interval_is_of_the_share_that_passe
 
 
 def test_every_family_says_what_its_answer_is() -> None:
-    verdicts = {family.name for family in families() if intervals.default_of(family) == "pass"}
+    verdicts = {family.name for family in families() if interval.default_of(family) == "pass"}
 
     assert verdicts == {
         "exact-match", "pii", "phi", "custom", "judge", "retrieval-hallucination", "retrieval-answer-relevance",

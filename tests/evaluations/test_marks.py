@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations import result_search
 from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.evaluations.search import results
 from tests.conftest import Caller, findings, scores_of
 from tests.rest.shapes import assert_problem
 
@@ -168,7 +168,7 @@ def test_tags_are_paged(alice: Caller) -> None:
 
 
 def test_tags_are_those_of_the_newest_requests(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result_search, "N_TAGGED", 2)
+    monkeypatch.setattr(results, "N_TAGGED", 2)
     for n in range(3):
         result_id(alice, tags={"n": str(n)})
     result_id(alice)

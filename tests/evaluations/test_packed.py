@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.evaluations.intervals import REACH, _may_have_moved, window_of
-from evalsvc.evaluations.memory import History
-from evalsvc.evaluations.packed import verdicts_of
+from evalsvc.evaluations.history.cache import History
+from evalsvc.evaluations.history.interval import REACH, _may_have_moved, window_of
+from evalsvc.evaluations.history.packed import verdicts_of
 
 
 def facts_of(verdicts: np.ndarray, *, revision: int = 3, source: int = 1) -> bytes:

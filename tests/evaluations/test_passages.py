@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.inputs import stored_sample
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.selectors import get_stored
+from evalsvc.evaluations.wire.inputs import stored_sample
 from evaluators.base import Passage
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem

@@ -12,8 +12,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evalsvc.evaluations import result_search, searching
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.search import pages as searching
+from evalsvc.evaluations.search import results as result_search
 from tests.conftest import Caller, findings, scores_of
 from tests.projects.test_place import new_experiment
 from tests.rest.shapes import assert_problem
@@ -540,7 +541,7 @@ def test_pages_by_sample_pass_over_what_was_deleted(alice: Caller) -> None:
 
 @pytest.mark.parametrize("order", ["-created_at", "+created_at", "-dataset_sample_id", "+dataset_sample_id"])
 def test_a_page_ends_where_the_inputs_grow_long(alice: Caller, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
-    monkeypatch.setattr("evalsvc.evaluations.result_search.MAX_TEXT", 1000)
+    monkeypatch.setattr("evalsvc.evaluations.search.results.MAX_TEXT", 1000)
     long = {"evaluated_model_input": "x" * 300, "evaluated_model_retrieved_context": ["y" * 300]}
     results = kept(alice, *(row(dataset_sample_id=i, **long) for i in range(3)))
     (huge,) = kept(alice, row(dataset_sample_id=3, evaluated_model_output="z" * 2000))
@@ -562,7 +563,7 @@ def test_a_page_takes_as_many_queries_as_a_row(alice: Caller) -> None:
 
 def plan_of(caller: Caller, wanted: dict[str, Any]) -> str:
     """The plan of a search's first page, with sequential scans as the last resort: is there an index in this order?"""
-    from evalsvc.evaluations.result_search import result_condition
+    from evalsvc.evaluations.search.results import result_condition
     from evalsvc.rest.pagination import by_time
     from evalsvc.tenancy.scope import account_scope
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from evalsvc.evaluations import services, store
+from evalsvc.evaluations.evaluate import accept
+from evalsvc.evaluations.evaluate.accept import verdict_columns
+from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.scoring import Verdict, score_sample
-from evalsvc.evaluations.services import verdict_columns
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.verdicts import Verdict, score_sample
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, findings, scores_of
 
 QUICK = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -186,7 +187,7 @@ def test_what_broke_at_once_is_tried_again_by_a_worker(alice: Caller, monkeypatc
         return broken if family.name == "exact-match" else score_sample(family, *args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(services, "score_sample", first_breaks)
+        patched.setattr(accept, "score_sample", first_breaks)
         seen = request_of(alice, body)
     assert request_of(alice, body, Prefer="wait=0") == seen
     assert work(alice, seen) == 1

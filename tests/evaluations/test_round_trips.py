@@ -13,7 +13,7 @@ from django.db import connection
 from evalsvc.accounts import gate
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.selectors import get_stored
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.lane import work_off
 from evalsvc.rest.problems import NotFound
 from tests.conftest import Caller
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.scoring import PENDING, Postponable, judge_sample, refused, score_sample, wants_explanation
+from evalsvc.evaluations.verdicts import PENDING, Postponable, judge_sample, refused, score_sample, wants_explanation
 from evaluators.base import (
     CannotScore,
     EvaluatorSpec,
@@ -119,7 +119,7 @@ def test_a_broken_answer_is_an_error_like_a_broken_family() -> None:
 
 
 def test_the_operator_reads_why_a_family_broke(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR, logger="evalsvc.evaluations.scoring"):
+    with caplog.at_level(logging.ERROR, logger="evalsvc.evaluations.verdicts"):
         verdict(Probe(fail(ValueError("the reason"))))
 
     assert "probe" in caplog.text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.search import FIELDS, UNORDERED
+from evalsvc.evaluations.search.filters import FIELDS, UNORDERED
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 

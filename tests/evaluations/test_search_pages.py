@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from evalsvc.evaluations import searching
+from evalsvc.evaluations.search import pages
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 
@@ -172,7 +172,7 @@ def test_an_empty_page_takes_one_read(alice: Caller) -> None:
 
 def test_a_search_that_takes_too_long_says_what_to_add(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(alice, *range(300), explanation="a" * 10_000)
-    monkeypatch.setattr(searching, "TIMEOUT_SECONDS", 0.001)
+    monkeypatch.setattr(pages, "TIMEOUT_SECONDS", 0.001)
     slow = {"field": "explanation", "operation": "like", "value": "%a" * 60 + "b"}
     answer = alice.post(SEARCH, {"filters": [slow]})
 

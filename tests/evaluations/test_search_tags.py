@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from evalsvc.evaluations.maintenance.sweep import verify
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.upkeep import verify
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 

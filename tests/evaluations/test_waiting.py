@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from evalsvc.evaluations.api.evaluate import read_prefer
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, scores_of
 
 SLOW = {"evaluators": [{"evaluator": "toxicity"}, {"evaluator": "pii"}], "output": "Good morning.", "app": "shop"}

@@ -14,7 +14,7 @@ from django.test import override_settings
 from benchmarks.growth_rows import fill, new_accounts
 from evalsvc.accounts.services import change_retention
 from evalsvc.celery import app
-from evalsvc.evaluations import retention
+from evalsvc.evaluations.maintenance import retention
 from tests.conftest import Caller, findings, wait_until
 from tests.growth.databases import Database, new_database
 

@@ -11,10 +11,10 @@ from django.db import OperationalError, connections
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.evaluations.judging import recording, store
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.scoring import Postponable, Verdict
-from evalsvc.evaluations.work import in_turn
+from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.workers.judging import recording, store
+from evalsvc.evaluations.workers.lane import in_turn
 from evalsvc.judges import outside
 from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
@@ -233,7 +233,7 @@ def test_slow_verdicts_are_written_while_others_are_made(
     monkeypatch: pytest.MonkeyPatch, pause: float, written: list[int]
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("evalsvc.evaluations.work.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("evalsvc.evaluations.workers.lane.time.monotonic", lambda: now[0])
 
     def score(row: Evaluation) -> Verdict:
         now[0] += pause

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from evalsvc.evaluations.judging.runner import Runner
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.workers.judging.runner import Runner
 from tests.conftest import Caller, wait_until
 
 

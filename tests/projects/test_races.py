@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from evalsvc.evaluations import store
+from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import delete_project, remember_app, remember_project
 from evalsvc.rest.problems import Problem

@@ -241,7 +241,7 @@ def test_accounts_have_their_own_keys(alice: Caller, charlie: Caller) -> None:
 
 
 @pytest.mark.parametrize(("route", "service"), [
-    ("/v1/evaluate", "evalsvc.evaluations.services.accept"),
+    ("/v1/evaluate", "evalsvc.evaluations.evaluate.accept.accept"),
     ("/v1/evaluator-criteria", "evalsvc.catalog.services.create_profile"),
 ])  # fmt: skip
 def test_a_second_request_hears_that_the_first_is_running(
@@ -296,7 +296,7 @@ def crash(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(*args: Any, **kwargs: Any) -> None:
         raise Crash
 
-    monkeypatch.setattr("evalsvc.evaluations.store.capture", die)
+    monkeypatch.setattr("evalsvc.evaluations.history.store.capture", die)
     with pytest.raises(Crash):
         caller.post("/v1/evaluate", EVALUATE, Idempotency_Key="k")
     monkeypatch.undo()
@@ -316,7 +316,7 @@ def test_a_claim_whose_process_died_ends_with_its_lease(alice: Caller, monkeypat
 
 
 def test_a_sleeper_whose_claim_was_taken_writes_nothing(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evalsvc.evaluations import store
+    from evalsvc.evaluations.history import store
 
     # The app is there already: otherwise the second request would wait for the first one to make it.
     alice.post("/v1/evaluate", EVALUATE)

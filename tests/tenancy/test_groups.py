@@ -11,8 +11,8 @@ import pytest
 from django.db import ProgrammingError, connections
 
 import evalsvc.evaluations
-from evalsvc.evaluations import capturing
-from evalsvc.evaluations.capturing import Capture, Captured, capture_together
+from evalsvc.evaluations.evaluate import captures
+from evalsvc.evaluations.evaluate.captures import Capture, Captured, capture_together
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.round_trips import dumps
 from evalsvc.tenancy.scope import SYSTEM, role_scope
@@ -43,7 +43,7 @@ def forget(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     with connections["owner"].cursor() as cursor:
         for name in FUNCTIONS:
             cursor.execute(careless(name, forgotten if name == function else "\0").replace("%", "%%"), [])
-    monkeypatch.setattr(capturing, "CAPTURE_BATCH", capturing.CAPTURE_BATCH.replace("capture_", "careless_capture_"))
+    monkeypatch.setattr(captures, "CAPTURE_BATCH", captures.CAPTURE_BATCH.replace("capture_", "careless_capture_"))
     yield
     with connections["owner"].cursor() as cursor:
         for name in FUNCTIONS:
@@ -84,7 +84,7 @@ def test_accounts_that_do_not_stand_side_by_side_are_kept_apart_too() -> None:
     """As processes of an older version send them."""
     alice, charlie = two_accounts()
     wanted = [wanted_of(one, {"output": name}) for one, name in ((alice, "a"), (charlie, "c"), (alice, "b"))]
-    kept = capturing._capture_batch(wanted)
+    kept = captures._capture_batch(wanted)
 
     assert read(kept) == [[0.25], [0.5, 0.5], [0.25]]
     requests = EvaluationRequest.objects.using("system").in_bulk([one.request_id for one in kept])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.client import Client
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_experiment, ok, pump, recounted
 from tests.experiments.test_push import Runner

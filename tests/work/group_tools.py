@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import connections
 
-from evalsvc.evaluations.capturing import captures
-from evalsvc.evaluations.group import Group
+from evalsvc.evaluations.evaluate.captures import captures
+from evalsvc.evaluations.evaluate.group_commit import Group
 from tests.conftest import wait_until
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evalsvc.evaluations import capturing, memory, store
-from evalsvc.evaluations.capturing import Capture, capture_alone, capture_together
+from evalsvc.evaluations.evaluate import captures as capturing
+from evalsvc.evaluations.evaluate.captures import Capture, capture_alone, capture_together
+from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
 from evalsvc.evaluations.round_trips import dumps
 from tests.conftest import Caller, findings, new_caller
@@ -56,7 +57,7 @@ def wanted(caller: Caller, entries: Any, tags: Any, epoch: str | None) -> Captur
     return Capture(caller.account.pk, dumps(request), dumps(rows), len(rows), pairs, epoch, 600.0)
 
 
-def scores(histories: list[memory.History | None]) -> list[Any]:
+def scores(histories: list[cache.History | None]) -> list[Any]:
     return [history and (history.scores.tolist(), history.facts.tolist()) for history in histories]
 
 
@@ -121,4 +122,4 @@ def test_the_memory_stays_exact_from_group_to_group() -> None:
         assert [scores(kept.histories)[0] for kept in capture_together([one, one])] == [
             ([0.75] * 2 * n, [2] * 2 * n)
         ] * 2
-        assert memory._memory[caller.account.pk, *PAIRS[0]].snapshot is not None
+        assert cache._memory[caller.account.pk, *PAIRS[0]].snapshot is not None

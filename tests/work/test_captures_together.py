@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, DataError, IntegrityError, OperationalError, connection, connections
 
-from evalsvc.evaluations import capturing, store
-from evalsvc.evaluations.capturing import captures
+from evalsvc.evaluations.evaluate import captures as capturing
+from evalsvc.evaluations.evaluate.captures import captures
+from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.projects.services import delete_project
 from evalsvc.tenancy.scope import account_scope

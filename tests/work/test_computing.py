@@ -14,16 +14,16 @@ from django.db import OperationalError, connections
 from django.test import override_settings
 from django.utils import timezone
 
-from evalsvc.evaluations.computing import drain as draining
-from evalsvc.evaluations.computing import store, waking
-from evalsvc.evaluations.computing.drain import drain, step, take_over
-from evalsvc.evaluations.computing.neighbours import Neighbours
-from evalsvc.evaluations.judging import recording
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.pushes import Ear
-from evalsvc.evaluations.replies import Waiter, reply_box
-from evalsvc.evaluations.scoring import Verdict
 from evalsvc.evaluations.tasks import compute
+from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.workers.computing import drain as draining
+from evalsvc.evaluations.workers.computing import store, waking
+from evalsvc.evaluations.workers.computing.drain import drain, step, take_over
+from evalsvc.evaluations.workers.computing.neighbours import Neighbours
+from evalsvc.evaluations.workers.judging import recording
+from evalsvc.evaluations.workers.pushes import Ear
 from tests.conftest import Caller, findings, new_caller, scores_of
 
 BODY = {"output": "Paris", "gold_answer": "Paris", "app": "work"}
@@ -230,11 +230,11 @@ def test_a_neighbour_is_slow_with_a_long_text_or_after_a_while(
     neighbours = neighbour.neighbours
     assert neighbours.slow_accounts() is None
     neighbour.begins(7, is_long=False)
-    monkeypatch.setattr("evalsvc.evaluations.computing.neighbours.SLOW_SECONDS", 1000.0)
+    monkeypatch.setattr("evalsvc.evaluations.workers.computing.neighbours.SLOW_SECONDS", 1000.0)
     assert neighbours.slow_accounts() is None
-    monkeypatch.setattr("evalsvc.evaluations.computing.neighbours.SLOW_SECONDS", -1.0)
+    monkeypatch.setattr("evalsvc.evaluations.workers.computing.neighbours.SLOW_SECONDS", -1.0)
     assert neighbours.slow_accounts() == {7}
-    monkeypatch.setattr("evalsvc.evaluations.computing.neighbours.SLOW_SECONDS", 1000.0)
+    monkeypatch.setattr("evalsvc.evaluations.workers.computing.neighbours.SLOW_SECONDS", 1000.0)
     neighbour.begins(8)
     assert neighbours.slow_accounts() == {8}
     neighbours.begin(9, is_long=True)

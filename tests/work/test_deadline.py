@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from evalsvc.evaluations import services, work
-from evalsvc.evaluations.deadline import GRACE_SECONDS, interrupted_after
+from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.scoring import score_sample
+from evalsvc.evaluations.verdicts import score_sample
+from evalsvc.evaluations.workers import lane
+from evalsvc.evaluations.workers.deadline import GRACE_SECONDS, interrupted_after
 from evaluators.budget import OverBudget
 from evaluators.registry import find_evaluator
 from tests.conftest import Caller
@@ -63,7 +64,7 @@ def test_a_family_that_computes_for_ever_is_too_long_on_a_worker(
     row = Evaluation(account_id=alice.account.pk, runs="exact-match-2026-11-01", n_attempts=1, explain_strategy="never")
     monkeypatch.setattr(type(family), "score", spin)
     with override_settings(COMPUTE_SECONDS=0.1 - GRACE_SECONDS):
-        verdict = work.verdict_of(row, {}, make_sample(output="a", gold="a"))
+        verdict = lane.verdict_of(row, {}, make_sample(output="a", gold="a"))
 
     assert (verdict.status, verdict.error_code) == ("validation_error", "input_too_long")
 
@@ -85,13 +86,13 @@ def test_the_attack_is_left_to_a_worker_and_ends_there_at_the_first_attempt(
     body = {"evaluators": wanted, "evaluated_model_output": ("some words " * 44_000)[:n_chars]}
     with monkeypatch.context() as patch:
         # What is left to a worker is not begun: a call of the engine could not be ended here.
-        patch.setattr(services, "INLINE_SECONDS", 1.0)
+        patch.setattr(accept, "INLINE_SECONDS", 1.0)
         answer = alice.post("/v1/evaluate", body, prefer="wait=0").json()
     statuses = [result["status"] for result in answer["results"]]
     assert statuses == (["success", "pending", "pending"] if n_chars == 20_000 else ["pending"] * 3)
 
     with override_settings(COMPUTE_SECONDS=1):
-        work.work_off(account_id=alice.account.pk, request_id=int(answer["id"]), lane="cpu", expected_attempts=0)
+        lane.work_off(account_id=alice.account.pk, request_id=int(answer["id"]), lane="cpu", expected_attempts=0)
 
     assert [row.status for row in rows(alice)] == ["success", "validation_error", "success"]
     attacked = rows(alice)[1]

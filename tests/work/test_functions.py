@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from evalsvc.evaluations import store
+from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from tests.conftest import Caller
 

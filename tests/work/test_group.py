@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.group import Group, Interrupted
+from evalsvc.evaluations.evaluate.group_commit import Group, Interrupted
 from tests.conftest import wait_until
 from tests.work.group_tools import gathered, lead, results, started
 

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connections
 
-from evalsvc.evaluations import memory, store
+from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.round_trips import call
 from evalsvc.projects.services import remember_app
@@ -24,7 +24,7 @@ PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
-    memory._memory.clear()
+    cache._memory.clear()
 
 
 def connect() -> psycopg.Connection[Any]:
@@ -74,7 +74,7 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
 
     row = call(
         "SELECT ids, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
-        [alice.account.pk, [PAIR[0]], [PAIR[1]], [memory._memory[alice.account.pk, *PAIR].snapshot]],
+        [alice.account.pk, [PAIR[0]], [PAIR[1]], [cache._memory[alice.account.pk, *PAIR].snapshot]],
     )
 
     assert row == ([None], [True])
@@ -125,7 +125,7 @@ def test_without_an_epoch_nothing_is_remembered(alice: Caller) -> None:
         add(writer, alice.account.pk, 0.1)
 
     assert read(alice, None) == [0.1]
-    assert memory._memory == {}
+    assert cache._memory == {}
 
 
 def test_a_stranger_has_a_memory_of_his_own(alice: Caller, charlie: Caller) -> None:

@@ -17,17 +17,17 @@ import pytest
 from django.db import connections
 
 from evalsvc.catalog.models import Profile
-from evalsvc.evaluations import store as evaluations
-from evalsvc.evaluations import upkeep
-from evalsvc.evaluations.judging import recording, store
-from evalsvc.evaluations.judging.shares import MOST_LENT, Want, want
-from evalsvc.evaluations.judging.store import Claimed
-from evalsvc.evaluations.judging.waking import wake
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.history import store as evaluations
+from evalsvc.evaluations.maintenance import sweep
+from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import EvaluationTag
-from evalsvc.evaluations.replies import Waiter, reply_box
-from evalsvc.evaluations.scoring import Postponable, Verdict
 from evalsvc.evaluations.tasks import score_lane
-from evalsvc.evaluations.upkeep import LaneRef
+from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.workers.judging import recording, store
+from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
+from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.judging.waking import wake
 from evalsvc.judges import asking
 from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
@@ -82,7 +82,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 def test_what_waits_for_a_judge_is_free_at_once_and_no_business_of_the_sweep(alice: Caller) -> None:
     (request_id,) = waits(alice, profile(alice))
 
-    assert request_id not in {ref.request_id for ref in upkeep.sweep()}
+    assert request_id not in {ref.request_id for ref in sweep.sweep()}
     (claimed,) = claim()
     assert (claimed.account_id, claimed.request_id, claimed.position) == (alice.account.pk, request_id, 0)
     assert (claimed.runs, claimed.n_attempts, claimed.connection) == (RUNS, 1, "")
@@ -400,7 +400,7 @@ def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None
     with connections["system"].cursor() as cursor:
         sql = "UPDATE evaluations_evaluationrequest SET completed_at = '2001-01-01' WHERE id = %s"
         cursor.execute(sql, [request_id])
-    upkeep.prune()
+    sweep.prune()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import override_settings
 
 from evalsvc.catalog.resolve import Resolved, resolve
-from evalsvc.evaluations.services import lane_of
+from evalsvc.evaluations.evaluate.accept import lane_of
 from evaluators.base import Sample
 from tests.conftest import Caller
 from tests.evaluators.samples import make_sample

@@ -13,8 +13,8 @@ from django.test import override_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.evaluations import memory
-from evalsvc.evaluations.memory import HISTORY_LENGTH, History, brought_up_to_date, remembered
+from evalsvc.evaluations.history import cache
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, History, brought_up_to_date, remembered
 
 quick = settings(deadline=None, max_examples=200)
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -23,9 +23,9 @@ rows = st.dictionaries(st.integers(1, 2**62), st.floats(0, 1), max_size=40)
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    memory._memory.clear()
+    cache._memory.clear()
     yield
-    memory._memory.clear()
+    cache._memory.clear()
 
 
 def fact(id: int) -> int:
@@ -75,7 +75,7 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     draw.shuffle(order)
     # What is known under an id stays: rows of a history never change.
     everything = {**new, **old}
-    parts = memory._inserted(history(old), *packed(new, order))
+    parts = cache._inserted(history(old), *packed(new, order))
 
     assert pairs_of(History(*parts, None, None, 0.0)) == model(everything)
 
@@ -86,7 +86,7 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
     old = data.draw(rows.filter(bool))
     again = data.draw(st.lists(st.sampled_from(sorted(old)), min_size=1, unique=True))
 
-    parts = memory._inserted(history(old), *packed(old, again))
+    parts = cache._inserted(history(old), *packed(old, again))
 
     assert pairs_of(History(*parts, None, None, 0.0)) == model(old)
 
@@ -96,7 +96,7 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
 def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
     old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
     new = {2 * i + 1: 0.5 for i in odd}
-    parts = memory._inserted(history(old), *packed(new, list(new)))
+    parts = cache._inserted(history(old), *packed(new, list(new)))
     found = pairs_of(History(*parts, None, None, 0.0))
 
     assert found == model({**new, **old})
@@ -105,7 +105,7 @@ def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
 
 def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
     old = {i: 0.25 for i in range(10, 1010)}
-    parts = memory._inserted(history(old), *packed({1: 1.0}, [1]))
+    parts = cache._inserted(history(old), *packed({1: 1.0}, [1]))
 
     assert parts == packed(old, newest(old))
 
@@ -113,7 +113,7 @@ def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.lists(rows, min_size=1, max_size=6))
 def test_any_number_of_merges_equals_one_read(batches: list[dict[int, float]]) -> None:
-    memory._memory.clear()
+    cache._memory.clear()
     everything: dict[int, float] = {}
     for i, batch in enumerate(batches):
         everything = {**batch, **everything}
@@ -159,7 +159,7 @@ def test_a_history_without_rows_is_empty_and_remembered() -> None:
 def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | None, snapshot: str | None) -> None:
     brought_up_to_date(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, snapshot=snapshot))
 
-    assert memory._memory == {}
+    assert cache._memory == {}
 
 
 def test_it_remembers_by_account_pair_and_epoch() -> None:
@@ -180,12 +180,12 @@ def test_a_memory_ends_with_its_time_limit() -> None:
 
 
 def test_a_process_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MAX_REMEMBERED", 3)
+    monkeypatch.setattr(cache, "MAX_REMEMBERED", 3)
     for account_id in (1, 2, 3, 3, 2, 1):
         brought_up_to_date(account_id, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
-    assert {key[0] for key in memory._memory} == {1, 2, 3}
+    assert {key[0] for key in cache._memory} == {1, 2, 3}
 
     brought_up_to_date(4, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
     assert remembered(4, "1", [PAIR]) != [None]
-    assert len(memory._memory) <= 3
+    assert len(cache._memory) <= 3

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from evalsvc.evaluations import mending
+from evalsvc.evaluations.maintenance import repair
 from evalsvc.evaluations.models import EvaluationTag, HistoryScore
 from evalsvc.experiments import remembering
 from tests.conftest import Caller, findings
@@ -63,7 +63,7 @@ def test_old_rows_learn_where_they_belong(filled: Caller) -> None:
     assert rows(filled) != before
 
     for _ in range(2):
-        mending.fill(connections["system"], portion=4)
+        repair.fill(connections["system"], portion=4)
         remembering.fill_trials(connections["system"])
         assert rows(filled) == before
     assert findings(filled) == {}
@@ -72,12 +72,12 @@ def test_old_rows_learn_where_they_belong(filled: Caller) -> None:
 def test_what_is_ended_in_the_middle_goes_on(filled: Caller) -> None:
     before = rows(filled)
     system(OLD, filled.account.pk)
-    for sql in (mending.FILL, remembering.FILL):
-        portions = mending.portions(connections["system"], sql, 2)
+    for sql in (repair.FILL, remembering.FILL):
+        portions = repair.portions(connections["system"], sql, 2)
         next(portions)
         portions.close()
 
-    mending.fill(connections["system"])
+    repair.fill(connections["system"])
     remembering.fill_trials(connections["system"])
 
     assert rows(filled) == before
@@ -93,12 +93,12 @@ def test_old_tags_learn_their_history(filled: Caller) -> None:
         "UPDATE evaluations_evaluationtag SET history = NULL, score_id = NULL WHERE account_id = %s", filled.account.pk
     )
     assert findings(filled)["an evaluation is found by other tags, or at another time, than its request has"] == 3
-    some = mending.portions(connections["system"], mending.FILL_TAGS, 2, mending.FIRST_TAG)
+    some = repair.portions(connections["system"], repair.FILL_TAGS, 2, repair.FIRST_TAG)
     next(some)
     some.close()
 
     for _ in range(2):
-        mending.fill_tags(connections["system"], portion=2)
+        repair.fill_tags(connections["system"], portion=2)
         assert tags() == before and None not in before[0]
     assert findings(filled) == {}
 

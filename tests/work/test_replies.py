@@ -16,8 +16,8 @@ import orjson
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from evalsvc.evaluations import replies
-from evalsvc.evaluations.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
+from evalsvc.evaluations.evaluate import replies
+from evalsvc.evaluations.evaluate.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
 from evalsvc.rest import door as doors
 from evalsvc.rest.door import Door, Visit, visiting
 from evalsvc.rest.redis_client import make_client

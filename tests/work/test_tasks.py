@@ -12,13 +12,14 @@ from django.conf import settings
 from django.test import override_settings
 
 from evalsvc.celery import QUEUES, app
-from evalsvc.evaluations import store, upkeep
-from evalsvc.evaluations.computing import waking
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.maintenance import sweep
+from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.queueing import enqueue_lane
-from evalsvc.evaluations.replies import Waiter, reply_box
 from evalsvc.evaluations.tasks import compute, score_lane
-from evalsvc.evaluations.upkeep import LaneRef
+from evalsvc.evaluations.workers.computing import waking
 from tests.conftest import Caller, scores_of
 
 EVALUATOR = "exact-match-2026-11-01"
@@ -116,8 +117,8 @@ def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypa
     assert enqueue_lane(ref, reply_to=None) is False
 
     assert only(request_id).status == "pending"
-    assert ref in upkeep.sweep()
-    assert ref not in upkeep.sweep()
+    assert ref in sweep.sweep()
+    assert ref not in sweep.sweep()
     score_lane.apply(args=[*ref, None])
     assert only(request_id).status == "success"
 

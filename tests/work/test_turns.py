@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from evalsvc.accounts import gate
-from evalsvc.evaluations import services
-from evalsvc.evaluations import turns as turns_module
-from evalsvc.evaluations.scoring import score_sample
-from evalsvc.evaluations.turns import Turns
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.evaluate import accept
+from evalsvc.evaluations.evaluate import inline_turns as turns_module
+from evalsvc.evaluations.evaluate.inline_turns import Turns
+from evalsvc.evaluations.verdicts import score_sample
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, findings, scores_of, wait_until
 
 BODY = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -24,7 +24,7 @@ BODY = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label"
 def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
     """Eight threads of which one account may compute in two, and all accounts in six."""
     turns = Turns(8)
-    monkeypatch.setattr(services, "turns", turns)
+    monkeypatch.setattr(accept, "turns", turns)
     return turns
 
 
@@ -113,7 +113,7 @@ def test_slow_work_of_one_account_leaves_others_their_turn(
         slow.it_is = True
         return answer_of(alice, Prefer="wait=0")
 
-    monkeypatch.setattr(services, "score_sample", slow_for_alice)
+    monkeypatch.setattr(accept, "score_sample", slow_for_alice)
     asked = [pool.submit(ask_slowly, i) for i in range(10)]
     try:
         # All but those that have a turn are answered while these compute.
@@ -154,7 +154,7 @@ def test_a_call_without_a_turn_that_is_repeated_counts_once(alice: Caller, turns
 
 
 def test_work_that_turns_out_slow_and_is_repeated_counts_once(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "INLINE_SECONDS", -1.0)
+    monkeypatch.setattr(accept, "INLINE_SECONDS", -1.0)
     _, first = answer_of(alice, Prefer="wait=0")
     _, again = answer_of(alice, Prefer="wait=0")
 

@@ -11,9 +11,10 @@ from django.core.management.base import CommandError
 from django.db import connections
 from django.test import override_settings
 
-from evalsvc.evaluations import store, upkeep
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.work import work_off
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, findings, scores_of, wait_until
 
 KIND = "You are very kind."
@@ -113,12 +114,12 @@ def test_a_stranger_cannot_finish_or_lease(alice: Caller, charlie: Caller) -> No
 @override_settings(LEASE_SECONDS=300)
 def test_the_sweep_finds_what_has_no_living_lease(alice: Caller) -> None:
     request_id = accept(alice)
-    assert request_id not in {ref.request_id for ref in upkeep.sweep()}
+    assert request_id not in {ref.request_id for ref in sweep.sweep()}
 
     expire_lease(request_id)
 
-    assert request_id in {ref.request_id for ref in upkeep.sweep()}
-    assert request_id not in {ref.request_id for ref in upkeep.sweep()}
+    assert request_id in {ref.request_id for ref in sweep.sweep()}
+    assert request_id not in {ref.request_id for ref in sweep.sweep()}
     assert only(request_id).n_sweeps == 1
 
 
@@ -128,7 +129,7 @@ def test_a_swept_evaluation_is_scored_by_a_real_worker(
     request_id = accept(alice)
     expire_lease(request_id)
     # The worker is not to work off first what other tests have left pending.
-    monkeypatch.setattr(upkeep, "BATCH", 1)
+    monkeypatch.setattr(sweep, "BATCH", 1)
     call_command("sweep")
     monkeypatch.undo()
     wait_until(lambda: only(request_id).status != "pending")
@@ -154,10 +155,10 @@ def test_capture_none_is_purged_an_hour_after_completion(alice: Caller) -> None:
     assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
     assert scores_of(alice, "toxicity") == []
 
-    upkeep.prune()
+    sweep.prune()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 200
     age(request_id)
-    upkeep.prune()
+    sweep.prune()
 
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
     assert not Evaluation.objects.using("system").filter(request_id=request_id).exists()
@@ -178,8 +179,8 @@ def test_fails_only_keeps_the_fails(alice: Caller) -> None:
     work(alice, request_id)
     age(request_id)
 
-    upkeep.prune()
-    upkeep.prune()
+    sweep.prune()
+    sweep.prune()
 
     kept = Evaluation.objects.using("system").filter(request_id=request_id).values_list("family", "captured")
     assert list(kept) == [("exact-match", True)]

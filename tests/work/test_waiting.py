@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from evalsvc.evaluations import replies, selectors, waiting
+from evalsvc.evaluations import selectors
+from evalsvc.evaluations.evaluate import replies, waiting
+from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.evaluations.tasks import score_lane
-from evalsvc.evaluations.waiting_room import WaitingRoom
 from tests.conftest import Caller, scores_of, wait_until
 from tests.work.test_tasks import EVALUATOR, pending
 

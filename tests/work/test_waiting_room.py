@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from evalsvc.evaluations.waiting import places_for
-from evalsvc.evaluations.waiting_room import Release, WaitingRoom
+from evalsvc.evaluations.evaluate.waiting import places_for
+from evalsvc.evaluations.evaluate.waiting_room import Release, WaitingRoom
 
 
 @dataclass(eq=False)

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
-from evalsvc.evaluations.client_rows import MAX_ROWS, Batch, Row, read_batch
-from evalsvc.evaluations.client_scores import keep_scores
+from evalsvc.evaluations.ingest.rows import MAX_ROWS, Batch, Row, read_batch
+from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.rest.parsing import keys_of, read_body
 
 

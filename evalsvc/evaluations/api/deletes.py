@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent_once
 from evalsvc.evaluations.api.search import EvaluationView
-from evalsvc.evaluations.call import is_bigint
-from evalsvc.evaluations.deleting import COLUMNS, delete_evaluation, delete_evaluations
+from evalsvc.evaluations.maintenance.deletion import COLUMNS, delete_evaluation, delete_evaluations
+from evalsvc.evaluations.wire.request import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid
 
 

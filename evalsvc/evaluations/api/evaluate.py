@@ -19,16 +19,17 @@ from rest_framework.request import Request
 
 from evalsvc.accounts.gate import expect_repeats
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations import openapi, services, waiting
-from evalsvc.evaluations.answers import evaluate_answer
-from evalsvc.evaluations.call import EvaluateCall, fingerprint, read_call
+from evalsvc.evaluations.api import openapi
+from evalsvc.evaluations.evaluate import accept, waiting
+from evalsvc.evaluations.evaluate.accept import Accepted, Entry
+from evalsvc.evaluations.evaluate.replies import reply_box
+from evalsvc.evaluations.evaluate.retries import reopen
+from evalsvc.evaluations.evaluate.stored import Repeated
+from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.queueing import enqueue_lane
-from evalsvc.evaluations.reopening import reopen
-from evalsvc.evaluations.replies import reply_box
 from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, Sign, Stored, facts_of_stored, find_retried
-from evalsvc.evaluations.services import Accepted, Entry
-from evalsvc.evaluations.stored import Repeated
-from evalsvc.evaluations.upkeep import LaneRef
+from evalsvc.evaluations.wire.answer import evaluate_answer
+from evalsvc.evaluations.wire.request import EvaluateCall, fingerprint, read_call
 from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted, retries_of
 from evalsvc.rest.parsing import read_body
 from evalsvc.tenancy.scope import account_scope
@@ -76,7 +77,7 @@ class EvaluateView(AccountView):
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""))
         call = read_call(body)
         digest = fingerprint(self.account.pk, body)
-        entries = services.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
+        entries = accept.plan(account_id=self.account.pk, epoch=self.caller.admission.epoch, call=call)
         # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
         sign = None if self.claim else sign_of(request, call, entries, prefer)
         with one_at_a_time(self.account.pk, digest) if sign else nullcontext():
@@ -115,7 +116,7 @@ class EvaluateView(AccountView):
     ) -> tuple[HttpResponse | None, Accepted]:
         """Do the inline work and make the rest durable; return the answer too when nothing is left to do."""
         with account_scope(self.account.pk) if self.claim else nullcontext():
-            accepted = services.accept(
+            accepted = accept.accept(
                 account_id=self.account.pk,
                 epoch=self.caller.admission.epoch,
                 call=call,
@@ -147,7 +148,7 @@ class EvaluateView(AccountView):
             return self._finish_claim(self._answer(accepted, prefer))
         if not prefer.respond_async:
             if not accepted.is_told_pending:
-                services.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
+                accept.mark_told_pending(account_id=self.account.pk, request_id=accepted.request_id)
             expect_repeats(self.account.pk, seconds=RETRY_WINDOW_SECONDS)
         # The key stands for the accepted work from here on, so that a repeated call sees how far it has come.
         self.claim = None
@@ -159,7 +160,7 @@ class EvaluateView(AccountView):
 
     def _answer(self, accepted: Accepted, prefer: Prefer) -> HttpResponse:
         """Write the answer: 200, or 202 with the address of the rest when the caller would rather not wait."""
-        response = json_response(evaluate_answer(*services.facts_of(accepted)))
+        response = json_response(evaluate_answer(*accept.facts_of(accepted)))
         if accepted.pending_lanes or (prefer.respond_async and prefer.seconds == 0):
             response["Location"] = f"/v1/evaluate/{accepted.request_id}"
             response.status_code = 202 if prefer.respond_async else 200
@@ -183,7 +184,7 @@ class EvaluateView(AccountView):
             if prefer.respond_async:
                 response.status_code = 202
             else:
-                services.mark_told_pending(account_id=self.account.pk, request_id=request_id)
+                accept.mark_told_pending(account_id=self.account.pk, request_id=request_id)
                 expect_repeats(self.account.pk, seconds=RETRY_WINDOW_SECONDS)
         if prefer.applied:
             response["Preference-Applied"] = prefer.applied

@@ -12,17 +12,18 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.catalog.resolve import Unresolved, resolve, resolve_evaluator
-from evalsvc.evaluations import openapi, store
-from evalsvc.evaluations.answers import digits
-from evalsvc.evaluations.asks import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
-from evalsvc.evaluations.client_rows import PREFIX
-from evalsvc.evaluations.intervals import interval_of
-from evalsvc.evaluations.labels import PREFIX as LABELS
-from evalsvc.evaluations.lineage import origins_of
-from evalsvc.evaluations.memory import History
+from evalsvc.evaluations.api import openapi
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.cache import History
+from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.history.lineage import origins_of
+from evalsvc.evaluations.history.scope import Window, window_of
+from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
+from evalsvc.evaluations.ingest.rows import PREFIX
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.selectors import history_summary, list_history, profiles_with_scores, thresholds_of
-from evalsvc.evaluations.windows import Window, window_of
+from evalsvc.evaluations.wire.answer import digits
+from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page

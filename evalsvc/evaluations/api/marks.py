@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.evaluations.marking import set_favorite, set_feedback
+from evalsvc.evaluations.ingest.feedback import set_favorite, set_feedback
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.result_search import N_TAGGED, get_result, list_tags
+from evalsvc.evaluations.search.results import N_TAGGED, get_result, list_tags
 
 MARKED = {204: OpenApiResponse(description="It is so, whatever it was before.")}
 

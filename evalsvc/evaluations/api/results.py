@@ -12,17 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations.answers import evaluation_result
+from evalsvc.evaluations.api.openapi import RESULT, inlined, input_schemas
 from evalsvc.evaluations.api.search import MAX_OFFSET
-from evalsvc.evaluations.call import EXPLAIN
-from evalsvc.evaluations.client_rows import MAX_ROWS
-from evalsvc.evaluations.client_scores import keep_scores
-from evalsvc.evaluations.inputs import Inputs
-from evalsvc.evaluations.lineage import elsewhere
-from evalsvc.evaluations.openapi import RESULT, inlined, input_schemas
-from evalsvc.evaluations.result_rows import ResultBatch, ResultRow, read_results
-from evalsvc.evaluations.result_search import FEEDBACK, get_result, result_condition, search_results
+from evalsvc.evaluations.history.lineage import elsewhere
+from evalsvc.evaluations.ingest.results import ResultBatch, ResultRow, read_results
+from evalsvc.evaluations.ingest.rows import MAX_ROWS
+from evalsvc.evaluations.ingest.scores import keep_scores
+from evalsvc.evaluations.search.results import FEEDBACK, get_result, result_condition, search_results
 from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, entry_of, id_at, request_facts
+from evalsvc.evaluations.wire.answer import evaluation_result
+from evalsvc.evaluations.wire.inputs import Inputs
+from evalsvc.evaluations.wire.request import EXPLAIN
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.parsing import keys_of, read_body

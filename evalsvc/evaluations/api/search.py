@@ -12,15 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations.answers import digits, iso_duration
-from evalsvc.evaluations.inputs import as_sent
-from evalsvc.evaluations.lineage import elsewhere
-from evalsvc.evaluations.lookups import AnyOf
+from evalsvc.evaluations.history.lineage import elsewhere
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search import MAX_LOG_IDS, condition, experiments_in, unread_members
-from evalsvc.evaluations.searching import requests_of, search_evaluations, settings_of
+from evalsvc.evaluations.search.filters import MAX_LOG_IDS, condition, experiments_in, unread_members
+from evalsvc.evaluations.search.lookups import AnyOf
+from evalsvc.evaluations.search.pages import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
-from evalsvc.evaluations.wire import extra_of, score_of
+from evalsvc.evaluations.wire.answer import digits, iso_duration
+from evalsvc.evaluations.wire.inputs import as_sent
+from evalsvc.evaluations.wire.scores import extra_of, score_of
 from evalsvc.rest.problems import FieldError, Invalid
 
 # Each row before it is read and left out.

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from evalsvc.evaluations.mending import fill
+from evalsvc.evaluations.maintenance.repair import fill
 
 
 def fill_rows(apps: Any, editor: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations, models
 
-from evalsvc.evaluations.mending import fill_tags
+from evalsvc.evaluations.maintenance.repair import fill_tags
 
 
 def fill_rows(apps: Any, editor: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.evaluations import retention, upkeep
+from evalsvc.evaluations.maintenance import retention, sweep
 
 
 class Command(BaseCommand):
@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prune and say how much there was."""
-        for name, n in upkeep.prune().items():
+        for name, n in sweep.prune().items():
             self.stdout.write(f"{n} {name.replace('_', ' ')} deleted")
         taken = retention.retain(seconds=None)
         self.stdout.write(

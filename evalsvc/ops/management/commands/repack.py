@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from evalsvc.evaluations.repacking import repack
+from evalsvc.evaluations.maintenance.repack import repack
 
 MIB = 1024 * 1024
 

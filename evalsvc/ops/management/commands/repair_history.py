@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 
 from evalsvc.accounts.services import forget_caches
-from evalsvc.evaluations.mending import fill, repair
+from evalsvc.evaluations.maintenance.repair import fill, repair
 from evalsvc.experiments.remembering import fill_trials
 from evalsvc.tenancy.scope import SYSTEM
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from evalsvc.evaluations import upkeep
+from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.queueing import enqueue_again
 
 
@@ -17,6 +17,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Sweep and say how much there was."""
-        refs = upkeep.sweep()
+        refs = sweep.sweep()
         told = enqueue_again(refs)
         self.stdout.write(f"{len(refs)} lanes without an answer, {len(refs) if told else 0} enqueued")

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.upkeep import verify
+from evalsvc.evaluations.maintenance.sweep import verify
 from evalsvc.experiments.recount import recount_all
 from evalsvc.tenancy.scope import SYSTEM
 

@@ -1,0 +1,373 @@
+"""Verbs on evaluations: accept a call, work off a lane, sweep, prune. Nothing here enqueues: the edges do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from evalsvc.catalog.inline import resolve_inline
+from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.evaluations.evaluate.inline_turns import turns
+from evalsvc.evaluations.evaluate.stored import stamp_told_pending
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.alongside import Side, UnknownConfig, find_side
+from evalsvc.evaluations.history.cache import History
+from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.history.scope import Window, window_of
+from evalsvc.evaluations.uuids import new_uuid
+from evalsvc.evaluations.verdicts import PENDING, Verdict, refused, score_sample, unfit
+from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
+from evalsvc.evaluations.wire.inputs import input_columns
+from evalsvc.evaluations.wire.request import EvaluateCall, Wanted
+from evalsvc.projects.services import Place, place_request
+from evaluators.base import Lane, Sample
+from evaluators.budget import allowed
+
+INLINE_SECONDS = 2.0
+"""For all quick evaluators of a request together: they hold a thread of the web process."""
+VERDICT_FIELDS = tuple(field.name for field in fields(Verdict))
+
+
+@dataclass(slots=True)
+class Entry:
+    """One evaluator of a call on its way: what it resolved to, where it runs, what came of it."""
+
+    position: int
+    wanted: Wanted
+    resolved: Resolved | None
+    verdict: Verdict
+    lane: str | None = None
+    is_repeat: bool = False
+    evaluation_id: int | None = None
+    interval: dict[str, Any] | None = None
+    experiment_interval: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Accepted:
+    """A call whose inline work is done and whose other work is safe in the database."""
+
+    account_id: int
+    call: EvaluateCall
+    place: Place
+    entries: list[Entry]
+    request_id: int | None = None
+    created_at: datetime | None = None
+    is_told_pending: bool = False
+    """Whether it is stored as one whose caller is told to come back."""
+
+    @property
+    def pending_lanes(self) -> list[str]:
+        """Return the lanes that still have work."""
+        return sorted({entry.lane for entry in self.entries if entry.lane and entry.verdict.status == "pending"})
+
+
+def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
+    """Resolve each evaluator and decide where it runs; what cannot run has its verdict already."""
+    entries = [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
+    _mark_repeats(entries)
+    if call.config is not None:
+        _refuse_unknown_config(account_id, call, entries)
+    return entries
+
+
+def _mark_repeats(entries: list[Entry]) -> None:
+    """Mark what an earlier entry names as well: a history counts an output once, however often it is judged."""
+    seen: set[tuple[str, str]] = set()
+    for entry in entries:
+        if (run := entry.resolved) is not None:
+            pair = (run.evaluator_id, run.profile.name)
+            entry.is_repeat = pair in seen
+            seen.add(pair)
+
+
+def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
+    try:
+        find_side(account_id=account_id, experiment_id=call.experiment_id, config=call.config)
+    except UnknownConfig as exc:
+        for entry in entries:
+            entry.verdict, entry.lane = refused("unknown_config", str(exc)), None
+
+
+def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: Wanted) -> Entry:
+    try:
+        resolved = _resolved(account_id, epoch, wanted)
+    except Unresolved as exc:
+        return Entry(position, wanted, None, refused(exc.code, exc.message))
+    if verdict := unfit(resolved.family, resolved.evaluator_id, resolved.settings, sample):
+        return Entry(position, wanted, resolved, verdict)
+    return Entry(position, wanted, resolved, PENDING, lane_of(resolved, sample))
+
+
+def _resolved(account_id: int, epoch: str | None, wanted: Wanted) -> Resolved:
+    name, inline = wanted.evaluator, wanted.inline_profile
+    if inline is not None:
+        return resolve_inline(account_id=account_id, epoch=epoch, evaluator=name, settings=inline)
+    return resolve(account_id=account_id, epoch=epoch, evaluator=name, profile=wanted.profile)
+
+
+def lane_of(resolved: Resolved, sample: Sample) -> str:
+    """Return where to run it. Long texts leave the web process, whose threads share one interpreter."""
+    lane = resolved.family.lane_of(resolved.settings)
+    if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):
+        return Lane.CPU.value
+    return lane.value
+
+
+def accept(
+    *,
+    account_id: int,
+    epoch: str | None,
+    call: EvaluateCall,
+    entries: list[Entry],
+    fingerprint: int,
+    keep_always: bool = False,
+    tells_pending: bool = False,
+) -> Accepted:
+    """Run what is inline, write what must be kept, and read the histories: one round trip when nothing is new.
+
+    `keep_always` gives every evaluation a row and an id, for callers that will come back for it. `tells_pending` says
+    that nobody waits for workers: where something is left to them, the caller is to be told `pending`.
+    """
+    call = named(call)
+    # Before anything is written: a scope that nobody has is refused.
+    side, window = beside(account_id, call, entries)
+    score_inline(account_id, call, entries)
+    accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
+    accepted.is_told_pending = tells_pending and bool(accepted.pending_lanes)
+    kept = entries_to_store(accepted, keep_always=keep_always)
+    histories = _store(accepted, kept, fingerprint, epoch, window)
+    for entry, history in zip(entries, histories, strict=True):
+        if (run := entry.resolved) is not None:
+            entry.interval = interval_of(call.interval, run.family, history)
+            entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None
+    return accepted
+
+
+def beside(account_id: int, call: EvaluateCall, entries: list[Entry]) -> tuple[Side | None, Window | None]:
+    """Return what a planned experiment says beside the history, and the window of that; None: the plain history.
+
+    A history that stands beside an experiment is without the experiment's own scores.
+    """
+    if call.interval.strategy == "none":
+        return None, None
+    side = None
+    if call.experiment_id is not None and not any(entry.verdict.error_code == "unknown_config" for entry in entries):
+        side = find_side(account_id=account_id, experiment_id=call.experiment_id, config=call.config)
+    if side is None and call.interval.is_plain:
+        return None, None
+    without = call.experiment_id if side is not None else None
+    pointer = "/confidence_interval_strategy"
+    return side, window_of(account_id, call.interval, pointer=pointer, without_experiment=without)
+
+
+def named(call: EvaluateCall) -> EvaluateCall:
+    """Give a captured call a log id where it has none: clients of /v1/evaluations require one of every evaluation."""
+    return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(new_uuid()))
+
+
+def score_inline(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
+    """Score what is quick within the request; what turns out not to be is left, with the rest, to a worker.
+
+    So is all of it while slow work of the account has every turn that it may have.
+    """
+    inline = [entry for entry in entries if entry.lane == Lane.INLINE]
+    if not inline:
+        return
+    if not turns.take(account_id):
+        for entry in inline:
+            leave_to_workers(entry)
+        return
+    try:
+        _score_in_turn(call, inline)
+    finally:
+        turns.leave(account_id)
+
+
+def _score_in_turn(call: EvaluateCall, entries: list[Entry]) -> None:
+    began = time.monotonic()
+    with allowed(INLINE_SECONDS) as allowance:
+        for entry in entries:
+            if allowance.is_exceeded or time.monotonic() - began > INLINE_SECONDS:
+                leave_to_workers(entry)
+                continue
+            assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
+            run = entry.resolved
+            verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+            if allowance.is_exceeded:
+                leave_to_workers(entry)
+            else:
+                entry.verdict = verdict
+
+
+def leave_to_workers(entry: Entry) -> None:
+    """Have an inline evaluation done by a worker after all."""
+    entry.lane = Lane.CPU.value
+
+
+def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:
+    """Return what gets a row: everything when somebody comes back for it, else what capture keeps.
+
+    A request that captures all keeps its unresolved entries too, so that its stored results line up with the sent ones.
+    """
+    kept = [entry for entry in accepted.entries if is_kept(accepted.call, entry)]
+    everything = keep_always or accepted.pending_lanes or (kept and accepted.call.capture == "all")
+    return accepted.entries if everything else kept
+
+
+def place_of(account_id: int, call: EvaluateCall, epoch: str | None) -> Place:
+    """Find where a captured call belongs; a call that captures nothing leaves no app or project behind."""
+    if call.capture == "none":
+        return Place()
+    return place_request(
+        account_id=account_id,
+        app=call.app,
+        experiment_id=call.experiment_id,
+        project_id=call.project_id,
+        project_name=call.project_name,
+        epoch=epoch,
+    )
+
+
+def is_kept(call: EvaluateCall, entry: Entry) -> bool:
+    """Say whether capture keeps this finished evaluation."""
+    if call.capture == "fails-only":
+        return entry.verdict.passed is False
+    return call.capture == "all" and entry.resolved is not None
+
+
+def _store(
+    accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None, window: Window | None
+) -> list[History | None]:
+    call = accepted.call
+    pairs = [
+        (entry.resolved.evaluator_id, entry.resolved.profile.name)
+        if entry.resolved and call.interval.strategy != "none"
+        else None
+        for entry in accepted.entries
+    ]
+    read = None
+    if window is not None:
+        # Before the call's own scores are there.
+        read, pairs = store.read_scoped(accepted.account_id, pairs, window), [None] * len(pairs)
+    if not kept:
+        return read or store.read_histories(accepted.account_id, pairs, epoch=epoch)
+    captured = store.capture(
+        accepted.account_id,
+        request_row(accepted, fingerprint),
+        [evaluation_row(call, entry) for entry in kept],
+        pairs,
+        epoch=epoch,
+        lease_seconds=settings.LEASE_SECONDS,
+    )
+    accepted.request_id, accepted.created_at = captured.request_id, captured.created_at
+    for entry, evaluation_id in zip(kept, captured.evaluation_ids, strict=True):
+        entry.evaluation_id = evaluation_id
+    return read or captured.histories
+
+
+def request_row(accepted: Accepted, fingerprint: int) -> dict[str, Any]:
+    """Return the columns of the EvaluationRequest."""
+    call, place = accepted.call, accepted.place
+    return {
+        "capture": call.capture,
+        "strategy": call.interval.strategy,
+        "fingerprint": fingerprint,
+        "project_id": place.project_id,
+        "app": place.app,
+        "experiment_id": place.experiment_id,
+        **input_columns(call.sample),
+        "extras": call.extras,
+        "tags": call.tags,
+        "dataset_id": call.dataset_id,
+        "dataset_sample_id": call.dataset_sample_id,
+        "log_id": call.log_id,
+        "trace_id": call.trace_id,
+        "span_id": call.span_id,
+        **({"told_pending_at": timezone.now()} if accepted.is_told_pending else {}),
+    }
+
+
+def evaluation_row(call: EvaluateCall, entry: Entry) -> dict[str, Any]:
+    """Return the columns of one Evaluation."""
+    finished = entry.verdict.status != "pending"
+    row = {
+        "position": entry.position,
+        "evaluator_id": entry.wanted.evaluator,
+        "profile_name": entry.wanted.profile,
+        "explain_strategy": entry.wanted.explain,
+        "lane": entry.lane,
+        "captured": is_kept(call, entry) if finished else None,
+        "in_history": call.capture == "all" and entry.verdict.status == "success" and not entry.is_repeat,
+        **verdict_columns(entry.verdict),
+    }
+    if (run := entry.resolved) is not None:
+        row |= {
+            "evaluator_id": run.evaluator_id,
+            "runs": None if entry.verdict.status == "success" and run.spec.id == run.evaluator_id else run.spec.id,
+            "family": run.family.name,
+            "profile_id": run.profile.id,
+            "profile_name": run.profile.name,
+            "profile_revision": run.profile.revision,
+        }
+    return row
+
+
+def verdict_columns(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict under its column names."""
+    return {name: getattr(verdict, name) for name in VERDICT_FIELDS}
+
+
+def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:
+    """Put one delivered verdict in its place."""
+    entry = next(entry for entry in accepted.entries if entry.position == row["position"])
+    entry.verdict = Verdict(**{name: row[name] for name in VERDICT_FIELDS})
+
+
+def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
+    """Return what the answer is written from."""
+    call, place = accepted.call, accepted.place
+    request = RequestFacts(
+        sample=call.sample,
+        strategy=call.interval.strategy,
+        id=accepted.request_id,
+        created_at=accepted.created_at,
+        project_id=place.project_id,
+        app=place.app,
+        experiment_id=place.experiment_id,
+        extras=call.extras,
+        tags=call.tags,
+        dataset_id=call.dataset_id,
+        dataset_sample_id=call.dataset_sample_id,
+        log_id=call.log_id,
+        warnings=call.warnings,
+    )
+    return request, [_entry_facts(call, entry) for entry in accepted.entries]
+
+
+def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
+    run = entry.resolved
+    facts = EntryFacts(
+        evaluator_id=run.evaluator_id if run else entry.wanted.evaluator,
+        profile_name=run.profile.name if run else entry.wanted.profile or "",
+        verdict=entry.verdict,
+        explain_strategy=entry.wanted.explain,
+        evaluation_id=entry.evaluation_id,
+        captured=is_kept(call, entry),
+        interval=entry.interval,
+        experiment_interval=entry.experiment_interval,
+    )
+    if run is not None:
+        facts.family, facts.profile_id, facts.profile_revision = run.family.name, run.profile.id, run.profile.revision
+    return facts
+
+
+def mark_told_pending(*, account_id: int, request_id: int) -> None:
+    """Remember that the caller was told to come back: the same call again is then the same evaluation."""
+    stamp_told_pending(account_id, request_id)

@@ -1,0 +1,181 @@
+"""Waiting for workers: in a bounded number of places, and what those are told who come too late for one.
+
+See docs/adr/0035-bounded-waiting.md.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from django.conf import settings
+from django.db import connection
+from prometheus_client import Counter, Gauge
+
+from evalsvc.evaluations.evaluate.accept import Accepted, fill_in
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
+from evalsvc.evaluations.selectors import Stored, finished_verdicts, get_stored
+from evaluators.base import Lane
+
+LOOK_SECONDS, LONGEST_LOOK_SECONDS = 2.0, 8.0
+"""Without a reply for so long, the database is asked: a reply may be lost with a restarted Redis, a verdict may not.
+
+Later where such work takes longer: hundreds who ask a judge would all look a moment before its verdict comes."""
+LONGEST_PAUSE_SECONDS = 10
+MAX_PACES = 10_000
+ENOUGH_THREADS = 32
+"""For all who do not wait: more of them would only take turns at one interpreter."""
+WAITS = Counter("evalsvc_waits_total", "Requests that wanted to wait for workers, by how that ended.", ["end"])
+WAITERS = Gauge("evalsvc_waiters", "Requests that wait for workers.", multiprocess_mode="livesum")
+Pace: TypeAlias = tuple[int, bool]
+"""What takes about equally long: an account's work with a judge in it, or without."""
+
+
+def places_for(n_threads: int) -> int:
+    """Return how many of a process' threads may wait: always fewer than there are."""
+    wanted = max(n_threads * 3 // 4, n_threads - ENOUGH_THREADS)
+    if settings.MAX_WAITERS is not None:
+        wanted = settings.MAX_WAITERS
+    return max(0, min(wanted, n_threads - 1))
+
+
+room = WaitingRoom(places_for(64))
+"""This process' places; the web worker sets how many there are."""
+_usual_seconds: dict[Pace, float] = {}
+
+
+def may_wait(account_id: int, seconds: float) -> bool:
+    """Say whether there is a place, and time to wait; who is refused here need not ask for one."""
+    if seconds <= 0:
+        return False
+    has_place = room.has_place_for(account_id)
+    if not has_place:
+        WAITS.labels("no_place").inc()
+    return has_place
+
+
+@contextmanager
+def place_for(account_id: int, request_id: int, seconds: float) -> Iterator[Waiter | None]:
+    """Take a place and listen for the verdicts of a request; None where there is no place, or no time to wait."""
+    if seconds <= 0:
+        yield None
+        return
+    waiter = Waiter(account_id)
+    if not room.admit(waiter):
+        WAITS.labels("no_place").inc()
+        yield None
+        return
+    try:
+        with WAITERS.track_inprogress(), reply_box().waiting_for(request_id, waiter):
+            yield waiter
+    finally:
+        room.leave(waiter)
+
+
+def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
+    """Fill in verdicts as workers deliver them, at most so long. The database connection is given back first."""
+    assert accepted.request_id is not None  # noqa: S101  pending work always has a row
+    pace = accepted.account_id, Lane.JUDGE in accepted.pending_lanes
+    began = time.monotonic()
+
+    def receive(verdict: dict[str, Any]) -> bool:
+        fill_in(accepted, verdict)
+        return not accepted.pending_lanes
+
+    connection.close()
+    all_came = _receive(waiter, accepted.request_id, pace, began + seconds, receive)
+    _learn(pace, time.monotonic() - began, all_came)
+
+
+def await_stored(*, account_id: int, request_id: int, seconds: float) -> Stored:
+    """Return a stored request once every verdict is there, or as it is when the time is up or there is no place."""
+    stored = get_stored(account_id=account_id, request_id=request_id)
+    if stored.is_finished:
+        return stored
+    connection.close()
+    with place_for(account_id, request_id, seconds) as waiter:
+        if waiter is None or not _await_more(stored, waiter, seconds):
+            return stored
+    return get_stored(account_id=account_id, request_id=request_id)
+
+
+def _await_more(stored: Stored, waiter: Waiter, seconds: float) -> bool:
+    """Wait for what is pending in a stored request; say whether there is more than there was."""
+    request_id, deadline = stored.request.id, time.monotonic() + seconds
+    n_before = len(stored.pending)
+    pending = {evaluation.position for evaluation in stored.pending}
+    pace = waiter.account_id, any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
+
+    def receive(verdict: dict[str, Any]) -> bool:
+        pending.discard(verdict["position"])
+        return not pending
+
+    # It may have come before anybody listened.
+    is_announced = reply_box().announce(request_id)
+    waiter.put(_look([request_id], waiter.account_id).get(request_id, []))
+    _receive(waiter, request_id, pace, deadline, receive, is_announced=is_announced)
+    return len(pending) < n_before
+
+
+def _receive(
+    waiter: Waiter,
+    request_id: int,
+    pace: Pace,
+    deadline: float,
+    receive: Callable[[dict[str, Any]], bool],
+    *,
+    is_announced: bool = False,
+) -> bool:
+    """Receive verdicts until that says that all are there, time is up, or the place is needed; say whether all came."""
+    look_seconds = max(LOOK_SECONDS, min(LONGEST_LOOK_SECONDS, 2 * _usual_seconds.get(pace, 0.0)))
+    while waiter.released is None and (left := deadline - time.monotonic()) > 0:
+        verdicts = waiter.take(min(left, look_seconds))
+        if not verdicts and waiter.released is None:
+            # Perhaps the work was enqueued again, by somebody who knows nothing of this process.
+            is_announced = is_announced or reply_box().announce(request_id)
+            _look_for_all(waiter.account_id)
+            verdicts = waiter.take(0)
+        if any([receive(verdict) for verdict in verdicts]):
+            WAITS.labels("answered").inc()
+            return True
+    WAITS.labels(waiter.released or "too_slow").inc()
+    return False
+
+
+def _look_for_all(account_id: int) -> None:
+    """Look for the verdicts of all of an account's requests that are waited for here, if it is time for that."""
+    request_ids = reply_box().due_for_a_look(account_id, LOOK_SECONDS * 0.75)
+    if request_ids:
+        for request_id, verdicts in _look(request_ids, account_id).items():
+            reply_box().hand_out(request_id, verdicts)
+
+
+def _look(request_ids: list[int], account_id: int) -> dict[int, list[dict[str, Any]]]:
+    try:
+        return finished_verdicts(account_id=account_id, request_ids=request_ids)
+    finally:
+        # Others need it while this one waits.
+        connection.close()
+
+
+def _learn(pace: Pace, seconds: float, all_came: bool) -> None:
+    """Remember how long such work takes. What has not come takes at least as long as it was waited for."""
+    usual = _usual_seconds.get(pace)
+    if usual is None and len(_usual_seconds) >= MAX_PACES:
+        _usual_seconds.clear()
+    if usual is None:
+        _usual_seconds[pace] = seconds
+    elif all_came or seconds > usual:
+        _usual_seconds[pace] = usual + (seconds - usual) / 8
+
+
+def retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int:
+    """Return in how many seconds to ask again: when such work is usually done, then ever more rarely as it is late."""
+    usual = _usual_seconds.get((account_id, asks_judge), 1.0)
+    pause = usual - age_seconds if age_seconds < usual else age_seconds / 2
+    # Upwards: who comes a moment too early has come for nothing, and comes again.
+    return max(1, min(LONGEST_PAUSE_SECONDS, math.ceil(pause)))

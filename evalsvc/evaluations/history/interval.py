@@ -1,0 +1,182 @@
+"""From a stored history to the interval that an answer carries."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from evalsvc.evaluations.history.cache import FACT_BYTES, History
+from evalsvc.evaluations.history.packed import Verdicts, verdicts_of
+from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
+from evalsvc.stats.batches import MIXED, mixed_sources
+from evalsvc.stats.drift import LEAST, drift_of
+from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
+from evaluators.base import Family
+
+EXACT = ("full-history", "wilson", "clopper-pearson", "betting")
+SOURCES = ("evaluation", "experiment", "import")
+FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
+_NO_SCORES = np.empty(0)
+_NO_MARKS = np.empty(0, np.int32)
+# Just below where Kolmogorov's distribution leaves one in a hundred.
+REACH = 1.62
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What an interval is computed from: the values, their ids, and what is known of each beside its verdict.
+
+    `marks` is the revision of the profile times four, and where the value comes from. With `verdicts` all marks are the
+    same, as nearly always, and not filled in: nothing has to be told apart.
+    """
+
+    values: Any
+    ids: Any
+    marks: Any
+    n_no_verdict: int = 0
+    verdicts: Verdicts | None = None
+
+
+def default_of(family: Family | None) -> str:
+    """Return what an interval is of when nobody says: the share that passes where the verdict is the answer."""
+    return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
+
+
+def interval_of(ask: IntervalAsk, family: Family | None, history: History | None) -> dict[str, Any] | None:
+    """Return the interval over a history under the names of the wire, or null numbers and the reason.
+
+    Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
+    `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
+    always gives the same interval.
+    """
+    if ask.strategy == "none":
+        return None
+    of = ask.of or default_of(family)
+    window = window_of(history, of, ask.most)
+    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **_numbers(ask, of, family, window)}
+    answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources_of(window)}
+    answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
+    answer["warnings"], answer["suggested_since"] = _warned(answer["warnings"], window)
+    if (drift := _drift(ask, of, family, window)) is not None:
+        answer["warnings"].append("drift")
+    answer["drift"] = drift
+    return answer
+
+
+def window_of(history: History | None, of: str, most: int | None) -> Window:
+    """Return the values that an interval is computed from, the newest first.
+
+    Of `pass` they are the verdicts as they were judged at the time; what nobody judged is left out.
+    """
+    if history is None or not history.score_bytes:
+        return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
+    ids = np.frombuffer(history.id_bytes, np.int64)[:most]
+    if of == "pass" and (alike := verdicts_of(history.fact_bytes[: most and most * FACT_BYTES])):
+        return Window(alike.row, ids, _NO_MARKS, verdicts=alike)
+    facts = history.facts[:most]
+    values: Any = history.scores[:most]
+    n_no_verdict = 0
+    if of == "pass":
+        verdicts = facts & 3
+        judged = verdicts > 0
+        n_no_verdict = int(judged.size - np.count_nonzero(judged))
+        facts, ids = facts[judged], ids[judged]
+        values = verdicts[judged] - 1.0
+    return Window(values, ids, facts >> 2, n_no_verdict)
+
+
+def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+    limits, binary = (family.value_range, family.binary) if family else (None, None)
+    if of == "pass":
+        limits, binary = (0.0, 1.0), True
+    # Only resampling needs a seed, and making one reads the whole history.
+    seed = zlib.crc32(window.values.tobytes()) if ask.strategy not in EXACT else 0
+    try:
+        found = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
+    except StrategyNotApplicable as exc:
+        return _without_numbers(
+            len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
+        )
+    numbers: dict[str, Any] = {name: getattr(found, name) for name in FIELDS}
+    numbers["advice"] = dataclasses.asdict(found.advice) if found.advice else None
+    what = "scores with a verdict" if window.n_no_verdict else "captured scores"
+    numbers["reason"] = f"At least 2 {what} are needed." if found.n < 2 else None
+    return numbers
+
+
+def sources_of(window: Window) -> dict[str, dict[str, Any]]:
+    """Return how many of the values come from where, and the mean of each part."""
+    if window.verdicts is not None:
+        counts, sums = [0, 0, 0], [0.0, 0.0, 0.0]
+        counts[window.verdicts.source] = window.values.size
+        sums[window.verdicts.source] = float(window.verdicts.n_passed)
+    else:
+        counts = np.bincount(window.marks & 3, minlength=3).tolist()
+        sums = np.bincount(window.marks & 3, window.values, 3).tolist()
+    return {
+        name: {"n": n, "rate": total / n if n else None} for name, n, total in zip(SOURCES, counts, sums, strict=True)
+    }
+
+
+def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
+    """Add what is doubtful about the window: parts that differ, and verdicts by different revisions of the profile."""
+    found, since = list(warnings), None
+    if window.verdicts is not None:
+        return found, None
+    chance = mixed_sources(window.values, window.marks & 3)
+    if chance is not None and chance < MIXED:
+        found.append("mixed_sources")
+    revisions = window.marks >> 2
+    known = revisions[revisions > 0]
+    if known.size and (newest := int(known.max())) != int(known.min()):
+        found.append("mixed_revisions")
+        since = {"revision": newest}
+    return found, since
+
+
+def _drift(ask: IntervalAsk, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
+    """Return when the level shifted, the means on either side, and the interval since then."""
+    steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
+    if window.values.size < LEAST or steady or not _may_have_moved(window.values):
+        return None
+    found = drift_of(window.values[::-1])
+    if found is None:
+        return None
+    n_since = window.values.size - found.changed_at
+    numbers = _numbers(ask, of, family, replace(window, values=window.values[:n_since]))
+    told = {name: numbers[name] for name in ("lower", "median", "upper", "n", "method")}
+    moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
+    return {"changed_at": moment.isoformat(), "before": found.before, "after": found.after, **told}
+
+
+def _may_have_moved(values: Any) -> bool:
+    """Say whether `drift_of` may find a shift: its own test without what only makes it milder, in a few steps."""
+    n = values.size
+    apart = values - values.sum() / n
+    sums = np.abs(np.cumsum(apart))
+    split = int(sums[:-1].argmax()) + 1
+    furthest = float(sums[split - 1])
+    rest = float(apart @ apart) - furthest**2 * n / (split * (n - split))
+    return rest <= 0.0 or furthest >= REACH * math.sqrt(rest / (n - 2) * n)
+
+
+def _without_numbers(n: int, reason: str) -> dict[str, Any]:
+    return {
+        "lower": None,
+        "median": None,
+        "upper": None,
+        "n": n,
+        "method": None,
+        "degenerate": False,
+        "warnings": (),
+        "autocorrelation_width_factor": None,
+        "advice": None,
+        "reason": reason,
+    }

@@ -1,0 +1,58 @@
+"""From a point of a history back to what it judged: an evaluation, or an experiment's output and its example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.evaluations.models import HistoryScore
+from evalsvc.evaluations.search.lookups import bigints
+from evalsvc.evaluations.wire.answer import digits
+from evalsvc.tenancy.scope import current_role
+
+# By the tables' names: experiments are built on evaluations, and not the other way round.
+EXAMPLES = """
+SELECT o.id, e.key FROM experiments_output o JOIN datasets_example e ON e.id = o.example_id
+WHERE o.account_id = %s AND o.id = ANY (%s::bigint[])
+"""
+PLANNED = (
+    "SELECT experiment_id FROM experiments_experimentplan WHERE account_id = %s AND experiment_id = ANY (%s::bigint[])"
+)
+
+
+def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[dict[str, Any]]:
+    """Return a warning for each planned experiment that a search names: its scores are results, not evaluations."""
+    wanted = bigints(sorted(set(experiment_ids)))
+    if wanted == "{}":
+        return []
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(PLANNED, [account_id, wanted])
+        planned = [id for (id,) in cursor.fetchall()]
+    detail = "Experiment {0} has a plan; the scores of its outputs are at /v1/experiments/{0}/results."
+    return [{"pointer": pointer, "detail": detail.format(id), "did_you_mean": []} for id in planned]
+
+
+def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
+    """Return where each point comes from; null where it does not apply, and for an example that is gone."""
+    keys = _example_keys(account_id, {row.output_id for row in rows if row.output_id is not None})
+    return [
+        {
+            "evaluation_id": None if row.source == HistoryScore.Source.EXPERIMENT else digits(row.source_id),
+            "experiment_id": digits(row.experiment_id),
+            "config_id": digits(row.config_id),
+            "output_id": digits(row.output_id),
+            "example_id": keys.get(row.output_id) if row.output_id is not None else None,
+        }
+        for row in rows
+    ]
+
+
+def _example_keys(account_id: int, output_ids: Iterable[int]) -> dict[int, str]:
+    wanted = bigints(output_ids)
+    if wanted == "{}":
+        return {}
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(EXAMPLES, [account_id, wanted])
+        return dict(cursor.fetchall())

@@ -1,0 +1,169 @@
+"""Labels: what people say about a log. They are evaluations, found, shown and remembered like every other score."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import forget_caches
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
+from evalsvc.evaluations.partitions import new_ids
+from evalsvc.evaluations.selectors import get_evaluation
+from evalsvc.evaluations.wire.request import fingerprint
+
+PREFIX = "annotation:"
+IN_BOTH = ("app", "experiment_id", "dataset_id", "trace_id")
+IN_REQUEST = ("dataset_sample_id", "span_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a person has said about a log, by which criteria; without a score it enters no history."""
+
+    criteria_id: uuid.UUID
+    name: str
+    description: str | None
+    project_id: uuid.UUID
+    log_id: str
+    score: float | None
+    passed: bool | None
+    text: str | None
+    explanation: str | None
+
+    @property
+    def evaluator_id(self) -> str:
+        """Return the name that the criteria's history goes by."""
+        return evaluator_of(self.criteria_id)
+
+
+def evaluator_of(criteria_id: uuid.UUID) -> str:
+    """Return the evaluator id of a criteria's labels: no managed evaluator and no client can have it."""
+    return f"{PREFIX}{criteria_id}"
+
+
+def has_labels(*, account: Account, criteria_id: uuid.UUID) -> bool:
+    """Say whether anybody has used the criteria."""
+    evaluator_id = evaluator_of(criteria_id)
+    return Evaluation.objects.filter(account=account, captured=True, evaluator_id=evaluator_id).exists()
+
+
+def keep_label(*, account: Account, label: Label) -> Evaluation:
+    """Keep a label, or put it in the place of the one that the log has by the same criteria; return its evaluation.
+
+    It belongs where the newest evaluation of the log belongs, so that both are found together. Call it within the
+    account's transaction, holding a lock on the criteria: two calls at once would make two labels otherwise.
+    """
+    place = _place_of(account, label.log_id)
+    rows = Evaluation.objects.select_for_update().filter(
+        account=account, captured=True, log_id=label.log_id, evaluator_id=label.evaluator_id
+    )
+    old = rows.first()
+    id = _add(account, label, place) if old is None else _replace(account, old, label, place)
+    return get_evaluation(account=account, id=id)
+
+
+def _place_of(account: Account, log_id: str) -> dict[str, Any]:
+    """Return where the newest score of the log belongs; nothing when the label comes first."""
+    rows = Evaluation.objects.filter(account=account, captured=True, log_id=log_id)
+    scores = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by("-created_at", "-id")
+    newest = scores.values_list(*IN_BOTH, *(f"request__{name}" for name in IN_REQUEST)).first()
+    return dict(zip((*IN_BOTH, *IN_REQUEST), newest, strict=True)) if newest else {}
+
+
+def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
+    request_id, id = new_ids(2)
+    request = EvaluationRequest(
+        id=request_id,
+        account=account,
+        capture=EvaluationRequest.Capture.ALL,
+        fingerprint=fingerprint(account.pk, f"{label.evaluator_id} {label.log_id}".encode()),
+        project_id=label.project_id,
+        log_id=label.log_id,
+        completed_at=Now(),
+        **place,
+    )
+    request.save(force_insert=True)
+    evaluation = Evaluation(
+        id=id,
+        account=account,
+        request=request,
+        position=0,
+        evaluator_id=label.evaluator_id,
+        # The history goes by a name, and no name is one as well.
+        profile_name="",
+        status=Evaluation.Status.SUCCESS,
+        evaluation_type=Evaluation.Type.ANNOTATION,
+        captured=True,
+        project_id=label.project_id,
+        log_id=label.log_id,
+        **_said(label),
+        **_own(place),
+    )
+    evaluation.save(force_insert=True)
+    _remember(account, evaluation.pk, label, evaluation.created_at, place)
+    return evaluation.pk
+
+
+def _replace(account: Account, old: Evaluation, label: Label, place: dict[str, Any]) -> int:
+    Evaluation.objects.filter(account=account, pk=old.pk).update(**_said(label), **_own(place))
+    if place:
+        EvaluationRequest.objects.filter(account=account, pk=old.request_id).update(**place)
+    _remember(account, old.pk, label, old.created_at, place)
+    if old.in_history and old.score != label.score:
+        # Processes remember histories and look for new rows only.
+        forget_caches(account.pk)
+    return old.pk
+
+
+def _said(label: Label) -> dict[str, Any]:
+    """Return the columns that a correction replaces."""
+    details = {
+        "annotation_criteria_id": str(label.criteria_id),
+        "metric_name": label.name,
+        "metric_description": label.description,
+    }
+    return {
+        "score": label.score,
+        "passed": label.passed,
+        "text_output": label.text,
+        "explanation": label.explanation,
+        "in_history": label.score is not None,
+        "details": {name: value for name, value in details.items() if value is not None},
+        "completed_at": Now(),
+    }
+
+
+def _own(place: dict[str, Any]) -> dict[str, Any]:
+    return {name: place[name] for name in IN_BOTH if name in place}
+
+
+def _remember(account: Account, id: int, label: Label, created_at: datetime, place: dict[str, Any]) -> None:
+    """Let the history say what the label says: one score, or none."""
+    rows = HistoryScore.objects.filter(
+        account=account, evaluator_id=label.evaluator_id, profile_name="", trial=False, id=id
+    )
+    belongs = {name: place[name] for name in ("app", "experiment_id") if name in place}
+    if label.score is None:
+        rows.delete()
+    elif not rows.update(score=label.score, passed=label.passed, **belongs):
+        store.remember(
+            account.pk,
+            store.HistoryEntry(
+                id=id,
+                evaluator_id=label.evaluator_id,
+                profile_name="",
+                score=label.score,
+                passed=label.passed,
+                source=HistoryScore.Source.EVALUATION,
+                source_id=id,
+                project_id=label.project_id,
+                created_at=created_at,
+                **belongs,
+            ),
+        )

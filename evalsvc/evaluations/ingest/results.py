@@ -1,0 +1,96 @@
+"""Rows of POST /v1/evaluation-results/batch: scores made elsewhere that bring along what they are scores of."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+import msgspec
+import orjson
+from msgspec import Meta
+
+from evalsvc.evaluations.ingest.rows import (
+    MAX_ROWS,
+    ClientScore,
+    Rows,
+    Scored,
+    evaluation_columns,
+    keys_read,
+    read_rows,
+    request_columns,
+    row_errors,
+    wish_of,
+)
+from evalsvc.evaluations.wire.inputs import Inputs, extras_of, fields_in, first, input_columns, size_errors, type_errors
+from evalsvc.evaluations.wire.request import MAX_ID, fingerprint
+from evalsvc.rest.parsing import decode
+from evalsvc.rest.problems import FieldError
+from evaluators.samples import build_sample
+
+
+class ResultBatch(msgspec.Struct):
+    """The body: rows are taken apart later, so that one that cannot be read costs no other."""
+
+    evaluation_results: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_ROWS)]
+
+
+class ResultRow(Scored, kw_only=True):
+    """One score; what it is a score of is read beside it, as `Inputs`."""
+
+    score_raw: float | None = None
+    score: float | None = None
+    profile_name: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
+    evaluation_metadata: dict[str, Any] | None = None
+    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)] | None = None
+
+
+_batch_decoder = msgspec.json.Decoder(ResultBatch)
+_row_decoder = msgspec.json.Decoder(ResultRow)
+_inputs_decoder = msgspec.json.Decoder(Inputs)
+
+
+def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
+    """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000.
+
+    A row that names its log is known by its fields, whenever it comes again. The others may be equal and meant twice,
+    so they are known by the whole body and their place in it, and only to requests from the id `since` on.
+    """
+    raws = decode(body, _batch_decoder, storable=False).evaluation_results
+    digest = hashlib.blake2b(body, digest_size=32).digest()
+
+    def read(index: int, raw: bytes) -> ClientScore | list[FieldError]:
+        row, inputs = decode(raw, _row_decoder), decode(raw, _inputs_decoder, storable=False)
+        fields, score = fields_in(inputs), first(row.score_raw, row.score)
+        sample = build_sample(fields)
+        score_name = "score" if row.score_raw is None and row.score is not None else "score_raw"
+        errors = [
+            *row_errors(row, score, score_name=score_name),
+            *size_errors(inputs, sample),
+            *type_errors(inputs, sample),
+        ]
+        if errors:
+            return errors
+        if is_named(row.log_id):
+            told, lowest = orjson.dumps(msgspec.to_builtins([row, inputs]), option=orjson.OPT_SORT_KEYS), 0
+        else:
+            told, lowest = digest + index.to_bytes(4), since
+        columns = (
+            request_columns(row, row.log_id) | input_columns(sample) | {"extras": extras_of(inputs, fields, sample)}
+        )
+        return ClientScore(
+            index=index,
+            fingerprint=fingerprint(account_id, told),
+            wish=wish_of(row),
+            since=lowest,
+            request=columns,
+            evaluation=evaluation_columns(
+                row, score=score, name=first(row.criteria, row.profile_name), metadata=row.evaluation_metadata
+            ),
+        )
+
+    return read_rows("evaluation_results", raws, read, known=keys_read(ResultRow, Inputs))
+
+
+def is_named(log_id: str | None) -> bool:
+    """Say whether a row names the one text that it is about; an id of zeros is how tracing says that it is off."""
+    return log_id is not None and log_id.strip("0-") != ""

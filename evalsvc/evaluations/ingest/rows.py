@@ -1,0 +1,256 @@
+"""Scores that an account's own code has made, as they come in: each row is checked alone and refused alone."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+import orjson
+from msgspec import Meta
+
+from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, is_bigint, is_uuid, text_of
+from evalsvc.rest.parsing import decode, keys_of
+from evalsvc.rest.problems import FieldError, Problem
+from evalsvc.rest.unknown import RowKeys
+
+PREFIX = "external:"
+MAX_ROWS = 1000
+MAX_NAME = 100 - len(PREFIX)
+# Means and their fourth powers stay far from overflow.
+MAX_SCORE = 1e15
+MAX_DURATION = timedelta(days=366)
+# Well within what every calendar, time zone and column can hold.
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+Text = Annotated[str, Meta(max_length=MAX_ID)]
+Identifier = Annotated[str, Meta(max_length=MAX_ID)] | int | None
+
+
+class Batch(msgspec.Struct):
+    """The body: rows are taken apart later, so that one that cannot be read costs no other."""
+
+    evaluations: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_ROWS)]
+
+
+class Scored(msgspec.Struct, kw_only=True):
+    """What rows of either batch have; unknown fields are ignored, as clients of this wire expect."""
+
+    evaluator_id: Annotated[str, Meta(min_length=1, max_length=100)]
+    project_id: str | None = None
+    project_name: Annotated[str, Meta(min_length=1, max_length=50)] | None = None
+    app: Annotated[str, Meta(min_length=2, max_length=50)] | None = None
+    experiment_id: str | int | None = None
+    criteria: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
+    passed: bool | None = msgspec.field(name="pass", default=None)
+    text_output: str | None = None
+    explanation: str | None = None
+    evaluation_duration: timedelta | None = None
+    explanation_duration: timedelta | None = None
+    metric_name: Text | None = None
+    metric_description: str | None = None
+    dataset_id: Identifier = None
+    dataset_sample_id: Identifier = None
+    created_at: datetime | None = None
+    tags: Annotated[dict[str, str], Meta(max_length=100)] | None = None
+    trace_id: Text | None = None
+    span_id: Text | None = None
+
+
+class Row(Scored, kw_only=True):
+    """One score of something that is logged elsewhere."""
+
+    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+    score: float | None = None
+    metadata: dict[str, Any] | None = None
+
+
+_batch_decoder = msgspec.json.Decoder(Batch)
+_row_decoder = msgspec.json.Decoder(Row)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where a row says that it belongs."""
+
+    app: str | None
+    experiment_id: int | None
+    project_id: uuid.UUID | None
+    project_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientScore:
+    """A checked row. `request` and `evaluation` hold the columns that it decides; the place is added to `request`.
+
+    `fingerprint` is the same for the same row of the same account, whatever the spelling of its JSON. A row that was
+    kept before is known by it; `since` is the lowest id of a request that counts as kept before.
+    """
+
+    index: int
+    fingerprint: int
+    wish: Wish
+    since: int = 0
+    request: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RowError:
+    """Why a row was left out."""
+
+    index: int
+    pointer: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What came of the rows of a batch: those that can be kept, what is wrong with the others, and unread keys."""
+
+    scores: list[ClientScore]
+    errors: list[RowError]
+    warnings: list[dict[str, Any]]
+
+
+def read_batch(account_id: int, body: bytes) -> Rows:
+    """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000."""
+    raws = decode(body, _batch_decoder, storable=False).evaluations
+    return read_rows("evaluations", raws, lambda index, raw: _read(account_id, index, raw), known=keys_read(Row))
+
+
+def keys_read(*kinds: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the keys of JSON that structs read."""
+    return frozenset(field.encode_name for kind in kinds for field in msgspec.structs.fields(kind))
+
+
+def read_rows(
+    name: str,
+    raws: Sequence[msgspec.Raw],
+    read: Callable[[int, bytes], ClientScore | Sequence[FieldError]],
+    *,
+    known: Collection[str],
+) -> Rows:
+    """Read each row of a batch's list, which has this name; collect what is wrong with the others by pointer.
+
+    Keys that are not `known` are ignored and warned of, in rows that are left out as well: a misspelt key may be why.
+    """
+    unread = RowKeys(known)
+    good: list[ClientScore] = []
+    errors: list[RowError] = []
+    for index, raw in enumerate(raws):
+        at = f"/{name}/{index}"
+        try:
+            found = read(index, bytes(raw))
+        except Problem as problem:
+            found = problem.errors or (FieldError("", problem.detail),)
+        if isinstance(found, ClientScore):
+            good.append(found)
+        else:
+            errors += [RowError(index, at + error.pointer, error.detail) for error in found]
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            unread.note(keys_of(bytes(raw)), at)
+    return Rows(good, errors, unread.warnings)
+
+
+def external_id(name: str) -> str:
+    """Return the id under which an account's own evaluator is kept: no managed evaluator's history can be written."""
+    return name if name.startswith(PREFIX) else PREFIX + name
+
+
+def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldError]:
+    row = decode(raw, _row_decoder)
+    errors = list(row_errors(row, row.score))
+    if errors:
+        return errors
+    canonical = orjson.dumps(msgspec.to_builtins(row), option=orjson.OPT_SORT_KEYS)
+    return ClientScore(
+        index=index,
+        fingerprint=fingerprint(account_id, canonical),
+        wish=wish_of(row),
+        request=request_columns(row, row.log_id),
+        evaluation=evaluation_columns(row, score=row.score, name=row.criteria, metadata=row.metadata),
+    )
+
+
+def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
+    """Check what the types do not."""
+    if len(external_id(row.evaluator_id)) > MAX_NAME + len(PREFIX):
+        yield FieldError("/evaluator_id", f"At most {MAX_NAME} characters.")
+    if external_id(row.evaluator_id) == PREFIX:
+        yield FieldError("/evaluator_id", f"A name follows {PREFIX!r}.")
+    if score is not None and not (math.isfinite(score) and abs(score) <= MAX_SCORE):
+        yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
+    if score is None and row.passed is None and row.text_output is None:
+        yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
+    if row.experiment_id is not None and not is_bigint(str(row.experiment_id)):
+        yield FieldError("/experiment_id", "An experiment's id is a string of digits.")
+    if row.project_id and not is_uuid(row.project_id):
+        yield FieldError("/project_id", "A project's id is a UUID.")
+    if row.created_at is not None and not EARLIEST <= _in_zone(row.created_at) < LATEST:
+        yield FieldError("/created_at", f"A time lies between {EARLIEST.year} and {LATEST.year}.")
+    for name in ("evaluation_duration", "explanation_duration"):
+        duration = getattr(row, name)
+        if duration is not None and not timedelta() <= duration <= MAX_DURATION:
+            yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
+
+
+def wish_of(row: Scored) -> Wish:
+    """Return where a checked row says that it belongs."""
+    return Wish(
+        app=None if row.experiment_id is not None else row.app,
+        experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
+        project_id=uuid.UUID(row.project_id) if row.project_id else None,
+        project_name=row.project_name,
+    )
+
+
+def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
+    """Return the columns of the EvaluationRequest that a checked row decides."""
+    columns: dict[str, Any] = {
+        "log_id": log_id,
+        "tags": row.tags,
+        "dataset_id": text_of(row.dataset_id),
+        "dataset_sample_id": text_of(row.dataset_sample_id),
+        "trace_id": row.trace_id,
+        "span_id": row.span_id,
+    }
+    if row.created_at is not None:
+        columns["created_at"] = _in_zone(row.created_at)
+    return columns
+
+
+def evaluation_columns(
+    row: Scored, *, score: float | None, name: str | None, metadata: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the columns of the Evaluation that a checked row decides; without a score `pass` counts as 1 or 0."""
+    details = {
+        "metadata": metadata,
+        "metric_name": row.metric_name,
+        "metric_description": row.metric_description,
+        "explanation_us": _microseconds(row.explanation_duration),
+    }
+    return {
+        "evaluator_id": external_id(row.evaluator_id),
+        # The history goes by a name, and no name is one as well.
+        "profile_name": name or "",
+        "score": float(row.passed) if score is None and row.passed is not None else score,
+        "passed": row.passed,
+        "text_output": row.text_output,
+        "explanation": row.explanation,
+        "duration_us": _microseconds(row.evaluation_duration),
+        "details": {name: value for name, value in details.items() if value is not None} or None,
+    }
+
+
+def _in_zone(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _microseconds(duration: timedelta | None) -> int | None:
+    return None if duration is None else duration // timedelta(microseconds=1)

@@ -1,0 +1,71 @@
+"""Keep scores that were made elsewhere: they are found, shown and remembered like our own, under `external:` names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalsvc.accounts.models import Account
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.ingest.rows import ClientScore, RowError, Wish
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.projects.services import Place, place_held, remember_app
+from evalsvc.rest.problems import Problem
+from evalsvc.tenancy.scope import account_scope
+
+MAX_PLACES = 100
+
+
+def keep_scores(
+    *, account: Account, scores: Sequence[ClientScore], name: str = "evaluations"
+) -> tuple[list[Evaluation], list[RowError]]:
+    """Keep each score once and return its evaluation, in the order of the rows; and what could not be placed.
+
+    A row that was kept before is not kept again: its evaluation of that time is returned. `name` is what the body
+    calls its list of rows.
+    """
+    with account_scope(account.pk):
+        store.take_turns(account.pk)
+        placed, errors = _placed(account, scores, name)
+        ids = store.keep_client_scores(account.pk, placed) if placed else []
+        rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
+    return [rows[id] for id in ids], errors
+
+
+def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple[list[ClientScore], list[RowError]]:
+    """Add to each score where it belongs; a batch has a few places, each looked up once."""
+    known = _places(account, list(dict.fromkeys(score.wish for score in scores))[:MAX_PLACES])
+    good: list[ClientScore] = []
+    errors: list[RowError] = []
+    for score in scores:
+        place = known.get(score.wish, TOO_MANY)
+        if isinstance(place, Place):
+            columns = {"project_id": place.project_id, "app": place.app, "experiment_id": place.experiment_id}
+            score.request.update(columns)
+            good.append(score)
+        else:
+            errors += [RowError(score.index, f"/{name}/{score.index}{pointer}", detail) for pointer, detail in place]
+    return good, errors
+
+
+TOO_MANY = [("", f"A batch has at most {MAX_PLACES} different apps, projects and experiments.")]
+
+
+def _places(account: Account, wishes: Sequence[Wish]) -> dict[Wish, Place | list[tuple[str, str]]]:
+    """Find each place, or what is wrong with it; new names are made in the order in which calls make theirs."""
+    found = {wish: _place(account, wish) for wish in sorted(wishes, key=lambda wish: wish.project_name or "")}
+    for app in sorted({place.app for place in found.values() if isinstance(place, Place) and place.app}):
+        remember_app(account.pk, app)
+    return found
+
+
+def _place(account: Account, wish: Wish) -> Place | list[tuple[str, str]]:
+    try:
+        return place_held(
+            account_id=account.pk,
+            app=wish.app,
+            experiment_id=wish.experiment_id,
+            project_id=wish.project_id,
+            project_name=wish.project_name,
+        )
+    except Problem as problem:
+        return [(error.pointer, error.detail) for error in problem.errors]

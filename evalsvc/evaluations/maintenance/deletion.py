@@ -1,0 +1,197 @@
+"""Verbs that take evaluations away, with all that rests on them: history scores, and requests that nothing is left of.
+
+Locks are taken in one order by all who take several: first captured evaluations, then requests, each by id. A worker
+that finishes a pending evaluation locks its request first, so an evaluation that may be pending is locked after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.indirect import INDIRECT, looked_up
+from evalsvc.rest.problems import NotFound
+from evalsvc.tenancy.scope import account_scope
+
+TIME_SECONDS = 20.0
+"""How long a call goes on deleting: below what servers in between and clients wait."""
+LOCK_EVALUATIONS = """
+SELECT id FROM evaluations_evaluation WHERE account_id = %s AND id = ANY(%s) ORDER BY id FOR UPDATE
+"""
+LOCK_REQUESTS = """
+SELECT id FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s) ORDER BY id FOR UPDATE
+"""
+DELETE = """
+WITH gone AS (
+  DELETE FROM evaluations_evaluation WHERE account_id = %(account)s AND id = ANY(%(ids)s)
+  RETURNING id, evaluator_id, profile_name,
+    history_id(evaluation_type = 'client_evaluation', created_at, id) AS remembered_as
+), forgotten AS (
+  DELETE FROM evaluations_historyscore h USING gone
+  WHERE h.account_id = %(account)s AND h.evaluator_id = gone.evaluator_id AND h.profile_name = gone.profile_name
+    AND NOT h.trial AND h.id = gone.remembered_as AND h.source_id = gone.id RETURNING h.id
+)
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM forgotten)
+"""
+# Results of evaluators that nobody has are rows of a captured request, too: they go with its last captured evaluation.
+# What capture does not keep is shown for an hour, and ends with the purge.
+TIDY = """
+WITH emptied AS (
+  SELECT q.id FROM evaluations_evaluationrequest q
+  WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND NOT EXISTS (
+    SELECT 1 FROM evaluations_evaluation e
+    WHERE e.account_id = q.account_id AND e.request_id = q.id AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id)
+      AND (q.capture <> 'all' OR e.captured IS TRUE OR e.status = 'pending'))
+), rest AS (
+  DELETE FROM evaluations_evaluation e USING emptied
+  WHERE e.account_id = %(account)s AND e.request_id = emptied.id
+    AND e.id >= ids_from(emptied.id) AND e.id < ids_until(emptied.id)
+), gone AS (
+  DELETE FROM evaluations_evaluationrequest q USING emptied WHERE q.account_id = %(account)s AND q.id = emptied.id
+)
+UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
+WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND q.completed_at IS NULL
+  AND q.id NOT IN (SELECT id FROM emptied) AND NOT EXISTS (
+    SELECT 1 FROM evaluations_evaluation e
+    WHERE e.account_id = q.account_id AND e.request_id = q.id AND e.status = 'pending'
+      AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id))
+"""
+CAPTURED = "captured"
+PENDING = """status = 'pending' AND EXISTS (
+  SELECT 1 FROM evaluations_evaluationrequest q
+  WHERE q.account_id = %(account)s AND q.id = request_id AND q.capture <> 'none')"""
+# The columns that a bulk delete goes by; each leads an index of captured evaluations, or is looked up by one that does.
+COLUMNS = {
+    "app": "app",
+    "project_id": "project_id",
+    "experiment_id": "experiment_id",
+    "evaluator_family": "family",
+    "evaluator_criteria_id": "profile_id",
+    "trace_id": "trace_id",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a bulk delete has done: how many evaluations, and whether all that matched are gone."""
+
+    n: int
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    id: int
+    request_id: int
+    created_at: datetime
+
+
+def delete_evaluation(*, account: Account, id: int, actor: str) -> None:
+    """Delete one evaluation, pending ones too: its worker then writes nothing. NotFound for missing and foreign."""
+    with account_scope(account.pk):
+        row = Evaluation.objects.filter(account=account, id=id).values_list("request_id", "captured").first()
+        if row is None:
+            raise NotFound
+        request_id, captured = row
+        if _delete(account, [id], [request_id], lock_first=bool(captured)) != 1:
+            raise NotFound
+        record_audit(account=account, actor=actor, action="evaluation.deleted", target=str(id))
+
+
+def delete_evaluations(
+    *,
+    account: Account,
+    filters: Mapping[str, str | int | UUID],
+    batch_size: int,
+    actor: str,
+    clock: Callable[[], float] = time.monotonic,
+) -> Deleted:
+    """Delete the evaluations that meet all filters (keys of COLUMNS), newest first, in short transactions.
+
+    Those are the captured ones, and before them the pending ones that may be: they would be there a moment later.
+    Ends after TIME_SECONDS with `done` false; what came in meanwhile may be left. Call it outside a transaction.
+    """
+    if not filters:
+        raise ValueError("a bulk delete goes by at least one filter")
+    ends_at, n, told = clock() + TIME_SECONDS, 0, {name: str(value) for name, value in filters.items()}
+    with account_scope(account.pk):
+        conditions, values = _compared(filters)
+    for which in (PENDING, CAPTURED):
+        last: _Found | None = None
+        while True:
+            with account_scope(account.pk):
+                found = _next(account, f"{which} AND {conditions}", values, batch_size, last)
+                ids, requests = [row.id for row in found], [row.request_id for row in found]
+                n_gone = _delete(account, ids, requests, lock_first=which == CAPTURED)
+                if n_gone:
+                    record_audit(
+                        account=account, actor=actor, action="evaluations.deleted", target="many", n=n_gone, **told
+                    )
+            n += n_gone
+            if len(found) < batch_size:
+                break
+            if clock() >= ends_at:
+                return Deleted(n, done=False)
+            last = found[-1]
+    return Deleted(n, done=True)
+
+
+def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, Any]]:
+    """Return the conditions that rows meet all filters, and the values in them."""
+    conditions, values = [], dict[str, Any](filters)
+    for name, column in ((name, COLUMNS[name]) for name in filters):
+        if column in INDIRECT:
+            by, found = looked_up(column, [values[name]])
+            # As an equation where it can be, for the order of the index.
+            values[name], is_one = (
+                (found[0], f"= %({name})s") if len(found) == 1 else (found, f"= ANY(%({name})s::text[])")
+            )
+            conditions.append(f"{by} {is_one} AND {column} IS NOT NULL")
+        else:
+            conditions.append(f"{column} = %({name})s")
+    return " AND ".join(conditions), values
+
+
+def _next(
+    account: Account, which: str, filters: Mapping[str, Any], batch_size: int, last: _Found | None
+) -> list[_Found]:
+    """Return the next rows of a bulk delete: after the last ones, as an index still holds what was just deleted."""
+    after = "AND (created_at, id) < (%(last_at)s, %(last_id)s)" if last else ""
+    sql = (
+        "SELECT id, request_id, created_at FROM evaluations_evaluation"  # noqa: S608  # nosec B608  names are ours
+        f" WHERE account_id = %(account)s AND {which} {after}"
+        " ORDER BY created_at DESC, id DESC LIMIT %(limit)s"
+    )
+    values: dict[str, Any] = {**filters, "account": account.pk, "limit": batch_size}
+    if last:
+        values |= {"last_at": last.created_at, "last_id": last.id}
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return [_Found(*row) for row in cursor.fetchall()]
+
+
+def _delete(account: Account, ids: Sequence[int], request_ids: Sequence[int], *, lock_first: bool) -> int:
+    """Delete evaluations within the account's transaction; return how many were still there."""
+    if not ids:
+        return 0
+    values: dict[str, Any] = {"account": account.pk, "ids": list(ids), "requests": sorted(set(request_ids))}
+    with connection.cursor() as cursor:
+        if lock_first:
+            cursor.execute(LOCK_EVALUATIONS, [account.pk, values["ids"]])
+        cursor.execute(LOCK_REQUESTS, [account.pk, values["requests"]])
+        cursor.execute(DELETE, values)
+        n_gone, n_scores = cursor.fetchone()
+        cursor.execute(TIDY, values)
+    if n_scores:
+        # Processes remember histories and look for new rows only.
+        forget_caches(account.pk)
+    return int(n_gone)

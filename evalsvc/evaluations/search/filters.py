@@ -1,0 +1,316 @@
+"""The filters of POST /v1/evaluations/search as a database condition: fields, operations, `and_` and `or_`."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import or_
+from typing import Any
+
+from django.db.models import F, Func, Q, TextField, Value
+from django.utils.dateparse import parse_datetime
+from django.utils.timezone import is_naive, make_aware
+
+from evalsvc.evaluations.search.indirect import INDIRECT, is_one_of
+from evalsvc.evaluations.search.pages import met_by_request
+from evalsvc.evaluations.search.tags import tagged
+from evalsvc.evaluations.wire.request import is_bigint
+from evalsvc.evaluations.wire.scores import score_condition
+from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.unknown import RowKeys
+
+# A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
+MAX_FILTERS = 100
+MAX_DEPTH = 8
+MAX_VALUES = 500
+MAX_LOG_IDS = 10_000
+MAX_TAGS = 100
+# PostgreSQL walks a pattern by recursion, and fails where that gets deep.
+MAX_PATTERN = 4000
+ANNOTATION = "annotation:"
+TAG = "tags."
+REQUEST = "request__"
+NESTED = {"and_": "and_", "and": "and_", "or_": "or_", "or": "or_"}
+MEMBERS = ("field", "operation", "value", *NESTED)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchField:
+    """A searchable field: where it is (a column, or `column.key` of a JSON column), and of what kind its values are."""
+
+    lookup: str
+    kind: str
+
+    def where(self, operator: str, value: Any) -> Q:
+        """Return the condition that compares the field by one of Django's lookups."""
+        place = self.lookup.removeprefix(REQUEST)
+        column, _, key = place.partition(".")
+        if column == "score":
+            return score_condition(operator, value)
+        found = _of_key(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
+        return found if place == self.lookup else met_by_request(found)
+
+
+def _of_key(column: str, key: str, operator: str, value: Any) -> Q:
+    # Not a key transform, which takes a key of digits for the place in a list.
+    text = Func(F(column), Value(key), function="jsonb_extract_path_text", output_field=TextField())
+    lookup = TextField().get_lookup(operator)
+    assert lookup is not None  # noqa: S101  every operator is one of a text column
+    return Q(lookup(text, value))
+
+
+FIELDS = {
+    "id": SearchField("id", "id"),
+    "created_at": SearchField("created_at", "time"),
+    "evaluator_id": SearchField("evaluator_id", "text"),
+    "evaluator_family": SearchField("family", "text"),
+    "criteria": SearchField("profile_name", "text"),
+    "profile_name": SearchField("profile_name", "text"),
+    "criteria_id": SearchField("profile_id", "uuid"),
+    "criteria_revision": SearchField("profile_revision", "id"),
+    "annotation_criteria_id": SearchField("evaluator_id", "annotation"),
+    "evaluation_type": SearchField("evaluation_type", "text"),
+    "status": SearchField("status", "text"),
+    "pass": SearchField("passed", "bool"),
+    "score": SearchField("score", "number"),
+    "score_raw": SearchField("score", "number"),
+    "text_output": SearchField("text_output", "text"),
+    "explanation": SearchField("explanation", "text"),
+    "metric_name": SearchField("details.metric_name", "text"),
+    "favorite": SearchField("favorite", "bool"),
+    "feedback": SearchField("feedback", "text"),
+    "app": SearchField("app", "text"),
+    "project_id": SearchField("project_id", "uuid"),
+    "experiment_id": SearchField("experiment_id", "id"),
+    "dataset_id": SearchField("dataset_id", "text"),
+    "dataset_sample_id": SearchField("request__dataset_sample_id", "text"),
+    "log_id": SearchField("log_id", "text"),
+    "trace_id": SearchField("trace_id", "text"),
+    "span_id": SearchField("request__span_id", "text"),
+    "tags": SearchField("request__tags", "tags"),
+}
+TEXT_OPERATIONS = {"starts_with": "startswith", "ends_with": "endswith", "like": "like", "ilike": "ilike"}
+ORDER_OPERATIONS = {"lt": "lt", "le": "lte", "gt": "gt", "ge": "gte"}
+OPERATIONS = (*TEXT_OPERATIONS, "eq", "ne", *ORDER_OPERATIONS, "in")
+# Of these there is no smaller and no larger.
+UNORDERED = ("tags", "annotation")
+
+
+def condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> Q:
+    """Return the condition that all filters hold; raise Invalid with a pointer to each that cannot be read.
+
+    Within the account's scope.
+    """
+    return _Builder().all_of(filters, pointer, 0)
+
+
+def unread_members(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> list[dict[str, Any]]:
+    """Return a warning for each member that nothing reads of filters that `condition` has accepted."""
+    unread = RowKeys(MEMBERS, "filter")
+    _note_members(filters, pointer, unread)
+    return unread.warnings
+
+
+def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """Yield the experiments that filters which `condition` has accepted ask for by their ids."""
+    for part in filters:
+        if part.get("field") == "experiment_id" and part.get("operation") in (None, "eq", "in"):
+            value = part.get("value")
+            ids = value if isinstance(value, list) else [value]
+            yield from (int(id) for id in ids if id is not None)
+        for name in NESTED:
+            yield from experiments_in(part.get(name) or ())
+
+
+def _note_members(filters: Sequence[Mapping[str, Any]], pointer: str, unread: RowKeys) -> None:
+    for i, part in enumerate(filters):
+        unread.note(part, f"{pointer}/{i}")
+        for name in NESTED:
+            _note_members(part.get(name) or (), f"{pointer}/{i}/{name}", unread)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._n = self._n_tags = 0
+
+    def all_of(self, filters: Sequence[Mapping[str, Any]], pointer: str, depth: int) -> Q:
+        combined = Q()
+        for i, part in enumerate(filters):
+            combined &= self.one(part, f"{pointer}/{i}", depth)
+        return combined
+
+    def any_of(self, filters: Sequence[Mapping[str, Any]], pointer: str, depth: int) -> Q:
+        parts = [self.one(part, f"{pointer}/{i}", depth) for i, part in enumerate(filters)]
+        combined = parts[0]
+        for part in parts[1:]:
+            combined |= part
+        return combined
+
+    def one(self, part: Mapping[str, Any], pointer: str, depth: int) -> Q:
+        self._n += 1
+        if self._n > MAX_FILTERS or depth > MAX_DEPTH:
+            raise Invalid(FieldError(pointer, f"At most {MAX_FILTERS} filters, {MAX_DEPTH} levels deep."))
+        if not isinstance(part, Mapping):
+            raise Invalid(FieldError(pointer, "A filter is an object."))
+        if part.get("field") is None and not any(part.get(name) for name in NESTED):
+            # As "no condition" it would let every row through, and in an `or_` none of the others would matter.
+            meant = next((suggestion(name, MEMBERS) for name in part if name not in MEMBERS), "")
+            raise Invalid(FieldError(pointer, f"Name a `field`, or nest filters in `and_` or `or_`.{meant}"))
+        combined = Q()
+        if part.get("field") is not None:
+            self._count_tags(part, pointer)
+            combined &= leaf(part, pointer)
+        for name, meaning in NESTED.items():
+            if nested := part.get(name):
+                if not isinstance(nested, list):
+                    raise Invalid(FieldError(f"{pointer}/{name}", "Must be a list of filters."))
+                combine = self.all_of if meaning == "and_" else self.any_of
+                combined &= combine(nested, f"{pointer}/{name}", depth + 1)
+        return combined
+
+    def _count_tags(self, part: Mapping[str, Any], pointer: str) -> None:
+        field, value = field_of(str(part["field"])), part.get("value")
+        if field is not None and is_of_tags(field):
+            self._n_tags += len(value) if isinstance(value, list) else 1
+        if self._n_tags > MAX_TAGS:
+            # Each may be a statement of its own, before the search begins.
+            raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_TAGS} values of tags in all filters together."))
+
+
+def leaf(part: Mapping[str, Any], pointer: str) -> Q:
+    """Return the condition of one field."""
+    field = field_of(str(part["field"]))
+    if field is None:
+        known = f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
+        raise Invalid(FieldError(f"{pointer}/field", known + suggestion(str(part["field"]), FIELDS)))
+    operation = part.get("operation") or "eq"
+    if operation not in OPERATIONS:
+        meant = suggestion(str(operation), OPERATIONS)
+        raise Invalid(FieldError(f"{pointer}/operation", f"Unknown; known are: {', '.join(OPERATIONS)}.{meant}"))
+    value = part.get("value")
+    if operation == "in":
+        return one_of(field, value, f"{pointer}/value")
+    if value is None:
+        return null_condition(field, str(operation), pointer)
+    return comparison(field, str(operation), value, f"{pointer}/value")
+
+
+def field_of(name: str) -> SearchField | None:
+    """Return the searchable field of a name; `tags.NAME` is the text of one tag."""
+    if name.startswith(TAG) and len(name) > len(TAG):
+        return SearchField(f"{REQUEST}{name}", "text")
+    return FIELDS.get(name)
+
+
+def one_of(field: SearchField, values: Any, pointer: str) -> Q:
+    """Compare with several values."""
+    if not isinstance(values, list):
+        raise Invalid(FieldError(pointer, "`in` takes a list."))
+    if len(values) > MAX_VALUES:
+        raise Invalid(FieldError(pointer, f"At most {MAX_VALUES} values."))
+    wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(values)]
+    if field.lookup in INDIRECT:
+        return is_one_of(field.lookup, wanted)
+    if not is_of_tags(field):
+        return field.where("in", wanted)
+    return functools.reduce(or_, (equals(field, value) for value in wanted)) if wanted else Q(pk__in=[])
+
+
+def null_condition(field: SearchField, operation: str, pointer: str) -> Q:
+    """Compare with null, which only equality can."""
+    if operation not in ("eq", "ne"):
+        raise Invalid(FieldError(f"{pointer}/value", f"`{operation}` needs a value."))
+    if field.kind == "annotation":
+        by_people = Q(evaluation_type="annotation")
+        return ~by_people if operation == "eq" else by_people
+    if field.lookup == "profile_name":
+        # A score made elsewhere may have no criteria; its history goes by the empty name.
+        named = Q(profile_name__gt="")
+        return named if operation == "ne" else Q(profile_name="") | Q(profile_name__isnull=True)
+    return field.where("isnull", operation == "eq")
+
+
+def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> Q:
+    """Compare with one value."""
+    if operation in TEXT_OPERATIONS:
+        if field.kind != "text" or not isinstance(value, str):
+            raise Invalid(FieldError(pointer, f"`{operation}` compares text fields with text."))
+        if operation.endswith("like") and len(value) > MAX_PATTERN:
+            raise Invalid(FieldError(pointer, f"A pattern has at most {MAX_PATTERN} characters."))
+        if operation.endswith("like") and (len(value) - len(value.rstrip("\\"))) % 2:
+            raise Invalid(FieldError(pointer, "A pattern cannot end in the escape character; write it twice."))
+        return field.where(TEXT_OPERATIONS[operation], value)
+    wanted = converted(field, value, pointer)
+    if operation == "ne":
+        # As people mean it: a row without the field differs from every value.
+        return ~same_as(field, wanted) | field.where("isnull", True)
+    if operation == "eq":
+        return equals(field, wanted)
+    if field.kind in UNORDERED:
+        raise Invalid(FieldError(pointer, f"`{operation}` needs a field that has an order."))
+    return field.where(ORDER_OPERATIONS[operation], wanted)
+
+
+def equals(field: SearchField, wanted: Any) -> Q:
+    """Return the condition that the field has this value; for tags, that each of these is among them."""
+    if field.kind == "tags":
+        return tagged(wanted)
+    if field.lookup in INDIRECT:
+        return is_one_of(field.lookup, [wanted])
+    column, _, key = field.lookup.partition(".")
+    return tagged({key: wanted}) if column == f"{REQUEST}tags" else field.where("exact", wanted)
+
+
+def same_as(field: SearchField, wanted: Any) -> Q:
+    """Return what a row that differs does not meet; never looked up by an index, as most rows differ."""
+    return field.where("contains" if field.kind == "tags" else "exact", wanted)
+
+
+def is_of_tags(field: SearchField) -> bool:
+    """Say whether each value of the field is looked up by itself."""
+    return field.lookup.startswith(f"{REQUEST}tags")
+
+
+def converted(field: SearchField, value: Any, pointer: str) -> Any:
+    """Read a value as the field's kind, or raise Invalid."""
+    match field.kind, value:
+        case "text", str():
+            return value
+        case "bool", bool():
+            return value
+        case "number", bool():
+            pass
+        case "number", int() | float():
+            return float(value)
+        case "id", str() | int() if not isinstance(value, bool) and is_bigint(str(value)):
+            return int(value)
+        case "uuid", str() if (found := as_uuid(value)) is not None:
+            return found
+        case "time", str() if (moment := as_time(value)) is not None:
+            return moment
+        case "annotation", str() if (found := as_uuid(value)) is not None:
+            return f"{ANNOTATION}{found}"
+        case "tags", dict() if 0 < len(value) <= MAX_TAGS and all(isinstance(text, str) for text in value.values()):
+            return value
+    raise Invalid(FieldError(pointer, f"Not a value of this field, which is of kind {field.kind}."))
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """Read a UUID, or return None."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def as_time(text: str) -> datetime | None:
+    """Read an ISO 8601 time, as UTC when it has no offset; or return None."""
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        return None
+    return make_aware(moment) if moment is not None and is_naive(moment) else moment

@@ -1,0 +1,168 @@
+"""Pages of captured evaluations: newest first, by the account's own indexes, with nothing loaded that no answer shows.
+
+`search_evaluations` is for every list of evaluations: /v1/evaluations/search, and whatever shows the same rows in
+another shape. It reads evaluations and their tags; `requests_of` adds what is in the requests of a page.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.core.exceptions import EmptyResultSet
+from django.db import connections
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.lookups import IsNull
+from psycopg import Cursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.search.lookups import AnyOf
+from evalsvc.evaluations.search.tags import HasTag, settled
+from evalsvc.rest.pagination import by_time, read_place, write_place
+from evalsvc.rest.time_limit import in_time
+from evalsvc.tenancy.scope import current_role
+
+# Of each statement of a search. What no index serves walks the account's evaluations, and that must end.
+TIMEOUT_SECONDS = 10
+COLUMNS = (
+    "id", "request_id", "created_at", "project_id", "app", "experiment_id", "family", "evaluator_id", "profile_name",
+    "profile_id", "profile_revision", "status", "error_code", "error_message", "explain_strategy", "passed", "score",
+    "text_output", "explanation", "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback",
+    "dataset_id", "log_id", "trace_id",
+)  # fmt: skip
+REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows with the columns asked for, and the cursor of the next page (None on the last)."""
+
+    rows: list[Any]
+    next_cursor: str | None
+
+
+def search_evaluations(
+    *,
+    account: Account,
+    condition: Q | None = None,
+    limit: int,
+    cursor: str | None = None,
+    offset: int = 0,
+    oldest_first: bool = False,
+    of: str = "evaluations",
+    columns: Sequence[str] = COLUMNS,
+) -> Page:
+    """Return captured evaluations that meet a condition (of `search.condition`), by time and then by id.
+
+    The rows are named tuples of `columns`. A cursor belongs to the list `of` of this account. Raises Invalid for a
+    foreign cursor and Problem `search_too_slow`. Within the account's scope.
+    """
+    place = read_place(cursor, of=f"{of}:{account.pk}") if cursor else None
+    with in_time(TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
+        rows = _places(account, condition or Q(), place, oldest_first)
+        # In the index alone where it can be; what is shown of a page is read of that page's rows only.
+        found = fetched(rows[offset : offset + limit + 1])
+        ids = [id for id, _ in found[:limit]]
+        shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+        page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
+    if len(found) <= limit:
+        return Page(page, None)
+    last_id, moment = found[limit - 1]
+    return Page(page, write_place(moment, last_id, of=f"{of}:{account.pk}"))
+
+
+def _places(
+    account: Account, condition: Q, after: tuple[datetime, int] | None, oldest_first: bool
+) -> QuerySet[Any, Any]:
+    """Return the (id, created_at) of evaluations that meet a condition, from the newest or the oldest on."""
+
+    def ids_with(tag: HasTag, most: int) -> list[int]:
+        return [id for (id,) in fetched(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
+
+    tag, rest = settled(condition, ids_with)
+    rows = by_time(
+        Evaluation.objects.filter(rest, account=account, captured=True), after=after, oldest_first=oldest_first
+    )
+    if tag is None:
+        return rows.values_list("id", "created_at")
+    # In the order of the tag's index: that of evaluations would be walked past all that have another.
+    tagged = tag.rows.filter(account=account)
+    if rest:
+        tagged = tagged.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
+    in_order = by_time(tagged, after=after, oldest_first=oldest_first, id="evaluation_id")
+    return in_order.values_list("evaluation_id", "created_at")
+
+
+class _Json(Loader):
+    """Reads jsonb: a byte that says which version, then the text."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> Any:
+        """Read one value."""
+        return orjson.loads(data[1:])
+
+
+def fetched(rows: QuerySet[Any, Any]) -> list[Any]:
+    """Read a `values_list` of columns as named tuples, in the database's binary format.
+
+    A page has tens of thousands of values, and the ORM's way of reading them takes longer than finding them.
+    """
+    try:
+        statement, values = rows.query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    with connections[current_role()].cursor() as cursor:
+        raw = cursor.cursor
+        raw.format, raw.row_factory = Format.BINARY, _named
+        raw.adapters.register_loader("jsonb", _Json)
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+
+
+def _named(cursor: Cursor[Any]) -> Callable[[Sequence[Any]], Any]:
+    """Make rows named tuples; not by their `_make`, which takes several times as long."""
+    names = tuple(column.name for column in cursor.description or ())
+    return functools.partial(tuple.__new__, _row_type(names))
+
+
+@functools.cache
+def _row_type(names: tuple[str, ...]) -> type[Any]:
+    return namedtuple("Row", names)
+
+
+def requests_of(
+    *, account: Account, request_ids: Collection[int], columns: Sequence[str] = REQUEST_COLUMNS
+) -> dict[int, Any]:
+    """Return the given columns of requests, as named tuples by the requests' ids, in one query."""
+    if not request_ids:
+        return {}
+    rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(set(request_ids))), account=account)
+    return {row.id: row for row in fetched(rows.values_list("id", *columns))}
+
+
+def met_by_request(condition: Q) -> Q:
+    """Return the condition that an evaluation's request meets one.
+
+    Asked row by row on the way from the newest, and never a join: the planner takes all it cannot know about JSON for
+    rare, and would begin with a scan of all requests.
+    """
+    request = EvaluationRequest.objects.filter(condition, id=OuterRef("request_id"))
+    return Q(IsNull(Subquery(request.values_list(Value(True))), False))
+
+
+def settings_of(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, Any] | None:
+    """Return the settings of a revision that a result points to (`criteria_config`); None where there is none."""
+    rows = ProfileRevision.objects.filter(Q(account=account) | Q(account=None), profile_id=profile_id, number=number)
+    return rows.values_list("settings", flat=True).first()

@@ -1,0 +1,240 @@
+"""Reads of /v1/evaluation-results: results are the captured evaluations that have a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, takewhile
+from typing import Any
+
+from django.core import signing
+from django.db import connection
+from django.db.models import F, Q, QuerySet
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.managed import managed_names
+from evalsvc.catalog.selectors import list_evaluators, spellings
+from evalsvc.evaluations.ingest.rows import PREFIX
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.search.indirect import is_one_of
+from evalsvc.evaluations.search.lookups import AnyOf, bigints
+from evalsvc.evaluations.search.pages import fetched, requests_of, search_evaluations
+from evalsvc.evaluations.search.tags import tagged
+from evalsvc.evaluations.wire.answer import SAMPLE_NUMBER
+from evalsvc.evaluations.wire.scores import score_condition
+from evalsvc.rest.pagination import not_a_cursor, write_place
+from evalsvc.rest.problems import NotFound
+
+N_TAGGED = 10_000
+N_SORTED = 10_000
+"""How many of the newest results are put in the order of their samples."""
+MAX_TEXT = 32 * 2**20
+"""Bytes of inputs in a page, which ends early beyond them: a request may hold half a million characters."""
+# Where a result belongs is told by its request.
+RESULT_COLUMNS = (
+    "id", "request_id", "created_at", "family", "evaluator_id", "profile_name", "profile_id", "profile_revision",
+    "status", "error_code", "error_message", "explain_strategy", "passed", "score", "text_output", "explanation",
+    "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback", "captured", "log_id",
+)  # fmt: skip
+INPUT_COLUMNS = (
+    "id", "strategy", "created_at", "project_id", "app", "experiment_id", "extras", "tags", "dataset_id",
+    "dataset_sample_id", "input", "output", "contexts", "gold", "system_prompt",
+)  # fmt: skip
+SIZES = """
+SELECT id, coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0) + coalesce(octet_length(gold), 0)
+  + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(array_to_string(contexts, '')), 0)
+  + coalesce(octet_length(extras::text), 0)
+FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s::bigint[])
+"""
+# The bound is on the requests that are looked at, before any of them is left out.
+TAGS = """
+SELECT tag.key, tag.value, min(newest.created_at) AS created_at, max(newest.created_at) AS last_used
+FROM (
+  SELECT tags, created_at, capture FROM evaluations_evaluationrequest
+  WHERE account_id = %s AND tags IS NOT NULL ORDER BY id DESC LIMIT %s
+) newest CROSS JOIN LATERAL jsonb_each_text(newest.tags) tag
+WHERE newest.capture <> 'none'
+GROUP BY tag.key, tag.value ORDER BY last_used DESC, tag.key, tag.value LIMIT %s OFFSET %s
+"""
+
+
+def all_results(account: Account) -> QuerySet[Evaluation]:
+    """Return the account's results. An evaluation that failed is none: clients would read it as a verdict."""
+    return Evaluation.objects.filter(account=account, captured=True, status=Evaluation.Status.SUCCESS)
+
+
+def get_result(*, account: Account, id: int) -> Evaluation:
+    """Return one result with its request; NotFound for missing, foreign, uncaptured and failed."""
+    row = all_results(account).filter(id=id).select_related("request").first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def list_tags(*, account: Account, limit: int, offset: int) -> list[dict[str, Any]]:
+    """Return the distinct tags of the newest tagged requests: `key`, `value`, `created_at`, `last_used`.
+
+    The last used come first. What capture keeps nothing of is left out.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(TAGS, [account.pk, N_TAGGED, limit, offset])
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """Results with the requests that hold their inputs, as named tuples, and the cursor of the next page."""
+
+    rows: list[tuple[Any, Any]]
+    next_cursor: str | None
+
+
+def search_results(
+    *, account: Account, condition: Q, order: str, limit: int, cursor: str | None = None, offset: int = 0
+) -> ResultPage:
+    """Return results by `created_at` or by `dataset_sample_id`, the last first where `order` begins with `-`.
+
+    By sample, the N_SORTED newest results are put in order: numbers, then other texts, then those without a sample.
+    A page may hold less than `limit`, see MAX_TEXT; the cursor tells whether there is more.
+    """
+    condition &= Q(status=Evaluation.Status.SUCCESS)
+    column, descends = order.lstrip("+-"), order.startswith("-")
+    if column == "dataset_sample_id":
+        return _by_sample(account, condition, descends, limit, cursor, offset)
+    of = f"results:{order}"
+    found = search_evaluations(
+        account=account, condition=condition, limit=limit, cursor=cursor, offset=offset, oldest_first=not descends,
+        of=of, columns=RESULT_COLUMNS,
+    )  # fmt: skip
+    kept = _within_bounds(account, found.rows)
+    rows = _with_inputs(account, kept)
+    if len(kept) == len(found.rows):
+        return ResultPage(rows, found.next_cursor)
+    return ResultPage(rows, write_place(kept[-1].created_at, kept[-1].id, of=f"{of}:{account.pk}"))
+
+
+def _by_sample(
+    account: Account, condition: Q, descends: bool, limit: int, cursor: str | None, offset: int
+) -> ResultPage:
+    """Sort the newest results; the cursor keeps which is the newest, so that pages stay right while rows are added."""
+    of = f"results:by_sample:{descends}"
+    top, start = _read_sample_cursor(cursor, of=f"{of}:{account.pk}") if cursor else (None, offset)
+    newest = search_evaluations(
+        account=account, condition=condition, limit=N_SORTED, cursor=top, of=of,
+        columns=("id", "created_at", "request__dataset_sample_id"),
+    ).rows  # fmt: skip
+    ids = _in_order([(sample, id) for id, _created_at, sample in newest], descends)
+    page = ids[start : start + limit]
+    columns = Evaluation.objects.filter(AnyOf(F("id"), page), account=account).values_list(*RESULT_COLUMNS)
+    by_id = {row.id: row for row in fetched(columns)}
+    kept = _within_bounds(account, [by_id[id] for id in page if id in by_id])
+    rows = _with_inputs(account, kept)
+    # Where the last one kept stands: what has been deleted meanwhile is passed over.
+    end = page.index(kept[-1].id) + 1 if kept else len(page)
+    if start + end >= len(ids):
+        return ResultPage(rows, None)
+    if top is None:
+        # The place just before the newest: pages begin after a place.
+        top = write_place(newest[0].created_at, newest[0].id + 1, of=f"{of}:{account.pk}")
+    next_cursor = signing.dumps([top, start + end], salt=f"evalsvc.cursor:{of}:{account.pk}")
+    return ResultPage(rows, next_cursor)
+
+
+def _read_sample_cursor(cursor: str, *, of: str) -> tuple[str, int]:
+    try:
+        top, start = signing.loads(cursor, salt=f"evalsvc.cursor:{of}")
+    except (signing.BadSignature, ValueError, TypeError):
+        raise not_a_cursor() from None
+    return str(top), int(start)
+
+
+def _in_order(samples: Sequence[tuple[str | None, int]], descends: bool) -> list[int]:
+    """Return the ids in the order of their samples; those of one sample stay in the order that they came in."""
+    numbers = [(int(text), id) for text, id in samples if text is not None and SAMPLE_NUMBER.fullmatch(text)]
+    texts = [(text, id) for text, id in samples if text is not None and not SAMPLE_NUMBER.fullmatch(text)]
+    numbers.sort(key=lambda pair: pair[0], reverse=descends)
+    texts.sort(key=lambda pair: pair[0], reverse=descends)
+    return [*(id for _, id in numbers), *(id for _, id in texts), *(id for text, id in samples if text is None)]
+
+
+def _within_bounds(account: Account, rows: Sequence[Any]) -> Sequence[Any]:
+    """Return as many rows, from the first on, as MAX_TEXT lets through, and one at least where there is one."""
+    with connection.cursor() as cursor:
+        cursor.execute(SIZES, [account.pk, bigints({row.request_id for row in rows})])
+        size_of = dict(cursor.fetchall())
+    # Each row of an answer holds the inputs of its request, though several rows may share one.
+    n_bytes = accumulate(size_of.get(row.request_id, 0) for row in rows)
+    return rows[: max(1, sum(1 for _ in takewhile(lambda total: total <= MAX_TEXT, n_bytes)))]
+
+
+def _with_inputs(account: Account, rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return rows with their requests; what has been deleted meanwhile has none."""
+    requests = requests_of(account=account, request_ids=[row.request_id for row in rows], columns=INPUT_COLUMNS[1:])
+    return [(row, requests[row.request_id]) for row in rows if row.request_id in requests]
+
+
+EQUAL = {
+    "app": "app",
+    "project_id": "project_id",
+    "experiment_id": "experiment_id",
+    "dataset_id": "dataset_id",
+    "explain_strategy": "explain_strategy",
+    "pass": "passed",
+    "favorite": "favorite",
+    "after_datetime": "created_at__gt",
+    "before_datetime": "created_at__lt",
+    "after_id": "id__gt",
+    "before_id": "id__lt",
+}
+FOUND_BY = {"evaluator_family": "family", "evaluator_profile_public_id": "profile_id"}
+SCORES = {"score_raw_min": "gte", "score_raw_max": "lte"}
+FEEDBACK = {
+    "given": Q(feedback__isnull=False),
+    "notgiven": Q(feedback__isnull=True),
+    "positive": Q(feedback=Evaluation.Feedback.POSITIVE),
+    "negative": Q(feedback=Evaluation.Feedback.NEGATIVE),
+}
+
+
+def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
+    """Return the condition that all filters of a search hold; absent and null ones let everything through.
+
+    Looks up the names of evaluators. Within the account's scope.
+    """
+    given = {name: value for name, value in wanted.items() if value is not None}
+    condition = Q(**{lookup: given[name] for name, lookup in EQUAL.items() if name in given})
+    for name, column in FOUND_BY.items():
+        if name in given:
+            condition &= is_one_of(column, [given[name]])
+    for name, lookup in SCORES.items():
+        if name in given:
+            condition &= score_condition(lookup, given[name])
+    if "evaluation_run_id" in given:
+        # There are no runs here, so no result is of one.
+        condition &= Q(pk__in=[])
+    if "evaluator_id" in given:
+        condition &= Q(evaluator_id=_evaluator_id(account, given["evaluator_id"]))
+    for name in ("profile_name", "criteria"):
+        if name in given:
+            condition &= _has_criteria(given[name])
+    if "explain" in given:
+        condition &= ~Q(explain_strategy="never") if given["explain"] else Q(explain_strategy="never")
+    if "evaluation_feedback_status" in given:
+        condition &= FEEDBACK[given["evaluation_feedback_status"]]
+    if tags := given.get("tags"):
+        condition &= tagged(tags)
+    return condition
+
+
+def _evaluator_id(account: Account, name: str) -> str:
+    """Return the id under which results of this evaluator are kept; a name that nothing answers to stays as it is."""
+    if name.startswith(PREFIX):
+        return name
+    found = list_evaluators(account=account, by_alias_or_id=name)
+    return found[0].evaluator_id if found else name
+
+
+def _has_criteria(name: str) -> Q:
+    names = spellings(name) if name in managed_names() else spellings(name)[:1]
+    return Q(profile_name=names[0]) if len(names) == 1 else Q(profile_name__in=names)

@@ -1,0 +1,174 @@
+"""The answer of /v1/evaluate: every key is present, null included, since some clients have no defaults."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.wire.inputs import echo
+from evalsvc.evaluations.wire.scores import extra_of, score_of
+from evaluators.base import Sample
+
+SAMPLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFacts:
+    """What the results of one request share."""
+
+    sample: Sample
+    strategy: str
+    id: int | None = None
+    created_at: datetime | None = None
+    project_id: uuid.UUID | None = None
+    app: str | None = None
+    experiment_id: int | None = None
+    extras: dict[str, Any] | None = None
+    tags: dict[str, str] | None = None
+    dataset_id: str | None = None
+    dataset_sample_id: str | None = None
+    log_id: str | None = None
+    warnings: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(slots=True)
+class EntryFacts:
+    """One evaluator of a request: what it ran, what came of it, and the interval of the history before it."""
+
+    evaluator_id: str
+    profile_name: str
+    verdict: Verdict
+    explain_strategy: str
+    family: str | None = None
+    profile_id: uuid.UUID | None = None
+    profile_revision: int | None = None
+    evaluation_id: int | None = None
+    captured: bool = False
+    evaluation_type: str = "patronus_evaluation"
+    details: dict[str, Any] | None = None
+    favorite: bool = False
+    feedback: str | None = None
+    interval: dict[str, Any] | None = None
+    experiment_interval: dict[str, Any] | None = None
+
+
+def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> dict[str, Any]:
+    """Return the body of POST /v1/evaluate and GET /v1/evaluate/{id}."""
+    answer = {"id": digits(request.id), "results": [result_of(request, entry) for entry in entries]}
+    return {**answer, "warnings": list(request.warnings)} if request.warnings else answer
+
+
+def result_of(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
+    """Return one entry of `results`."""
+    verdict = entry.verdict
+    return {
+        "evaluator_id": entry.evaluator_id,
+        "criteria": entry.profile_name,
+        "profile_name": entry.profile_name,
+        "criterion_id": digits(entry.profile_id),
+        "status": verdict.status,
+        "error_code": verdict.error_code,
+        "error_message": verdict.error_message,
+        "error_info": verdict.extra or None if verdict.error_code else None,
+        "evaluation_id": digits(entry.evaluation_id),
+        "evaluation_result": evaluation_result(request, entry) if verdict.status == "success" else None,
+    }
+
+
+def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
+    """Return the verdict in the superset of the keys that clients of this wire know."""
+    verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
+    details = entry.details or {}
+    score = score_of(entry.family, verdict.score, verdict.passed)
+    return {
+        "id": digits(entry.evaluation_id) if captured else None,
+        "project_id": digits(request.project_id) if captured else None,
+        "app": request.app if captured else None,
+        "experiment_id": digits(request.experiment_id) if captured else None,
+        "created_at": request.created_at if captured else None,
+        "evaluator_id": entry.evaluator_id,
+        "evaluator_family": entry.family,
+        "criteria": entry.profile_name,
+        "profile_name": entry.profile_name,
+        "criteria_revision": entry.profile_revision,
+        "evaluator_profile_public_id": digits(entry.profile_id),
+        **echo(request.sample, request.extras),
+        "evaluated_model_attachments": extras.get("attachments"),
+        "evaluated_model_id": extras.get("id"),
+        "evaluated_model_name": extras.get("name"),
+        "evaluated_model_provider": extras.get("provider"),
+        "evaluated_model_params": extras.get("params"),
+        "evaluated_model_selected_model": extras.get("selected_model"),
+        "pass": verdict.passed,
+        "score_raw": score,
+        "score_normalized": score,
+        "text_output": verdict.text_output,
+        "additional_info": {
+            "positions": verdict.spans,
+            "extra": extra_of(entry.family, verdict.score, verdict.extra),
+            "confidence_interval": entry.interval,
+            # Clients of this wire know the three above.
+            **({"experiment_interval": entry.experiment_interval} if entry.experiment_interval else {}),
+        },
+        "evaluation_metadata": details.get("metadata") or provenance_of(verdict),
+        "explanation": verdict.explanation,
+        "explain": entry.explain_strategy != "never",
+        "explain_strategy": entry.explain_strategy,
+        "evaluation_duration": iso_duration(verdict.duration_us),
+        "explanation_duration": iso_duration(details.get("explanation_us")),
+        "dataset_id": request.dataset_id,
+        "dataset_sample_id": as_number(request.dataset_sample_id),
+        "tags": request.tags or {},
+        "log_id": request.log_id,
+        "external": entry.evaluation_type != "patronus_evaluation",
+        "favorite": entry.favorite,
+        # As this shape has always had it; /v1/evaluations says `positive` or `negative`.
+        "evaluation_feedback": None if entry.feedback is None else entry.feedback == "positive",
+        "evaluation_run_id": None,
+        "evaluation_type": entry.evaluation_type,
+        "metric_name": details.get("metric_name"),
+        "metric_description": details.get("metric_description"),
+        "annotation_criteria_id": details.get("annotation_criteria_id"),
+        "usage_tokens": usage_tokens(verdict),
+    }
+
+
+def provenance_of(verdict: Verdict) -> dict[str, Any] | None:
+    """Return which judge was asked and what that took, where one was."""
+    judge = (verdict.extra or {}).get("judge")
+    return {"judge": judge} if isinstance(judge, dict) else None
+
+
+def usage_tokens(verdict: Verdict) -> int | None:
+    """Return the tokens that judges have read and written for this verdict; None where none was asked."""
+    judge = (verdict.extra or {}).get("judge")
+    counts = [judge.get(name) for name in ("input_tokens", "output_tokens")] if isinstance(judge, dict) else []
+    numbers = [int(count) for count in counts if isinstance(count, int | float) and not isinstance(count, bool)]
+    return sum(numbers) if numbers else None
+
+
+def digits(value: int | uuid.UUID | None) -> str | None:
+    """Write an id as a string: JavaScript cannot hold a 64-bit number."""
+    return None if value is None else str(value)
+
+
+def as_number(text: str | None) -> int | str | None:
+    """Write a sample id in the shape that has it as a number, or as its digits where a double cannot hold it.
+
+    An id that is no number is null: typed clients refuse the whole answer for it. /v1/evaluations has it as it is.
+    """
+    if text is None or not SAMPLE_NUMBER.fullmatch(text):
+        return None
+    return int(text) if len(text) < 16 and str(int(text)) == text else text
+
+
+def iso_duration(microseconds: int | None) -> str | None:
+    """Write a duration as ISO 8601, for example PT0.216S."""
+    if microseconds is None:
+        return None
+    text = f"{microseconds / 1e6:.6f}".rstrip("0").rstrip(".")
+    return f"PT{text}S"

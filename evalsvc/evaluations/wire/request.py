@@ -1,0 +1,281 @@
+"""POST /v1/evaluate as it comes in: three dialects of field names become one EvaluateCall."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from evalsvc.evaluations.wire.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors, type_errors
+from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
+from evalsvc.rest.parsing import decode_noting_unknown, keys_of
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings
+from evaluators.base import Sample
+from evaluators.samples import build_sample
+
+MAX_EVALUATORS = 50
+MAX_ID = 255
+# The widths of the columns: a longer name is nobody's.
+MAX_NAMES = {"evaluator": 100, "evaluator_id": 100, "criteria": 120, "profile_name": 120}
+EXPLAIN = ("never", "on-fail", "on-success", "always")
+
+Explain = Literal["never", "on-fail", "on-success", "always"]
+Capture = Literal["all", "always", "fails-only", "none"]
+
+
+class EvaluatorRef(msgspec.Struct):
+    """One entry of `evaluators`."""
+
+    evaluator: str | None = None
+    evaluator_id: str | None = None
+    criteria: str | None = None
+    profile_name: str | None = None
+    explain_strategy: Explain | None = None
+    profile_inline: dict[str, Any] | None = None
+
+
+class Body(Inputs, kw_only=True):
+    """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
+
+    evaluators: Sequence[EvaluatorRef]
+    explain: bool | Explain | None = None
+    capture: Capture | None = None
+    confidence_interval_strategy: str | dict[str, Any] | None = None
+    config: str | int | None = None
+    app: str | None = None
+    experiment_id: Identifier = None
+    project_id: str | None = None
+    project_name: str | None = None
+    dataset_id: Identifier = None
+    dataset_sample_id: Identifier = None
+    log_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    tags: dict[str, str] | None = None
+
+
+class KnownRef(EvaluatorRef, forbid_unknown_fields=True):
+    """The same, for entries that have no other keys."""
+
+
+class KnownBody(Body, kw_only=True, forbid_unknown_fields=True):
+    """The same, for the bodies that have no others."""
+
+    evaluators: Sequence[KnownRef]
+
+
+class Entries(msgspec.Struct):
+    """A body whose evaluators are not read, but for their keys."""
+
+    evaluators: list[dict[str, msgspec.Raw]]
+
+
+_decoder = msgspec.json.Decoder(Body)
+_entries = msgspec.json.Decoder(Entries)
+_strict_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(KnownBody)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One evaluator as the caller named it."""
+
+    evaluator: str
+    profile: str | None
+    explain: str
+    inline_profile: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateCall:
+    """A checked request: what to judge, by what, and what to keep."""
+
+    wanted: tuple[Wanted, ...]
+    sample: Sample
+    capture: str
+    interval: IntervalAsk
+    config: str | None
+    app: str | None
+    experiment_id: int | None
+    project_id: uuid.UUID | None
+    project_name: str | None
+    extras: dict[str, Any] | None
+    tags: dict[str, str] | None
+    dataset_id: str | None
+    dataset_sample_id: str | None
+    log_id: str | None
+    trace_id: str | None
+    span_id: str | None
+    warnings: tuple[dict[str, Any], ...] = ()
+    """What the caller should know of the request that did not keep it from being run."""
+
+    @property
+    def names_itself(self) -> bool:
+        """Say whether the caller named the one text, or the one operation, that this call is about.
+
+        The same call with the same name is then the same evaluation. An id of zeros is how tracing says that it is off.
+        """
+        return any(name is not None and name.strip("0-") for name in (self.log_id, self.span_id))
+
+
+def read_call(body: bytes) -> EvaluateCall:
+    """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
+    raw, may_warn = decode_noting_unknown(body, _strict_decoder, _decoder)
+    fields = fields_in(raw)
+    sample = build_sample(fields)
+    interval, interval_errors = read_ask(raw.confidence_interval_strategy, "/confidence_interval_strategy")
+    errors = [
+        *interval_errors,
+        *evaluator_errors(raw),
+        *sample_errors(raw, sample),
+        *place_errors(raw),
+        *text_errors(raw),
+    ]
+    if errors:
+        raise Invalid(*errors)
+    return EvaluateCall(
+        wanted=tuple(_wanted(ref, raw.explain) for ref in raw.evaluators),
+        sample=sample,
+        capture=capture_of(raw),
+        interval=interval,
+        config=text_of(raw.config),
+        app=raw.app,
+        experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
+        project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
+        project_name=raw.project_name,
+        extras=with_ask(extras_of(raw, fields, sample), interval, text_of(raw.config)),
+        tags=raw.tags,
+        dataset_id=text_of(raw.dataset_id),
+        dataset_sample_id=text_of(raw.dataset_sample_id),
+        log_id=raw.log_id,
+        trace_id=raw.trace_id,
+        span_id=raw.span_id,
+        warnings=warnings_of(body, raw, sample) if may_warn or sample.unread else (),
+    )
+
+
+def warnings_of(body: bytes, raw: Body, sample: Sample) -> tuple[dict[str, Any], ...]:
+    """Warn of keys that no dialect has, and of inputs of the wrong type, whether an evaluator reads them or not."""
+    unread = [
+        {"pointer": error.pointer, "detail": error.detail, "did_you_mean": []} for error in type_errors(raw, sample)
+    ]
+    unknown = key_warnings(keys_of(body), Body.__struct_fields__)
+    for i, entry in enumerate(_entries.decode(body).evaluators[:MAX_EVALUATORS]):
+        unknown += key_warnings(entry, EvaluatorRef.__struct_fields__, f"/evaluators/{i}")
+    return (*unknown[:MAX_WARNINGS], *unread)
+
+
+def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, Any] | None:
+    """Add what a stored request needs to be answered again with the same interval."""
+    asked = {"interval": interval.to_json() or None, "config": config}
+    kept = {name: value for name, value in asked.items() if value is not None}
+    return {**(extras or {}), **kept} if kept else extras
+
+
+def text_of(value: Identifier) -> str | None:
+    """Read an id that older clients send as a number."""
+    return None if value is None else str(value)
+
+
+def capture_of(raw: Body) -> str:
+    """Return what to keep: as asked, else all when the caller says where it belongs, else nothing."""
+    if raw.capture is not None:
+        return "all" if raw.capture == "always" else raw.capture
+    return "all" if raw.app is not None or raw.experiment_id is not None else "none"
+
+
+def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:
+    asked = ref.explain_strategy or explain
+    if isinstance(asked, bool) or asked is None:
+        asked = "never" if asked is False else "always"
+    return Wanted(
+        evaluator=first(ref.evaluator, ref.evaluator_id),
+        profile=first(ref.criteria, ref.profile_name),
+        explain=asked,
+        inline_profile=ref.profile_inline,
+    )
+
+
+def evaluator_errors(raw: Body) -> list[FieldError]:
+    """Check the list of evaluators."""
+    errors = []
+    if not 1 <= len(raw.evaluators) <= MAX_EVALUATORS:
+        errors.append(FieldError("/evaluators", f"Name 1 to {MAX_EVALUATORS} evaluators."))
+    for i, ref in enumerate(raw.evaluators):
+        if not first(ref.evaluator, ref.evaluator_id):
+            errors.append(FieldError(f"/evaluators/{i}/evaluator", "Name an evaluator by its id or alias."))
+        if first(ref.criteria, ref.profile_name) == "":
+            errors.append(FieldError(f"/evaluators/{i}/criteria", "A profile's name has at least one character."))
+        for name, longest in MAX_NAMES.items():
+            if len(getattr(ref, name) or "") > longest:
+                errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {longest} characters."))
+    return errors
+
+
+def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
+    """Check what is to be judged."""
+    errors = size_errors(raw, sample)
+    if not is_judgeable(sample):
+        detail = "Send an input, an output or both; ranking metrics make do with contexts and gold contexts."
+        errors.insert(0, FieldError("/evaluated_model_output", detail))
+    return errors
+
+
+def is_judgeable(sample: Sample) -> bool:
+    """Say whether an evaluator could find something to judge: what was said, or what was retrieved and wanted."""
+    if sample.input is not None or sample.output is not None or sample.unread:
+        return True
+    return sample.contexts is not None and sample.gold_contexts is not None
+
+
+def place_errors(raw: Body) -> list[FieldError]:
+    """Check where the request says it belongs."""
+    errors = []
+    if raw.app is not None and raw.experiment_id is not None:
+        errors.append(FieldError("/app", "Send either `app` or `experiment_id`: an experiment has no app."))
+    if raw.app is not None and not 2 <= len(raw.app) <= 50:
+        errors.append(FieldError("/app", "2 to 50 characters."))
+    if raw.project_name is not None and not 1 <= len(raw.project_name) <= 50:
+        errors.append(FieldError("/project_name", "1 to 50 characters."))
+    if raw.experiment_id is not None and not is_bigint(str(raw.experiment_id)):
+        errors.append(FieldError("/experiment_id", "An experiment's id is a string of digits."))
+    if raw.project_id and not is_uuid(raw.project_id):
+        errors.append(FieldError("/project_id", "A project's id is a UUID."))
+    return errors
+
+
+def text_errors(raw: Body) -> list[FieldError]:
+    """Check the lengths of ids and tags."""
+    names = ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id")
+    errors = [
+        FieldError(f"/{name}", f"At most {MAX_ID} characters.")
+        for name in names
+        if len(text_of(getattr(raw, name)) or "") > MAX_ID
+    ]
+    if raw.tags is not None and len(raw.tags) > 100:
+        errors.append(FieldError("/tags", "At most 100 tags."))
+    return errors
+
+
+def is_bigint(text: str) -> bool:
+    """Say whether the text is the id of a row."""
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 2**63
+
+
+def is_uuid(text: str) -> bool:
+    """Say whether the text is a UUID."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def fingerprint(account_id: int, body: bytes) -> int:
+    """Return 63 bits that are the same for the same body of the same account."""
+    digest = hashlib.blake2b(body, digest_size=8, key=str(account_id).encode()).digest()
+    return int.from_bytes(digest) >> 1

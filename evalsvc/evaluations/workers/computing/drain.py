@@ -1,0 +1,185 @@
+"""One process of the cpu lane at work: claim, compute, write, and again while there is more."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+from collections.abc import Mapping, Sequence
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from redis.exceptions import RedisError
+
+from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.workers.computing import store, waking
+from evalsvc.evaluations.workers.computing.neighbours import SLOW_SECONDS, neighbours
+from evalsvc.evaluations.workers.computing.scoring import computed
+from evalsvc.evaluations.workers.judging.recording import Done, record
+from evalsvc.evaluations.workers.judging.scoring import broke, prepared
+from evalsvc.evaluations.workers.judging.store import Claimed, Inputs, Read, read
+from evalsvc.evaluations.workers.pushes import Ear
+
+log = logging.getLogger(__name__)
+# Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
+shutting_down = multiprocessing.Event()
+
+MOST_AT_ONCE = 16
+MOST_TO_CHOOSE_FROM = 64
+SLICE_SECONDS = 0.25
+"""Then what is done is written, and what is not begun is given back: another process may be free by now."""
+IDLE_SECONDS = 1.0
+LONGEST_SECONDS = 5.0
+"""Then other tasks of the worker have their turn."""
+PAUSE_SECONDS = 0.5
+PATIENCE_SECONDS = 30.0
+
+
+def drain(name: str) -> bool:
+    """Compute what waits, of all accounts, until nothing comes for a second; say whether there may be more.
+
+    `name` is of the message that has started this; should the process be lost, the next one that gets it knows what the
+    lost one had.
+    """
+    neighbours.join()
+    ear, ends_at = Ear(waking.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
+    try:
+        while not shutting_down.is_set():
+            may_be_more = step(name)
+            if time.monotonic() > ends_at:
+                return True
+            if not may_be_more and not ear.hears():
+                return False
+        return True
+    except RedisError:
+        log.warning("the cpu lane hears nothing: Redis does not answer")
+        return False
+
+
+def step(name: str) -> bool:
+    """Claim a batch, compute it for a while, write it; say whether there may be more to claim."""
+    try:
+        slow = neighbours.slow_accounts()
+        # Among more it finds what it may compute, if there is any.
+        claimed = store.claim(limit=MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM)
+        waking.hold(name, claimed)
+        return bool(claimed) and _work_off(claimed, slow)
+    except DatabaseError:
+        # What was claimed stays pending, for whoever claims it when its lease has ended.
+        log.warning("the cpu lane stands still", exc_info=True)
+        connections.close_all()
+        time.sleep(PAUSE_SECONDS)
+        return False
+
+
+def take_over(name: str) -> None:
+    """Let what a lost process had be claimed at once, and not when its lease ends: the message has come again."""
+    if left := waking.held_by(name):
+        store.release(left, begun=True)
+
+
+def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
+    """Compute and write; say whether there may be more for this process."""
+    texts = read(claimed)
+    now, later = _parted(*_allowed(claimed, slow, texts), texts)
+    if not now:
+        # Whoever computes something slow claims it then. To call anybody would only bring it back here.
+        _release(later)
+        return False
+    is_full = len(claimed) >= MOST_AT_ONCE
+    if is_full:
+        waking.nudge()
+    _give_back(later)
+    left, was_slow = _compute(now, texts)
+    _give_back(left)
+    return bool(left or later or was_slow) or is_full or claimed[0].n_attempts > 1
+
+
+def _compute(now: Sequence[Claimed], texts: Mapping[int, Read]) -> tuple[Sequence[Claimed], bool]:
+    """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
+    done: list[Done] = []
+    began = time.monotonic()
+    try:
+        for one in now:
+            neighbours.begin(one.account_id, is_long=_is_long(one, texts))
+            done.append((one, _verdict(one, texts)))
+            if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
+                break
+    finally:
+        neighbours.end()
+    _record(done)
+    # Others may have left work to this process meanwhile, and nobody has called for it.
+    was_slow = _is_long(now[0], texts) or time.monotonic() - began > SLOW_SECONDS
+    return now[len(done) :], was_slow
+
+
+def _allowed(
+    claimed: Sequence[Claimed], slow: set[int] | None, texts: Mapping[int, Read]
+) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    """Say what this process may compute, and what it leaves.
+
+    While all others compute something slow, it takes nothing long, and nothing of the accounts that they compute for:
+    somebody else may come, and would wait for all of them.
+    """
+    if slow is None:
+        return claimed, ()
+    allowed = [one for one in claimed if one.account_id not in slow and not _is_long(one, texts)][:MOST_AT_ONCE]
+    return allowed, [one for one in claimed if one not in allowed]
+
+
+def _parted(
+    allowed: Sequence[Claimed], others: Sequence[Claimed], texts: Mapping[int, Read]
+) -> tuple[Sequence[Claimed], Sequence[Claimed]]:
+    """Say what to compute now, and what to leave: short texts wait for no long one, and each long one is by itself."""
+    short = [one for one in allowed if not _is_long(one, texts)]
+    now = short or allowed[:1]
+    return now, [*others, *(one for one in allowed if one not in now)]
+
+
+def _is_long(one: Claimed, texts: Mapping[int, Read]) -> bool:
+    return one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS
+
+
+def n_chars(inputs: Inputs) -> int:
+    """Count the characters of what was sent."""
+    texts = (inputs.input, inputs.output, inputs.gold, *(inputs.contexts or ()))
+    return sum(len(text) for text in texts if text)
+
+
+def _give_back(left: Sequence[Claimed]) -> None:
+    if left:
+        _release(left)
+        waking.nudge()
+
+
+def _release(left: Sequence[Claimed]) -> None:
+    store.release([(one.id, one.n_attempts) for one in left], begun=False)
+
+
+def _verdict(one: Claimed, texts: Mapping[int, Read]) -> Verdict:
+    # What has been deleted since has no texts, and needs no verdict.
+    found = prepared(one, texts[one.id]) if one.id in texts else broke(one)
+    if isinstance(found, Verdict):
+        return found
+    return computed(
+        one.runs,
+        n_attempts=one.n_attempts,
+        profile_settings=found.settings,
+        sample=found.sample,
+        explain=one.explain,
+    )
+
+
+def _record(done: Sequence[Done]) -> None:
+    """Write verdicts, for as long as the database is away and nobody else has begun them."""
+    gives_up_at = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            record(done)
+            return
+        except DatabaseError:
+            if time.monotonic() > gives_up_at:
+                raise
+            log.warning("%d verdicts are not written yet", len(done), exc_info=True)
+            connections.close_all()
+            time.sleep(PAUSE_SECONDS)

@@ -1,0 +1,31 @@
+"""One evaluation of the cpu lane, from its inputs to its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from evalsvc.evaluations.verdicts import Verdict, refused, score_sample
+from evalsvc.evaluations.workers.attempts import evaluator_for
+from evalsvc.evaluations.workers.deadline import computing
+from evaluators.base import Sample, effective_settings
+from evaluators.budget import OverBudget
+
+
+def computed(
+    runs: str | None, *, n_attempts: int, profile_settings: Mapping[str, Any], sample: Sample, explain: str
+) -> Verdict:
+    """Compute one evaluation for as long as it may, unless it has outlived too many workers."""
+    found = evaluator_for(runs, n_attempts)
+    if isinstance(found, Verdict):
+        return found
+    family, spec = found
+    chosen = effective_settings(spec, profile_settings)
+    try:
+        with computing(settings.COMPUTE_SECONDS):
+            return score_sample(family, spec, chosen, sample, explain)
+    except OverBudget as exc:
+        # It came too late for the family, or where the family's own errors are no longer told.
+        return refused(exc.code, exc.detail)

@@ -1,0 +1,27 @@
+"""The round trips of the cpu lane that it does not share with the judge lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+
+from django.conf import settings
+
+from evalsvc.evaluations.workers.judging.store import Claimed, rows
+from evalsvc.tenancy.scope import SYSTEM
+
+CLAIM = "SELECT * FROM claim_computing(%s, %s)"
+RELEASE = "SELECT release_computing(%s::bigint[], %s::int[], %s)"
+
+
+def claim(*, limit: int) -> list[Claimed]:
+    """Claim up to `limit` evaluations over all accounts, in the order in which it is their turn."""
+    # It is not renewed while one is computed, and on a busy machine a second of CPU time takes longer than one.
+    lease_seconds = float(settings.WORK_LEASE_SECONDS + 2 * settings.COMPUTE_SECONDS)
+    found = rows(SYSTEM, CLAIM, [limit, lease_seconds])
+    return [Claimed(*columns) for *columns, _ in sorted(found, key=itemgetter(-1))]
+
+
+def release(held: Sequence[tuple[int, int]], *, begun: bool) -> None:
+    """Let others claim these, (id, attempt) each, at once; what was not begun is no attempt."""
+    rows(SYSTEM, RELEASE, [[id for id, _ in held], [n for _, n in held], begun])

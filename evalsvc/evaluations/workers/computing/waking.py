@@ -1,0 +1,99 @@
+"""How the processes of the cpu lane hear of work: by a push where one waits for it, else by a message of Celery.
+
+PostgreSQL is the truth. What is here only saves time: what is lost is found by the sweep.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cache
+from typing import cast
+
+import orjson
+import redis
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from evalsvc.evaluations.evaluate.replies import listen
+from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.evaluations.workers.pushes import push
+from evalsvc.rest.redis_client import make_client
+from evaluators.base import Lane
+
+log = logging.getLogger(__name__)
+QUEUE = Lane.CPU.value
+KEY, CALLED_KEY = "evalsvc:computing", "evalsvc:computing:called"
+HELD_SECONDS = 300
+CALLED_SECONDS = 5
+"""For so long one message is enough: whoever it starts goes on while there is work."""
+
+
+@cache
+def _redis() -> redis.Redis:
+    return make_client(timeout=2.0)
+
+
+def wake(request_id: int, *, reply_to: str | None) -> bool:
+    """Tell of a request with work, and where its verdicts are waited for; say whether that could be told."""
+    return _told(f"request {request_id}", (request_id, reply_to) if reply_to else None)
+
+
+def nudge() -> bool:
+    """Let another process look: there is more than one can do, or something was given back."""
+    return _told("what is left", None)
+
+
+def answer_call() -> None:
+    """Say that the process which a message has started is there: for the next one another message is needed."""
+    try:
+        _redis().delete(CALLED_KEY)
+    except RedisError:
+        log.warning("Redis does not answer")
+
+
+def hold(name: str, claimed: Sequence[Claimed]) -> None:
+    """Note what a process is about to compute, for whoever comes after it should it be lost."""
+    if not claimed:
+        return
+    held = orjson.dumps([[one.id, one.n_attempts] for one in claimed])
+    try:
+        _redis().set(_held_key(name), held, ex=HELD_SECONDS)
+    except RedisError:
+        log.warning("Redis does not answer")
+
+
+def held_by(name: str) -> list[tuple[int, int]]:
+    """Return what a process of this name has noted, as (evaluation, attempt)."""
+    try:
+        noted = _redis().get(_held_key(name))
+    except RedisError:
+        return []
+    return [(id, n_attempts) for id, n_attempts in orjson.loads(cast("bytes", noted))] if noted else []
+
+
+def _held_key(name: str) -> str:
+    return f"{KEY}:held:{name}"
+
+
+def _told(what: str, listener: tuple[int, str] | None) -> bool:
+    try:
+        with _redis().pipeline(transaction=False) as pipe:
+            if listener:
+                listen(pipe, *listener)
+            push(pipe, KEY)
+            pipe.llen(KEY)
+            n_unheard = pipe.execute()[-1]
+        # Whoever waits for a push has taken it already, and goes on while there is more.
+        return not n_unheard or not _redis().set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or call()
+    except (OperationalError, RedisError, OSError):
+        log.warning("%s: no worker was told, as the broker does not answer; the sweep will do it", what)
+        return False
+
+
+def call() -> bool:
+    """Have a message of Celery start a process. Raises the broker's errors."""
+    from evalsvc.evaluations.tasks import compute
+
+    compute.apply_async(queue=QUEUE, retry=False)
+    return True

@@ -1,0 +1,55 @@
+"""The runner as a part of a Celery worker: it lives as long as a worker that consumes the queue `judge`."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from celery.bootsteps import StartStopStep
+
+from evalsvc.rest.open_files import allow_many_files
+from evaluators.base import Lane
+
+DRAIN_SECONDS = 12.0
+"""Below the 20 s after which a worker that was told to stop is killed."""
+
+
+class JudgingStep(StartStopStep):
+    """Starts a runner after the worker's pool, drains it before."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        self.runner: Any = None
+        super().__init__(parent, **options)
+
+    def include_if(self, parent: Any) -> bool:
+        """Say whether this worker takes the queue."""
+        return Lane.JUDGE.value in parent.app.amqp.queues.consume_from
+
+    def start(self, parent: Any) -> None:
+        """Start the runner. Imported here: other workers have no use for it."""
+        from django.conf import settings
+
+        from evalsvc.evaluations.workers.judging.runner import Runner
+
+        allow_many_files()
+        leave_imports_alone()
+        self.runner = Runner(slots=settings.JUDGE_SLOTS)
+        self.runner.start()
+
+    def stop(self, parent: Any) -> None:
+        """Let what is in flight end for a while; other runners get the rest."""
+        if self.runner is not None:
+            self.runner.drain(DRAIN_SECONDS)
+
+    def terminate(self, parent: Any) -> None:
+        """Give back what is in flight."""
+        if self.runner is not None:
+            self.runner.drain(0.0)
+
+
+def leave_imports_alone() -> None:
+    """Keep the garbage collector from what is imported: to walk that was a quarter of the runner's time."""
+    gc.collect()
+    gc.freeze()

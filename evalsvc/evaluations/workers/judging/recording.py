@@ -1,0 +1,98 @@
+"""Verdicts of any accounts, written together: one transaction, then one push to all who wait."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from evalsvc.evaluations.evaluate.accept import verdict_columns
+from evalsvc.evaluations.evaluate.captures import is_undone
+from evalsvc.evaluations.evaluate.replies import send_replies
+from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.workers.judging import store
+from evalsvc.evaluations.workers.judging.scoring import broke
+from evalsvc.evaluations.workers.judging.store import Claimed
+
+log = logging.getLogger(__name__)
+Done: TypeAlias = tuple[Claimed, Verdict]
+UNAVAILABLE = (OperationalError, InterfaceError)
+"""The database's state and not what was written: the same may be written later."""
+
+
+def record(done: Sequence[Done]) -> int:
+    """Write what came of evaluations, and tell who waits. What only missed its turn is put off, while there is time.
+
+    Returns how many verdicts are new. To record the same again changes nothing, so whoever gets a database error may.
+    What the database refuses to hold fails alone, as `evaluator_failed`.
+    """
+    final = put_off(done)
+    rows = {
+        (claimed.request_id, claimed.position): {"position": claimed.position, **verdict_columns(verdict)}
+        for claimed, verdict in final
+    }
+    replies: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    new = written(final)
+    for request_id, position in sorted(new):
+        replies[request_id].append(rows[request_id, position])
+    if replies:
+        send_replies(replies)
+    return len(new)
+
+
+def put_off(done: Sequence[Done]) -> list[Done]:
+    """Postpone what only missed its turn; return the rest: what is final, and what has no time left.
+
+    What another has taken meanwhile is neither: a turn that was missed here is no answer to it.
+    """
+    missed = [(claimed, verdict) for claimed, verdict in done if isinstance(verdict, Postponable)]
+    final = [one for one in done if not isinstance(one[1], Postponable)]
+    if not missed:
+        return final
+    held = store.postpone([claimed for claimed, _ in missed], [verdict.retry_after_seconds for _, verdict in missed])
+    return final + [(claimed, verdict) for claimed, verdict in missed if held.get(claimed.id) is False]
+
+
+def written(final: Sequence[Done]) -> set[tuple[int, int]]:
+    """Write verdicts together, or each alone when they are refused together; return (request, position) of the new."""
+    if not final:
+        return set()
+    try:
+        return store.finish(items_of(final))
+    except (DatabaseError, TypeError) as exc:
+        if isinstance(exc, DatabaseError) and not is_undone(exc):
+            raise
+        # Without the message: it may quote what somebody has sent.
+        log.warning("%d verdicts were refused together, each is tried alone: %s", len(final), type(exc).__name__)
+    alone: set[tuple[int, int]] = set()
+    for one in final:
+        alone |= _written_alone(one)
+    return alone
+
+
+def _written_alone(one: Done) -> set[tuple[int, int]]:
+    claimed, _ = one
+    try:
+        return store.finish(items_of([one]))
+    except UNAVAILABLE:
+        raise
+    except (DatabaseError, TypeError) as exc:
+        log.error("evaluation %s: its verdict cannot be stored: %s", claimed.id, type(exc).__name__)
+    store.finish(items_of([(claimed, broke(claimed))]))
+    # Not among the new: what would be pushed is the verdict that was refused. Whoever waits reads this one.
+    return set()
+
+
+def items_of(final: Sequence[Done]) -> list[dict[str, Any]]:
+    """Return what the database takes: an item for each request, in the order of the requests."""
+    items: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+    for claimed, verdict in final:
+        columns = {"id": claimed.id, "position": claimed.position, **verdict_columns(verdict)}
+        items[claimed.request_id, claimed.account_id].append(columns)
+    return [
+        {"account": account_id, "request": request_id, "verdicts": verdicts}
+        for (request_id, account_id), verdicts in sorted(items.items(), key=lambda item: item[0])
+    ]

@@ -1,0 +1,69 @@
+"""One claimed evaluation, from its inputs to its verdict. Nothing here waits in a thread or touches the database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from evalsvc.evaluations.verdicts import Verdict, judge_sample
+from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.workers.attempts import evaluator_for
+from evalsvc.evaluations.workers.judging.store import Claimed, Read
+from evalsvc.judges.outside import outside_for
+from evaluators.base import Sample, effective_settings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An evaluation to make."""
+
+    claimed: Claimed
+    settings: dict[str, Any]
+    sample: Sample
+
+
+def prepared(claimed: Claimed, read: Read) -> Work | Verdict:
+    """Return the work; a verdict where the stored inputs cannot be read, which concerns this evaluation alone."""
+    try:
+        return Work(claimed, read.settings, stored_sample(read.inputs))
+    except Exception:
+        log.exception("evaluation %s: its inputs cannot be read", claimed.id)
+        return broke(claimed)
+
+
+def broke(claimed: Claimed) -> Verdict:
+    """Return the verdict of what failed by a fault of ours."""
+    message = f"Evaluator {claimed.runs!r} broke on this sample."
+    return Verdict("error", error_code="evaluator_failed", error_message=message)
+
+
+async def judged(work: Work) -> Verdict:
+    """Ask the judge; whatever goes wrong is a verdict, and it ends."""
+    claimed = work.claimed
+    # The score has a deadline of its own; this one is for a family that does not keep to it.
+    seconds = settings.JUDGE_DEADLINE_SECONDS + settings.WORK_LEASE_SECONDS
+    try:
+        async with asyncio.timeout(seconds):
+            return await _judged(work)
+    except TimeoutError:
+        message = f"Evaluator {claimed.runs!r} had no verdict after {seconds} s."
+        return Verdict("error", error_code="timeout", error_message=message)
+    except Exception:
+        log.exception("evaluation %s broke", claimed.id)
+        return broke(claimed)
+
+
+async def _judged(work: Work) -> Verdict:
+    claimed = work.claimed
+    found = evaluator_for(claimed.runs, claimed.n_attempts)
+    if isinstance(found, Verdict):
+        return found
+    family, spec = found
+    chosen = effective_settings(spec, work.settings)
+    return await judge_sample(family, spec, chosen, work.sample, claimed.explain, outside_for(claimed.account_id))

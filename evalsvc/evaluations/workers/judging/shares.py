@@ -1,0 +1,35 @@
+"""How many evaluations a runner may claim, and for whom, by what it has in flight."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evalsvc.evaluations.workers.judging.store import Claimed
+
+MOST_LENT = 3
+"""With every slot taken, newcomers are lent up to so many times their number: no stuck endpoint can shut them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A claim to make."""
+
+    limit: int
+    lends: bool
+    held: dict[tuple[int, str], int]
+
+
+def want(claimed: Iterable[Claimed], *, slots: int) -> Want | None:
+    """Return what to claim beside all that is held; None when nobody could be given anything.
+
+    Below `slots` anybody may have the rest, those with the fewest in flight first. Above it accounts and connections
+    that hold less than their share are lent some. What is held is never taken back.
+    """
+    held = Counter((one.account_id, one.connection) for one in claimed)
+    n = held.total()
+    if n < slots:
+        return Want(slots - n, False, dict(held))
+    left = slots * (1 + MOST_LENT) - n
+    return Want(left, True, dict(held)) if left > 0 else None

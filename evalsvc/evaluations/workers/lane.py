@@ -1,0 +1,118 @@
+"""What a worker does with one lane of a request: take it, score it outside any transaction, write each verdict once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.evaluate.accept import verdict_columns
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.workers.computing.scoring import computed
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Sample
+
+WRITTEN_AFTER_SECONDS = 2.0
+Row: TypeAlias = dict[str, Any]
+Scored: TypeAlias = tuple[Evaluation, Verdict]
+
+
+def work_off(
+    *,
+    account_id: int,
+    request_id: int,
+    lane: str,
+    expected_attempts: int,
+    deliver: Callable[[list[Row]], None] = lambda verdicts: None,
+) -> list[Row]:
+    """Score what is pending in one lane of a request; return the verdicts that this call wrote.
+
+    `deliver` is told of what has just been written. Safe to run twice at once: the database keeps the first verdict of
+    each evaluation and one history score for it. What waits for a judge is left to the runners (see `judging`).
+    """
+    request, leased = lease(account_id, request_id, lane, expected_attempts)
+    if request is None or not leased:
+        return []
+    sample = stored_sample(request)
+    settings_of = read_settings(account_id, leased)
+    connection.close()
+
+    def score(row: Evaluation) -> Verdict:
+        return verdict_of(row, settings_of[row.pk], sample)
+
+    written = []
+    for done in in_turn(leased, score):
+        verdicts = write(account_id, request_id, done)
+        if verdicts:
+            deliver(verdicts)
+        written += verdicts
+    return written
+
+
+def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> Iterator[list[Scored]]:
+    """Score rows one after the other; yield them all at once, which costs one round trip, or every two seconds.
+
+    A worker that is ended for taking too long has lost the row it was at, and not those before it.
+    """
+    done: list[Scored] = []
+    began = time.monotonic()
+    for row in rows:
+        done.append((row, score(row)))
+        if time.monotonic() - began >= WRITTEN_AFTER_SECONDS:
+            yield done
+            done, began = [], time.monotonic()
+    if done:
+        yield done
+
+
+def write(account_id: int, request_id: int, done: list[Scored]) -> list[Row]:
+    """Write verdicts; return those that were written."""
+    verdicts = [{"position": row.position, **verdict_columns(verdict)} for row, verdict in done]
+    written = set(store.finish(account_id, request_id, verdicts))
+    # The next one may take seconds, and others need the connection.
+    connection.close()
+    return [verdict for verdict in verdicts if verdict["position"] in written]
+
+
+def lease(
+    account_id: int, request_id: int, lane: str, expected_attempts: int
+) -> tuple[EvaluationRequest | None, list[Evaluation]]:
+    """Take the pending evaluations of a lane unless another worker has them."""
+    with account_scope(account_id):
+        leased = list(
+            Evaluation.objects.raw(
+                "SELECT * FROM lease_evaluations(%s, %s, %s, %s, %s)",
+                [account_id, request_id, lane, expected_attempts, settings.WORK_LEASE_SECONDS],
+            )
+        )
+        request = EvaluationRequest.objects.filter(account_id=account_id, id=request_id).first()
+    return request, sorted(leased, key=lambda row: row.position)
+
+
+def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str, Any]]:
+    """Read the frozen settings that each evaluation was accepted with."""
+    with account_scope(account_id):
+        revisions: dict[tuple[UUID | None, int | None], dict[str, Any]] = {
+            (revision.profile_id, revision.number): revision.settings
+            for revision in ProfileRevision.objects.filter(profile_id__in={row.profile_id for row in rows})
+        }
+    return {row.pk: revisions.get((row.profile_id, row.profile_revision), {}) for row in rows}
+
+
+def verdict_of(row: Evaluation, profile_settings: dict[str, Any], sample: Sample) -> Verdict:
+    """Compute one evaluation."""
+    return computed(
+        row.runs,
+        n_attempts=row.n_attempts,
+        profile_settings=profile_settings,
+        sample=sample,
+        explain=row.explain_strategy,
+    )
