@@ -47,16 +47,16 @@ class Finished:
 @contextmanager
 def slow_planner(seed: int) -> Iterator[None]:
     """Hold the planner up, after it has read how far everybody is and before it sees who has ended."""
-    from evalsvc.experiments import planner
+    from evalsvc.experiments.decisions import step
 
-    rng, real = random.Random(seed), planner.bring_up_to_date
+    rng, real = random.Random(seed), step.bring_up_to_date
 
     def slowly(*args: Any, **options: Any) -> Any:
         found = real(*args, **options)
         time.sleep(rng.random() * LONGEST_PAUSE_SECONDS)
         return found
 
-    with mock.patch.object(planner, "bring_up_to_date", slowly):
+    with mock.patch.object(step, "bring_up_to_date", slowly):
         yield
 
 

@@ -12,7 +12,7 @@ class ExperimentsConfig(AppConfig):
     def ready(self) -> None:
         """Say beside the history what an experiment says."""
         from evalsvc.evaluations.history.alongside import finders
-        from evalsvc.experiments.alongside import side_of
+        from evalsvc.experiments.reporting.alongside import side_of
 
         if side_of not in finders:
             finders.append(side_of)

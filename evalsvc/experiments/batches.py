@@ -10,11 +10,11 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.importers.reading import read_examples
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.services import create_dataset
-from evalsvc.experiments import push
-from evalsvc.experiments.configs import Candidate
+from evalsvc.experiments.decisions.step import step
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
-from evalsvc.experiments.planner import step
-from evalsvc.experiments.plans import check_plan
+from evalsvc.experiments.runner import push
 from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid
 

@@ -15,10 +15,10 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.datasets.models import DatasetVersion
-from evalsvc.experiments.configs import Candidate, hash_of
-from evalsvc.experiments.metrics import Metric
+from evalsvc.experiments.definition.configs import Candidate, hash_of
+from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
-from evalsvc.experiments.waking import EPOCHS, tell_after_commit
+from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import hold_project
 from evalsvc.rest.problems import FieldError, Invalid

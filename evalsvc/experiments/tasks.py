@@ -10,14 +10,16 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.db import connections
 
-from evalsvc.experiments import planner, queueing, store
-from evalsvc.experiments.pump import run_pump, shutting_down
+from evalsvc.experiments import queueing
+from evalsvc.experiments.decisions import step
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.scheduler import run_pump, shutting_down
 
 log = logging.getLogger(__name__)
 LONGEST_PUMP_SECONDS = 3600
 
 
-@shared_task(name="evalsvc.experiments.pump", time_limit=LONGEST_PUMP_SECONDS)
+@shared_task(name="evalsvc.experiments.runner.scheduler", time_limit=LONGEST_PUMP_SECONDS)
 def pump() -> None:
     """Work on experiments for a while; hand over to a fresh pump if there is more to do."""
     name = queueing.join()
@@ -42,7 +44,7 @@ def plan() -> None:
         random.shuffle(unsettled)
         for account_id, experiment_id in unsettled:
             try:
-                planner.step(account_id=account_id, experiment_id=experiment_id)
+                step.step(account_id=account_id, experiment_id=experiment_id)
             except Exception:
                 # One experiment that breaks must not stop the others.
                 log.exception("experiment %s: the planner broke", experiment_id)

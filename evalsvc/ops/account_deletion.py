@@ -22,8 +22,8 @@ from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member
 from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.evaluations.maintenance import account_exit
 from evalsvc.experiments.models import Config
+from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.experiments.services import delete_experiment
-from evalsvc.experiments.waking import EPOCHS, tell_after_commit
 from evalsvc.ops.account_tables import LAST, OF_EXPERIMENTS, TABLES, Table, delete_rows
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments.planner import step
+from evalsvc.experiments.decisions.step import step
 from tests.admin.conftest import HOSTILE, PASSWORD, join, new_user
 from tests.browser.conftest import Browser
 from tests.conftest import Caller

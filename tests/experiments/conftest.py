@@ -60,7 +60,7 @@ def make_experiment(caller: Caller, dataset_id: str, configs: list[dict[str, Any
 
 def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, lease_seconds: float = 60.0) -> None:
     """Work in this process until there is nothing left to do; its leases outlast a machine that stands still."""
-    from evalsvc.experiments.pump import Pump
+    from evalsvc.experiments.runner.scheduler import Pump
 
     Pump(slots=slots, n_pumps=1, lease_seconds=lease_seconds).run(seconds=seconds, idle_seconds=idle_seconds)
 
@@ -68,7 +68,7 @@ def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, leas
 @contextmanager
 def pumping() -> Iterator[None]:
     """Work in this process beside what the test does."""
-    from evalsvc.experiments import pump as module
+    from evalsvc.experiments.runner import scheduler as module
 
     worker = module.Pump(slots=2, n_pumps=1, lease_seconds=60.0)
     thread = threading.Thread(target=lambda: worker.run(seconds=3600, idle_seconds=3600))

@@ -10,7 +10,7 @@ import pytest
 from evalsvc.client.comparing import Comparison
 from evalsvc.client.live import Live
 from evalsvc.experiments.admin.words import versus_words
-from evalsvc.experiments.planner import step
+from evalsvc.experiments.decisions.step import step
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok
 from tests.experiments.test_meaning import add, answering, post_next

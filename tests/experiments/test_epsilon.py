@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.experiments import planner
+from evalsvc.experiments.decisions import step
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted
 from tests.experiments.test_push import Runner
@@ -94,7 +94,7 @@ def test_it_is_tested_again_even_where_everything_would_be_over(alice: Caller) -
     assert states(alice, made)["c"] == ("completed", None)
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{a.config}/stop", {}))
     assert live(alice, made["id"])["experiment"]["state"] == "running"
-    assert planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+    assert step.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
     assert states(alice, made)["b"] == ("running", None)
     while answer(b, mostly):
         pass
@@ -106,13 +106,13 @@ def test_it_stays_stopped_where_the_new_leader_has_the_evidence_too(alice: Calle
     made, (a, _b, c) = stopped_by(alice)
     run_on(alice, made, c, mostly)
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{a.config}/stop", {}))
-    planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+    step.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
     found = states(alice, made)
     assert found["b"] == ("stopped", "policy")
     assert decisions(alice, made)[-1] == ("epsilon", "b", "c")
     n = len(decisions(alice, made))
     for _ in range(3):
-        planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+        step.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
     assert len(decisions(alice, made)) == n
 
 
@@ -133,7 +133,7 @@ def test_a_race_of_before_goes_on(alice: Caller) -> None:
 
     made, (a, _b, c) = stopped_by(alice)
     Decision.objects.using("system").filter(experiment_id=made["id"]).update(reason="equivalence")
-    planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+    step.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
     assert states(alice, made)["b"] == ("stopped", "policy")
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{a.config}/stop", {}))
     answer(c, mostly)

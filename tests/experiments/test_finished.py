@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from benchmarks.finished import play, slow_planner
-from evalsvc.experiments import planner
+from evalsvc.experiments.decisions import step
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted
 from tests.experiments.test_push import Runner
@@ -37,7 +37,7 @@ def test_what_ends_while_the_planner_weighs_is_counted_before_it_is_done(
     made = make_experiment(alice, make_dataset(alice, n=20), TWO)
     a, b = (Runner(alice, made, i) for i in range(2))
     units = [(runner, unit) for runner in (a, b, a, b) if (unit := runner.lease()["unit"])]
-    real, left = planner.find_locked_plan, list(units[1:])
+    real, left = step.find_locked_plan, list(units[1:])
 
     def late(*args: Any) -> Any:
         while left:
@@ -45,7 +45,7 @@ def test_what_ends_while_the_planner_weighs_is_counted_before_it_is_done(
             record(runner, unit)
         return real(*args)
 
-    monkeypatch.setattr(planner, "find_locked_plan", late)
+    monkeypatch.setattr(step, "find_locked_plan", late)
     runner, unit = units[0]
     runner.post(unit, [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]])
     view = live(alice, made["id"])
@@ -61,7 +61,7 @@ def record(runner: Runner, unit: Any) -> None:
     import threading
     import uuid
 
-    from evalsvc.experiments import push
+    from evalsvc.experiments.runner import push
     from evalsvc.tenancy.scope import account_scope
 
     def work() -> None:
@@ -141,7 +141,8 @@ def test_the_recount_finds_a_sum_of_pairs_that_was_changed(alice: Caller) -> Non
 
 def test_what_ended_before_all_was_counted_is_taken_up_by_the_clock(alice: Caller) -> None:
     """As after an upgrade: nothing of it is there, and nobody asks for it."""
-    from evalsvc.experiments import comparisons, evidence, store
+    from evalsvc.experiments.inference import comparisons, evidence
+    from evalsvc.experiments.runner import store
 
     made = done(alice)
     with connections["system"].cursor() as cursor:
@@ -151,6 +152,6 @@ def test_what_ended_before_all_was_counted_is_taken_up_by_the_clock(alice: Calle
     evidence.forget(int(made["id"]))
     mine = (alice.account.pk, int(made["id"]))
     assert mine in store.unsettled_experiments(most_ended=10_000)
-    planner.step(account_id=mine[0], experiment_id=mine[1])
+    step.step(account_id=mine[0], experiment_id=mine[1])
     assert mine not in store.unsettled_experiments(most_ended=10_000)
     assert recounted(alice, made["id"]) == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.experiments.json_forms import Node, Reader, Unknown, types_of
+from evalsvc.experiments.definition.fields.json_forms import Node, Reader, Unknown, types_of
 from tests.datasets.test_schema import schema_of
 
 values = st.recursive(

@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments import scoring
+from evalsvc.experiments.runner import score
 from evalsvc.judges import known, outside
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
@@ -69,7 +69,7 @@ def test_a_stall_of_the_database_is_no_error(alice: Caller, stub: RunningStub, m
 
     monkeypatch.setattr(outside, "connection_facts", read_or_break)
     monkeypatch.setattr(known, "BELIEVED_SECONDS", 0.0)
-    monkeypatch.setattr(scoring, "STALL_PAUSES", (0.01,) * 6)
+    monkeypatch.setattr(score, "STALL_PAUSES", (0.01,) * 6)
     stub.reset()
     found = judged(alice, stub.base_url, "stub-judge-pass", n=6)["metrics"]["polite"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
-from evalsvc.experiments.knobs import DEEPEST, MAX_KNOBS, knobs_of, names_of, with_values
+from evalsvc.experiments.definition.knobs import DEEPEST, MAX_KNOBS, knobs_of, names_of, with_values
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, pump
 

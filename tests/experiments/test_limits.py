@@ -10,8 +10,8 @@ import pytest
 from django.db import connections
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments import planner, race
-from evalsvc.experiments.templates import names_in
+from evalsvc.experiments.decisions import policy, step
+from evalsvc.experiments.definition.templates import names_in
 from tests.conftest import Caller
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump, recounted
 from tests.experiments.test_push import PUSH, Runner
@@ -107,8 +107,8 @@ def test_who_was_stopped_while_the_evidence_was_weighed_stops_nobody(
     configs = [{"name": name, "kind": "push"} for name in ("good", "bad")]
     made = make_experiment(alice, make_dataset(alice, n=40), configs, policy="race_default")
     path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/stop"
-    weigh, decide = planner.bring_up_to_date, race.decide
-    monkeypatch.setattr(race, "decide", lambda *args: [])
+    weigh, decide = step.bring_up_to_date, policy.decide
+    monkeypatch.setattr(policy, "decide", lambda *args: [])
     for i, text in enumerate(("right", "wrong")):
         runner = Runner(alice, made, i)
         for _ in range(2):
@@ -122,9 +122,9 @@ def test_who_was_stopped_while_the_evidence_was_weighed_stops_nobody(
             ok(elsewhere.submit(alice.post, path, {}).result())
         return pairs
 
-    monkeypatch.setattr(race, "decide", decide)
-    monkeypatch.setattr(planner, "bring_up_to_date", stopped_meanwhile)
-    assert planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+    monkeypatch.setattr(policy, "decide", decide)
+    monkeypatch.setattr(step, "bring_up_to_date", stopped_meanwhile)
+    assert step.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
     view = live(alice, made["id"])
     assert [config["state"] for config in view["configs"]] == ["stopped", "running"]
     assert view["experiment"]["state"] == "running"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments.produce import Asking, Produced, produce
-from evalsvc.experiments.slot import MAX_LEASES
+from evalsvc.experiments.runner.generate import Asking, Produced, produce
+from evalsvc.experiments.runner.unit import MAX_LEASES
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
     EXACT,
@@ -113,7 +113,7 @@ def test_a_pump_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
             wait_until(quick_is_done)
         return produce(asking, example)
 
-    monkeypatch.setattr("evalsvc.experiments.slot.produce", produce_slowly)
+    monkeypatch.setattr("evalsvc.experiments.runner.unit.produce", produce_slowly)
     pump(seconds=1, slots=2)
     assert quick_is_done()
     found = live(alice, slow["id"])["configs"][0]

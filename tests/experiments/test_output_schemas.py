@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from evalsvc.experiments import desk
+from evalsvc.experiments.definition.fields.output_schemas import breach_of
 from evalsvc.experiments.models import Config
-from evalsvc.experiments.output_schemas import breach_of
+from evalsvc.experiments.runner import context
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (
     EXACT,
@@ -428,7 +428,7 @@ def test_a_config_that_said_something_before_it_meant_anything_runs_on(alice: Ca
     rows = Config.objects.using("system").filter(pk=made["configs"][0]["id"])
     for old in ("v2", {"type": "text"}):
         rows.update(parameters={"output_schema": old})
-        desk._desks.clear()
+        context._desks.clear()
         runner = Runner(alice, made)
         unit = runner.lease(n=1)["unit"]
         assert runner.post(unit, [{"pos": unit["examples"][0]["pos"], "output": 1}])["bad_outputs"] == []

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from evalsvc.experiments.metrics import Metric
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.pareto import CLEARLY, Field, _beaten_by, _dominance
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.pareto import CLEARLY, Field, _beaten_by, _dominance
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, make_dataset, make_experiment, ok
 from tests.experiments.test_push import Runner

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments import planner
-from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.ranges import by_evaluator
+from evalsvc.experiments.decisions import step
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.ranges import by_evaluator
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     EXACT,
@@ -90,7 +90,7 @@ def test_a_winner_that_a_person_resumes_answers_the_rest(alice: Caller) -> None:
 def test_a_config_that_is_added_makes_it_a_race_again(alice: Caller) -> None:
     made, (good, _) = decided(alice)
     ok(alice.post(f"/v1/experiments/{made['id']}/configs", {"configs": [{"name": "c", "kind": "push"}]}))
-    planner.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
+    step.step(account_id=alice.account.pk, experiment_id=int(made["id"]))
     assert states(alice, made)["a"] == ("running", None)
     assert decisions(alice, made)[-1] == ("resumed", "a", "c")
     assert good.lease()["unit"] is not None

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from evalsvc.client.live import Standing
 from evalsvc.client.metrics import Metrics
 from evalsvc.experiments.admin.words import number, versus_words
-from evalsvc.experiments.metrics import Metric
-from evalsvc.experiments.versus import Question, comparison_out
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.versus import Question, comparison_out
 from evalsvc.stats.common import Common, advanced, between
 from evalsvc.stats.comparing import sign_test
 from evalsvc.stats.leading import first_of

@@ -10,10 +10,10 @@ import pytest
 from redis.exceptions import ConnectionError as NoRedis
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments import pump as module
-from evalsvc.experiments import waking
+from evalsvc.experiments import notices
 from evalsvc.experiments.models import WorkUnit
-from evalsvc.experiments.waking import EPOCHS, WORK, Ears
+from evalsvc.experiments.notices import EPOCHS, WORK, Ears
+from evalsvc.experiments.runner import scheduler as module
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import by_name, chat, live, make_connection, make_dataset, make_experiment, ok, pumping
 
@@ -38,7 +38,7 @@ def listening() -> Iterator[None]:
             yield
         finally:
             module.shutting_down.set()
-            waking.tell(WORK)
+            notices.tell(WORK)
 
 
 def is_done(caller: Caller, experiment: Any) -> bool:
@@ -83,8 +83,8 @@ def test_without_redis_pumps_look_by_themselves(
     def nobody() -> Any:
         raise NoRedis
 
-    monkeypatch.setattr(waking, "_redis", nobody)
-    monkeypatch.setattr(waking, "_silent_until", 0.0)
+    monkeypatch.setattr(notices, "_redis", nobody)
+    monkeypatch.setattr(notices, "_silent_until", 0.0)
     with pumping():
         experiment = make_experiment(
             alice, make_dataset(alice, n=20), [chat(make_connection(alice, stub.base_url), "stub-echo@20")]
@@ -97,7 +97,7 @@ def test_ears_hear_what_is_told_and_say_so_when_they_begin() -> None:
     try:
         assert ears.listen(0.01) == {WORK, EPOCHS}
         assert ears.are_open
-        waking.tell(EPOCHS)
+        notices.tell(EPOCHS)
         assert ears.listen(30) == {EPOCHS}
         assert ears.listen(0.01) == set()
     finally:
@@ -112,9 +112,9 @@ def test_after_a_failure_nothing_is_told_for_a_while(monkeypatch: pytest.MonkeyP
         calls.append(WORK)
         raise NoRedis
 
-    monkeypatch.setattr(waking, "_redis", hanging)
-    monkeypatch.setattr(waking, "_silent_until", 0.0)
-    monkeypatch.setattr(waking, "SILENT_SECONDS", NEVER)
+    monkeypatch.setattr(notices, "_redis", hanging)
+    monkeypatch.setattr(notices, "_silent_until", 0.0)
+    monkeypatch.setattr(notices, "SILENT_SECONDS", NEVER)
     for _ in range(50):
-        waking.tell(WORK)
+        notices.tell(WORK)
     assert len(calls) == 1

@@ -130,7 +130,7 @@ def test_strategies_of_the_seed_and_ours_answer_as_they_are_named(alice: Caller)
 
 
 def test_verify_finds_an_experiment_whose_books_were_changed(alice: Caller) -> None:
-    from evalsvc.experiments.recount import recount_all
+    from evalsvc.experiments.maintenance.recount import recount_all
 
     run = filled_experiment(alice)
     account = alice.account.pk

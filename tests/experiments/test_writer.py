@@ -11,12 +11,12 @@ from unittest import mock
 import pytest
 from django.db import DataError, OperationalError, connections
 
-from evalsvc.experiments import store, writer
-from evalsvc.experiments.desk import desk_of, examples_of
 from evalsvc.experiments.models import Config, Output, WorkUnit
-from evalsvc.experiments.scoring import scores_of
-from evalsvc.experiments.store import Outcome, Recorded, Unit
-from evalsvc.experiments.writer import Writer
+from evalsvc.experiments.runner import store, writer
+from evalsvc.experiments.runner.context import desk_of, examples_of
+from evalsvc.experiments.runner.score import scores_of
+from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_dataset, make_experiment, recounted
 

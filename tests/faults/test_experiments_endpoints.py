@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments import planner
+from evalsvc.experiments.decisions import step
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import (
     by_name,
@@ -171,7 +171,7 @@ def test_a_config_that_only_fails_ends_and_can_be_resumed(alice: Caller, slow_st
 
     # What failed before it was resumed is no reason to fail it again.
     ok(alice.post(f"/v1/experiments/{experiment['id']}/configs/{refusing['id']}/resume"))
-    planner.step(account_id=alice.account.pk, experiment_id=int(experiment["id"]))
+    step.step(account_id=alice.account.pk, experiment_id=int(experiment["id"]))
     assert by_name(live(alice, experiment["id"]))["stub-refusal"]["state"] == "running"
     pump(slots=2)
     again = by_name(live(alice, experiment["id"]))["stub-refusal"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from evalsvc.experiments.produce import Asking, MustStop, produce
+from evalsvc.experiments.runner.generate import Asking, MustStop, produce
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment, ok, pump, recounted
 from tests.faults.experiment_tools import check_history, state_of, stop_everything

@@ -14,7 +14,7 @@ from django.db import DataError, OperationalError
 from redis.exceptions import TimeoutError as RedisTimeout
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments import slot
+from evalsvc.experiments.runner import unit
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, pump, pumping
 from tests.faults.experiment_tools import MODELS, check_whole, state_of
@@ -45,15 +45,15 @@ def test_an_outage_leaves_the_unit_to_the_next_lease(
 ) -> None:
     """Each seventh query meets an outage; every output is there all the same, and is an answer."""
     experiment = made(alice, stub)
-    ask, count = slot.produce, itertools.count(1)
+    ask, count = unit.produce, itertools.count(1)
 
     def ask_or_break(*args: Any) -> Any:
         if next(count) % 7 == 0:
             raise error
         return ask(*args)
 
-    monkeypatch.setattr(slot, "produce", ask_or_break)
-    monkeypatch.setattr(slot, "OUTAGE_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(unit, "produce", ask_or_break)
+    monkeypatch.setattr(unit, "OUTAGE_PAUSE_SECONDS", 0.01)
     pump()
     assert state_of(alice, experiment["id"]) == "done"
     assert n_errors(alice, experiment) == 0
@@ -70,7 +70,7 @@ def test_what_the_database_will_never_take_is_a_failure_of_the_example(
         raise DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
 
     experiment = made(alice, stub)
-    monkeypatch.setattr(slot, "produce", refuse)
+    monkeypatch.setattr(unit, "produce", refuse)
     pump()
     assert n_errors(alice, experiment) > 0
 

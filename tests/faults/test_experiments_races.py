@@ -15,10 +15,12 @@ import pytest
 from django.db import connections
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.experiments import planner, queueing, store
-from evalsvc.experiments.control import stop_by_worker
-from evalsvc.experiments.slot import Slot
-from evalsvc.experiments.writer import Writer
+from evalsvc.experiments import queueing
+from evalsvc.experiments.decisions import step
+from evalsvc.experiments.decisions.control import stop_by_worker
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.unit import Slot
+from evalsvc.experiments.runner.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
@@ -92,7 +94,7 @@ def test_a_worker_that_has_lost_its_lease_asks_no_further(alice: Caller, connect
     make_experiment(alice, make_dataset(alice, n=10), [chat(connection, "stub-echo")])
     (sleeper,) = store.claim_units(limit=1, **{**LEASE, "lease_seconds": -1})
     store.claim_units(limit=1, **LEASE)
-    with mock.patch("evalsvc.experiments.slot.FLUSH_SECONDS", 0.0), Writer(lease_seconds=30) as writer:
+    with mock.patch("evalsvc.experiments.runner.unit.FLUSH_SECONDS", 0.0), Writer(lease_seconds=30) as writer:
         Slot(sleeper, writer=writer, is_lost=lambda unit: False, should_stop=lambda: False).run()
     assert stub.calls()["total"] == 1
 
@@ -119,7 +121,7 @@ def test_pumps_and_planners_share_the_work(alice: Caller, connection: str, stub:
     def plan_again_and_again() -> None:
         while not over.is_set():
             try:
-                planner.step(account_id=alice.account.pk, experiment_id=int(experiment["id"]))
+                step.step(account_id=alice.account.pk, experiment_id=int(experiment["id"]))
             except Exception as exc:
                 broken.append(exc)
             finally:
@@ -194,10 +196,10 @@ def test_a_resume_while_a_worker_gives_up_is_not_lost(alice: Caller, connection:
         if threading.current_thread() is not somebody:
             somebody.start()
             somebody.join(timeout=0.5)
-        planner.settle(plan)
+        step.settle(plan)
 
     (unit,) = store.claim_units(limit=1, **LEASE)
-    with mock.patch("evalsvc.experiments.control.settle", settle_slowly):
+    with mock.patch("evalsvc.experiments.decisions.control.settle", settle_slowly):
         stop_by_worker(unit=unit, reason="error", detail="A test says so.")
         somebody.join()
     view = live(alice, experiment["id"])

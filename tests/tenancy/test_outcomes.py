@@ -11,9 +11,9 @@ import pytest
 from django.db import connections
 
 import evalsvc.experiments
-from evalsvc.experiments import store
 from evalsvc.experiments.models import Output
-from evalsvc.experiments.store import Outcome, Unit
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.store import Outcome, Unit
 from tests.conftest import Caller
 from tests.experiments.test_writer import claimed, made, outcome
 

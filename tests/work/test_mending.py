@@ -10,7 +10,7 @@ from django.db import connections
 
 from evalsvc.evaluations.maintenance import repair
 from evalsvc.evaluations.models import EvaluationTag, HistoryScore
-from evalsvc.experiments import remembering
+from evalsvc.experiments.maintenance import trials
 from tests.conftest import Caller, findings
 from tests.experiments.conftest import make_dataset, make_experiment, ok
 from tests.experiments.test_push import Runner
@@ -64,7 +64,7 @@ def test_old_rows_learn_where_they_belong(filled: Caller) -> None:
 
     for _ in range(2):
         repair.fill(connections["system"], portion=4)
-        remembering.fill_trials(connections["system"])
+        trials.fill_trials(connections["system"])
         assert rows(filled) == before
     assert findings(filled) == {}
 
@@ -72,13 +72,13 @@ def test_old_rows_learn_where_they_belong(filled: Caller) -> None:
 def test_what_is_ended_in_the_middle_goes_on(filled: Caller) -> None:
     before = rows(filled)
     system(OLD, filled.account.pk)
-    for sql in (repair.FILL, remembering.FILL):
+    for sql in (repair.FILL, trials.FILL):
         portions = repair.portions(connections["system"], sql, 2)
         next(portions)
         portions.close()
 
     repair.fill(connections["system"])
-    remembering.fill_trials(connections["system"])
+    trials.fill_trials(connections["system"])
 
     assert rows(filled) == before
 

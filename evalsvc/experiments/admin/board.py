@@ -20,10 +20,10 @@ from evalsvc.experiments.admin.words import (
     versus_words,
     words_of,
 )
-from evalsvc.experiments.evidence import primary_metric
-from evalsvc.experiments.live import live_view
+from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.references import references_of
+from evalsvc.experiments.reporting.live import live_view
+from evalsvc.experiments.reporting.references import references_of
 
 State = Config.State
 IN_THE_RACE = (State.RUNNING, State.COMPLETED)

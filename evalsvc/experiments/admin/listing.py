@@ -9,11 +9,11 @@ from django.http import HttpRequest
 
 from evalsvc.accounts.admin.base import CalmChangeList
 from evalsvc.evaluations.admin import ChoiceFilter, Choices
-from evalsvc.experiments.comparisons import read_comparisons
-from evalsvc.experiments.evidence import primary_metric
-from evalsvc.experiments.live import tally_in
+from evalsvc.experiments.inference.comparisons import read_comparisons
+from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.inference.standing import leader_of
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.standing import leader_of
+from evalsvc.experiments.reporting.live import tally_in
 
 
 class StateFilter(ChoiceFilter):

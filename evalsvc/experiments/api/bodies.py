@@ -9,12 +9,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from evalsvc.experiments.configs import MAX_CONFIGS
-from evalsvc.experiments.metrics import EXPLAIN_STRATEGIES, KINDS
+from evalsvc.experiments.definition.configs import MAX_CONFIGS
+from evalsvc.experiments.definition.fields.pointers import is_pointer
+from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, KINDS
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
-from evalsvc.experiments.pointers import is_pointer
-from evalsvc.experiments.push import ERROR_TYPES
-from evalsvc.experiments.results import ON_REQUEST, STATUSES
+from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
+from evalsvc.experiments.runner.push import ERROR_TYPES
 from evalsvc.rest.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import shapes
-from evalsvc.experiments.compare import compare, sides
+from evalsvc.experiments.inference.compare import compare, sides
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.pagination import read_cursor, write_cursor
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.bodies import pointer
-from evalsvc.experiments.confusion import Question, confusion_view, find_config
+from evalsvc.experiments.inference.confusion import Question, confusion_view, find_config
 from evalsvc.experiments.selectors import get_plan, list_configs
 
 

@@ -13,15 +13,15 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.configs import Candidate, expand
-from evalsvc.experiments.plans import check_plan, check_templates
-from evalsvc.experiments.preview import preview
+from evalsvc.experiments.definition.configs import Candidate, expand
+from evalsvc.experiments.definition.fields.unmapped import check_components
+from evalsvc.experiments.definition.fields.unreadable import check_outputs
+from evalsvc.experiments.definition.plans import check_plan, check_templates
+from evalsvc.experiments.definition.ranges import warned
+from evalsvc.experiments.notices import WORK, tell_after_commit
 from evalsvc.experiments.queueing import enqueue_pumps
-from evalsvc.experiments.ranges import warned
+from evalsvc.experiments.runner.preview import preview
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
-from evalsvc.experiments.unmapped import check_components
-from evalsvc.experiments.unreadable import check_outputs
-from evalsvc.experiments.waking import WORK, tell_after_commit
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid

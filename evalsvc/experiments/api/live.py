@@ -14,9 +14,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.live import decision_out, etag_of, live_view, looks_view
-from evalsvc.experiments.recount import recount
-from evalsvc.experiments.references import references_of
+from evalsvc.experiments.maintenance.recount import recount
+from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view, looks_view
+from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.rest.pagination import page
 from evalsvc.rest.rendering import dumps

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import shapes
-from evalsvc.experiments.pareto import names_in, pareto_view
+from evalsvc.experiments.inference.pareto import names_in, pareto_view
 from evalsvc.experiments.selectors import get_plan
 
 

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.result_files import csv_file, parquet_file
-from evalsvc.experiments.results import Wanted, check_wanted, page_of
+from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
+from evalsvc.experiments.reporting.results import Wanted, check_wanted, page_of
 from evalsvc.experiments.selectors import get_config, get_plan
 
 FILES = {"csv": ("text/csv; charset=utf-8", csv_file), "parquet": ("application/vnd.apache.parquet", parquet_file)}

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import migrations
 
-from evalsvc.experiments.remembering import fill_trials
+from evalsvc.experiments.maintenance.trials import fill_trials
 
 FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from evalsvc.experiments.mending import mend_all
+from evalsvc.experiments.maintenance.repair import mend_all
 
 
 class Command(BaseCommand):

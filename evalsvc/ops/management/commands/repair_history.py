@@ -9,7 +9,7 @@ from django.db import connections
 
 from evalsvc.accounts.services import forget_caches
 from evalsvc.evaluations.maintenance.repair import fill, repair
-from evalsvc.experiments.remembering import fill_trials
+from evalsvc.experiments.maintenance.trials import fill_trials
 from evalsvc.tenancy.scope import SYSTEM
 
 

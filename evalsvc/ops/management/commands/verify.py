@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.maintenance.sweep import verify
-from evalsvc.experiments.recount import recount_all
+from evalsvc.experiments.maintenance.recount import recount_all
 from evalsvc.tenancy.scope import SYSTEM
 
 

@@ -1,0 +1,223 @@
+"""IC Ops: stop, resume, clone and delete configs while an experiment runs. All of them can be done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, F, Q, Value, When
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.experiments.decisions.settling import find_locked_plan, settle
+from evalsvc.experiments.decisions.stopping import n_in_flight, stop
+from evalsvc.experiments.definition.configs import Candidate, problems
+from evalsvc.experiments.definition.fields.unreadable import check_outputs
+from evalsvc.experiments.definition.knobs import pointed, with_values
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.plans import check_templates
+from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
+from evalsvc.experiments.notices import EPOCHS, tell_after_commit
+from evalsvc.experiments.runner.store import Unit
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.experiments.services import add_configs
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.racing import Drop
+from evalsvc.tenancy.scope import account_scope
+
+State = Config.State
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One kind of control: which states it changes, and into what."""
+
+    name: str
+    changes: tuple[str, ...]
+    to: str
+    stop_reason: str | None = None
+
+
+STOP = Action("stop", (State.QUEUED, State.RUNNING), State.STOPPED, Config.StopReason.USER)
+RESUME = Action("resume", (State.STOPPED, State.FAILED), State.RUNNING)
+DELETE = Action("delete", tuple(state for state in State.values if state != State.DELETED), State.DELETED)
+ACTIONS = {action.name: action for action in (STOP, RESUME, DELETE)}
+# What says so would say it again at the next look.
+BY_RULE = (Config.StopReason.POLICY, Config.StopReason.DECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an operation did: the configs as they are now, and which of them it changed."""
+
+    op: ControlOp
+    configs: list[Config]
+
+
+def control(
+    *,
+    account: Account,
+    experiment_id: int,
+    action: Action,
+    config_ids: Sequence[int] | None,
+    expected_epochs: Mapping[int, int] | None = None,
+    idempotency_key: str | None = None,
+    actor: str,
+) -> Effect:
+    """Stop, resume or delete configs in one transaction; None means all of them.
+
+    Those that are so already stay as they are. With `expected_epochs`, nothing is done unless every config still has
+    the epoch that its caller has seen.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=experiment_id, lock=True)
+        configs = _locked(plan, config_ids)
+        _check_epochs(plan, expected_epochs or {})
+        changed = [config for config in configs if config.state in action.changes]
+        in_flight = n_in_flight([config.pk for config in changed])
+        Config.objects.filter(pk__in=[config.pk for config in changed]).update(
+            state=_completed_or(plan, action),
+            stop_reason=action.stop_reason,
+            epoch=F("epoch") + 1,
+            # The evidence against it still stands: without this the policy would stop it again at once.
+            kept_by_user=Case(When(stop_reason__in=BY_RULE, then=Value(True)), default=F("kept_by_user")),
+        )
+        if action is DELETE:
+            WorkUnit.objects.filter(config__in=changed, addition__gt=0).exclude(state=WorkUnit.State.DONE).delete()
+        if action is RESUME and plan.pause_at_shards:
+            for config in changed:
+                Config.objects.filter(pk=config.pk).update(pause_at=plan.pause_after(config.watermark))
+        if changed:
+            tell_after_commit(EPOCHS)
+        op = ControlOp.objects.create(
+            account=account,
+            experiment_id=experiment_id,
+            action=action.name,
+            actor=actor[:255],
+            idempotency_key=idempotency_key,
+            config_ids=[config.pk for config in configs],
+            changed_ids=[config.pk for config in changed],
+            n_in_flight=in_flight,
+        )
+        for config in changed:
+            record_audit(
+                account=account,
+                actor=actor,
+                action=f"config.{action.name}",
+                target=config.name,
+                experiment=str(experiment_id),
+            )
+        if changed and plan.state != ExperimentPlan.State.DRAFT:
+            settle(plan)
+        return Effect(op, list(Config.objects.filter(pk__in=[c.pk for c in configs]).order_by("arrival")))
+
+
+def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
+    """Resuming what has seen every example ends it: there is nothing left to run. In a draft it waits again."""
+    if action is not RESUME:
+        return action.to
+    if plan.state == ExperimentPlan.State.DRAFT:
+        return State.QUEUED
+    is_over = Q(watermark=plan.run_length)
+    return Case(
+        When(is_over & Q(n_ok=0), then=Value(State.FAILED)),
+        When(is_over, then=Value(State.COMPLETED)),
+        default=Value(State.RUNNING),
+    )
+
+
+def _locked(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Config]:
+    rows = (
+        Config.objects.filter(experiment_id=plan.pk)
+        .exclude(state=State.DELETED)
+        .order_by("id")
+        .select_for_update(no_key=True)
+    )
+    if config_ids is None:
+        return list(rows)
+    configs = list(rows.filter(pk__in=config_ids))
+    missing = set(config_ids) - {config.pk for config in configs}
+    # A config that was deleted before may be deleted again.
+    missing -= set(Config.objects.filter(experiment_id=plan.pk, pk__in=missing).values_list("pk", flat=True))
+    if missing:
+        raise Invalid(FieldError("/config_ids", f"No such config: {', '.join(str(id) for id in sorted(missing))}."))
+    return configs
+
+
+def _check_epochs(plan: ExperimentPlan, expected: Mapping[int, int]) -> None:
+    # A config that has been deleted since has changed too.
+    for config in Config.objects.filter(experiment_id=plan.pk, pk__in=expected).order_by("arrival"):
+        if expected[config.pk] != config.epoch:
+            detail = f"Config {config.name!r} has changed: its epoch is {config.epoch}, not {expected[config.pk]}."
+            raise Invalid(FieldError(f"/expected_epochs/{config.pk}", detail), code="stale_epoch")
+
+
+def clone(*, account: Account, config: Config, name: str | None, changes: Mapping[str, Any], actor: str) -> Config:
+    """Make a new config from another one, with changed parameters, and let it run from the first position.
+
+    A change to null takes the parameter away. What has been seen up to now counts for no decision about it: whoever
+    changed it may have changed it to fit. Raises Invalid, with pointers into `/changes`.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=config.experiment_id, lock=True)
+        parameters = _changed(config.parameters, changes)
+        parameters = {knob: value for knob, value in parameters.items() if value is not None}
+        candidate = Candidate(name or _free_name(config), config.kind, parameters)
+        _check_changes(account, plan, candidate)
+        (made,) = add_configs(
+            account=account, plan=plan, candidates=[candidate], parent=config, actor=actor, pointer=""
+        )
+        ControlOp.objects.create(
+            account=account,
+            experiment_id=plan.pk,
+            action="clone",
+            actor=actor[:255],
+            config_ids=[config.pk],
+            changed_ids=[made.pk],
+        )
+        return made
+
+
+def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    paths = [pointed(knob) if knob.startswith("/") else (knob,) for knob in changes]
+    try:
+        return with_values(parameters, paths, list(changes.values()))
+    except ValueError as exc:
+        raise Invalid(FieldError("/changes", str(exc))) from None
+
+
+def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate) -> None:
+    found = [
+        FieldError(f"/changes{where.removeprefix('/parameters')}", why)
+        for where, why in problems(candidate.kind, candidate.parameters)
+    ]
+    if found:
+        raise Invalid(*found)
+    try:
+        check_templates(account=account, version=plan.dataset_version, candidates=[candidate])
+        metrics = [Metric.from_json(row) for row in plan.metrics]
+        check_outputs(plan.dataset_version, metrics, plan.sample, [candidate], pointer="")
+    except Invalid as exc:
+        raise Invalid(*(FieldError("/changes", error.detail) for error in exc.errors)) from None
+
+
+def _free_name(config: Config) -> str:
+    taken = set(Config.objects.filter(experiment_id=config.experiment_id).values_list("name", flat=True))
+    number = 2
+    while f"{config.name[:90]} ({number})" in taken:
+        number += 1
+    return f"{config.name[:90]} ({number})"
+
+
+def stop_by_worker(*, unit: Unit, reason: str, detail: str) -> None:
+    """Stop a config of which no example can be answered now; it can be resumed when the cause is gone."""
+    with account_scope(unit.account_id):
+        plan = find_locked_plan(unit.account_id, unit.experiment_id)
+        if plan is None:
+            return
+        config = Config.objects.get(account_id=unit.account_id, pk=unit.config_id)
+        drop = Drop(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
+        state = State.FAILED if reason == Config.StopReason.ERROR else State.STOPPED
+        if stop(plan, config, reason=reason, drop=drop, state=state):
+            settle(plan)

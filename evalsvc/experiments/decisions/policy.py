@@ -1,0 +1,112 @@
+"""What the policy does with the configs of one experiment: who is stopped, who comes back, and when it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from evalsvc.experiments.decisions.stopping import RESUMED, bring_back, note, stop
+from evalsvc.experiments.inference.evidence import Pairs, is_comparable, primary_metric
+from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
+from evalsvc.stats.racing import Contender, Drop, Rules, decide, unsupported
+
+State, Reason = Config.State, Config.StopReason
+
+
+def rules_of(plan: ExperimentPlan) -> Rules:
+    """Return the rules that a plan's decisions follow."""
+    return Rules(
+        policy=plan.policy,
+        level=plan.level,
+        k_max=plan.k_max,
+        n_original=plan.n_original,
+        epsilon=plan.epsilon,
+        population=plan.n_examples,
+        shard_ends=plan.shard_ends,
+    )
+
+
+def contenders_of(
+    configs: Sequence[Config], waiting: Collection[int] = (), resumed: dict[int, int] | None = None
+) -> list[Contender]:
+    """Return the configs as the race sees them; `resumed`: where those stood that came back."""
+    return [
+        Contender(
+            id=config.pk,
+            arrival=config.arrival,
+            fresh_from=config.fresh_from,
+            watermark=config.watermark,
+            is_active=config.is_in_race,
+            is_waiting=config.pk in waiting,
+            resumed_at=(resumed or {}).get(config.pk, -1),
+        )
+        for config in configs
+    ]
+
+
+def stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> None:
+    """Stop what the policy says, and bring back whose stop rests on nobody any more, until nothing changes."""
+    if plan.policy == Policy.MANUAL or not is_comparable(primary_metric(plan)):
+        return
+    while _decide_once(plan, configs, pairs):
+        # Ends: what came back is not stopped for epsilon before it has answered more, and no other stop is taken back.
+        pass
+
+
+def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> bool:
+    """Decide on the evidence as it is; say whether anything has changed."""
+    found = {config.pk: config for config in configs}
+    stops, resumed = _past(plan, configs)
+    waiting = unsupported(stops, {config.pk for config in configs if config.is_in_race})
+    drops = {drop.loser: drop for drop in decide(rules_of(plan), contenders_of(configs, waiting, resumed), pairs)}
+    changed = False
+    for id, drop in drops.items():
+        if id in waiting:
+            # It stays stopped, for another config that is in the race.
+            note(plan, found[id], drop)
+            changed = True
+        elif not found[id].kept_by_user:
+            changed |= stop(plan, found[id], reason=Reason.POLICY, drop=drop)
+    for id in waiting - drops.keys():
+        changed |= bring_back(plan, found[id], reason=Reason.POLICY, because_of=stops[id].winner)
+    return changed
+
+
+def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, Drop], dict[int, int]]:
+    """Return the latest stop of each config that the policy has stopped, and where those stood that came back."""
+    if plan.epsilon is None:
+        return {}, {}
+    by_policy = {
+        config.pk for config in configs if config.state == State.STOPPED and config.stop_reason == Reason.POLICY
+    }
+    stops, resumed = {}, {}
+    rows = Decision.objects.filter(experiment_id=plan.pk).order_by("id")
+    for id, against, reason, watermark in rows.values_list("config_id", "against_id", "reason", "watermark"):
+        if reason == RESUMED:
+            resumed[id] = watermark
+        elif id in by_policy:
+            stops[id] = Drop(id, against, reason, None, {})
+    return stops, resumed
+
+
+def rests_on_nobody(plan: ExperimentPlan) -> bool:
+    """Say whether a stop for epsilon is to be tested again: whoever it rested on was stopped or deleted since."""
+    if plan.epsilon is None or plan.policy == Policy.MANUAL:
+        return False
+    configs = list(Config.objects.filter(experiment_id=plan.pk))
+    stops, _ = _past(plan, configs)
+    return bool(unsupported(stops, {config.pk for config in configs if config.is_in_race}))
+
+
+def stop_decided(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Let the last config in the race ask no more, where the plan says so; and go on when others have come since."""
+    if not plan.stop_when_decided:
+        return
+    racing = [config for config in configs if config.is_in_race]
+    lost = any(config.state == State.STOPPED and config.stop_reason == Reason.POLICY for config in configs)
+    if len(racing) == 1 and lost and racing[0].state == State.RUNNING and not racing[0].kept_by_user:
+        drop = Drop(racing[0].pk, None, "decided", None, {"n": racing[0].watermark})
+        stop(plan, racing[0], reason=Reason.DECIDED, drop=drop)
+    others = [config.pk for config in racing if config.state == State.RUNNING]
+    for config in racing:
+        if config.stop_reason == Reason.DECIDED and config.state == State.STOPPED and others:
+            bring_back(plan, config, reason=Reason.DECIDED, because_of=others[0])

@@ -1,0 +1,111 @@
+"""What state an experiment is in after its configs', and the counting that ends one.
+
+Nothing is done before all of it is counted: looks and pairs are brought up to the last answer under the lock that
+changes the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import connections
+from django.db.models.functions import Now
+
+from evalsvc.experiments.decisions.policy import rests_on_nobody
+from evalsvc.experiments.decisions.promotion import promote_leader
+from evalsvc.experiments.inference.evidence import bring_up_to_date
+from evalsvc.experiments.inference.looks import write_looks
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.tenancy.scope import current_role
+
+State = ExperimentPlan.State
+# A unit that is leased may still bring answers, of a stopped config too; so may one that waits for its scores. Metrics
+# that are added to what has ended hold nothing open.
+ON_ITS_WAY = """
+SELECT EXISTS (
+  SELECT 1 FROM experiments_workunit u JOIN experiments_config c ON c.id = u.config_id
+  WHERE c.experiment_id = %s AND u.addition = 0 AND u.state <> 'done'
+    AND (u.state = 'scoring' OR (u.state = 'leased' AND u.lease_expires_at > clock_timestamp())))
+"""
+
+
+def hold(experiment_id: int, *, wait: bool) -> bool:
+    """Take the planner's lock of an experiment until the transaction ends; False when another has it."""
+    with connections[current_role()].cursor() as cursor:
+        if wait:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [experiment_id])
+            return True
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [experiment_id])
+        return bool(cursor.fetchone()[0])
+
+
+def find_locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan | None:
+    """Return a plan as it is now, and keep it so until the transaction ends: states are changed by one at a time.
+
+    None when the experiment has been deleted meanwhile.
+    """
+    plans = ExperimentPlan.objects.select_for_update(no_key=True)
+    return plans.filter(account_id=account_id, experiment_id=experiment_id).first()
+
+
+def settle(plan: ExperimentPlan) -> None:
+    """Set the experiment's state after its configs': running, done, failed, or idle when all of them are stopped.
+
+    The caller holds the plan's row: somebody who resumes a config meanwhile would not be seen, and find it idle.
+    Whoever is at its pairs meanwhile waits for that row, and then settles it with all that is counted.
+    """
+    configs = Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", "stop_reason")
+    state = state_after(list(configs))
+    # One whose stop has lost its ground may go on: the planner tests it again.
+    if state == State.DONE and rests_on_nobody(plan):
+        state = State.RUNNING
+    if state == State.RUNNING:
+        _write(plan, state, is_closed=False)
+        return
+    # Only tried: a planner that has the lock waits for the plan's row.
+    is_counted = hold(plan.experiment_id, wait=False)
+    if is_counted:
+        count_all(plan)
+    if is_counted or state != State.DONE:
+        _write(plan, state, is_closed=is_counted and not _is_on_its_way(plan))
+
+
+def state_after(configs: Collection[tuple[str, str | None]]) -> str:
+    """Return the state of an experiment whose configs have these states and reasons."""
+    states = {state for state, _ in configs}
+    if Config.State.RUNNING in states:
+        return State.RUNNING
+    if (Config.State.STOPPED, Config.StopReason.PAUSE) in configs:
+        return State.IDLE
+    if Config.State.COMPLETED in states or (Config.State.STOPPED, Config.StopReason.DECIDED) in configs:
+        return State.DONE
+    if Config.State.FAILED in states and Config.State.STOPPED not in states:
+        return State.FAILED
+    return State.IDLE
+
+
+def count_all(plan: ExperimentPlan) -> None:
+    """Bring looks and pairs up to the last answer; the caller holds the plan's row and the planner's lock."""
+    rows = Config.objects.filter(experiment_id=plan.experiment_id).order_by("id")
+    # Locked, so that no answer that comes in now is left out: it waits, and is counted after the end.
+    configs = sorted(rows.select_for_update(no_key=True), key=lambda config: config.arrival)
+    write_looks(plan, configs)
+    bring_up_to_date(plan, configs)
+
+
+def _is_on_its_way(plan: ExperimentPlan) -> bool:
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(ON_ITS_WAY, [plan.experiment_id])
+        return bool(cursor.fetchone()[0])
+
+
+def _write(plan: ExperimentPlan, state: str, *, is_closed: bool) -> None:
+    is_new = state != plan.state
+    changes: dict[str, object] = {"is_closed": is_closed}
+    if is_new:
+        changes |= {"state": state, "finished_at": Now() if state == State.DONE else None}
+    if changes != {"is_closed": plan.is_closed}:
+        ExperimentPlan.objects.filter(pk=plan.pk).update(**changes)
+    plan.state, plan.is_closed = state, is_closed
+    if is_new and state == State.DONE:
+        promote_leader(plan)

@@ -1,0 +1,156 @@
+"""Weigh the evidence of one experiment and act on it: decisions, failures, budgets, and the end.
+
+One planner at a time works on an experiment, and what it finds is committed with what it does about it. It may run as
+often as anybody likes: a second run over the same rows decides nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import connections
+
+from evalsvc.experiments.decisions.policy import stop_decided, stop_losers
+from evalsvc.experiments.decisions.settling import find_locked_plan, hold, settle
+from evalsvc.experiments.decisions.stopping import abort, stop
+from evalsvc.experiments.definition.fields.unmapped import stop_unmapped
+from evalsvc.experiments.inference.evidence import bring_up_to_date
+from evalsvc.experiments.inference.looks import write_looks
+from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
+from evalsvc.stats.racing import Drop
+from evalsvc.tenancy.scope import account_scope, current_role
+
+# A config that has answered nothing but errors this often is not going to recover by itself.
+MANY_ERRORS = 20
+# What was given to configs that have stopped since may never be answered, and nobody else is given more.
+ALL_GIVEN_OUT = """
+SELECT coalesce(sum(c.claim_pos - c.n_reused), 0) >= %s AND NOT EXISTS (
+  SELECT 1 FROM experiments_workunit u JOIN experiments_config r ON r.id = u.config_id
+  WHERE r.experiment_id = %s AND r.state = 'running' AND u.addition = 0 AND u.state <> 'done')
+FROM experiments_config c WHERE c.experiment_id = %s
+"""
+SECONDS = "SELECT extract(epoch FROM clock_timestamp() - %s::timestamptz)"
+
+
+def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: bool = True) -> bool:
+    """Bring one experiment's evidence up to date and take the decisions that it supports.
+
+    One that has ended is counted on while answers that were on their way come in. False when another planner is at it,
+    unless told to wait for it: what that one has not seen is still to be weighed. Without `compares` what people only
+    read, and nothing is decided by, is left for a later step; it is never left out when the experiment ends.
+    """
+    with account_scope(account_id):
+        if not hold(experiment_id, wait=wait):
+            return False
+        plans = ExperimentPlan.objects.filter(account_id=account_id, experiment_id=experiment_id)
+        plan = plans.exclude(state=ExperimentPlan.State.DRAFT).first()
+        if plan is None:
+            return True
+        configs = list(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
+        stop_unmapped(plan, configs)
+        write_looks(plan, configs)
+        pairs = bring_up_to_date(plan, configs, compares=compares)
+        # What somebody stopped or resumed meanwhile is seen from here on, and what comes later waits.
+        plan = find_locked_plan(account_id, experiment_id)
+        if plan is None:
+            return True
+        _see_states(configs)
+        if plan.state == ExperimentPlan.State.RUNNING:
+            _stop_failing(plan, configs)
+            _abort(plan, configs)
+            # Configs that have failed just now are out of the race already.
+            stop_losers(plan, configs, pairs)
+            stop_decided(plan, configs)
+            _stop_spent(plan, configs)
+            _pause(plan, configs)
+        if any(config.state != Config.State.RUNNING for config in configs):
+            settle(plan)
+        return True
+
+
+def _see_states(configs: Sequence[Config]) -> None:
+    """Read the states again under the plan's lock: who was stopped meanwhile neither wins nor keeps the race going."""
+    found = Config.objects.in_bulk([config.pk for config in configs])
+    for config in configs:
+        for name in ("state", "stop_reason", "kept_by_user", "pause_at"):
+            setattr(config, name, getattr(found[config.pk], name))
+
+
+def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    for config in configs:
+        if config.state != Config.State.RUNNING or config.n_ok or config.n_error < MANY_ERRORS:
+            continue
+        if (n_error := _n_errors_since_resume(config)) >= MANY_ERRORS:
+            evidence = {"n_error": float(n_error), "n_ok": 0.0}
+            drop = Drop(config.pk, None, "error", None, evidence)
+            stop(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+
+
+def _n_errors_since_resume(config: Config) -> int:
+    """Count the failures of a config; whoever resumed it may have repaired what failed before."""
+    resumes = ControlOp.objects.filter(experiment_id=config.experiment_id, action="resume").order_by("-created_at")
+    times = (time for time, changed in resumes.values_list("created_at", "changed_ids") if config.pk in changed)
+    last = next(times, None)
+    outputs = Output.objects.filter(config=config).exclude(status=Output.Status.OK)
+    return (outputs if last is None else outputs.filter(created_at__gt=last)).count()
+
+
+def _abort(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Where the plan says so, let the first output that fails end its config, or all of them."""
+    if plan.abort_on_error is None:
+        return
+    # What failed among the last examples has ended its config already.
+    suspects = [config for config in configs if config.is_in_race and config.n_error]
+    failed = [config for config in suspects if _n_errors_since_resume(config)]
+    for config in failed:
+        evidence = {"n_error": float(config.n_error), "n_ok": float(config.n_ok)}
+        drop = Drop(config.pk, None, "abort", None, evidence)
+        abort(plan, config, drop)
+    if failed and plan.abort_on_error == Abort.RUN:
+        for config in configs:
+            drop = Drop(config.pk, failed[0].pk, "abort", None, {})
+            stop(plan, config, reason=Config.StopReason.ERROR, drop=drop)
+
+
+def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Stop what has come to the end of a shard at which it waits; nothing beyond is given out until it is resumed."""
+    for config in configs:
+        if config.state != Config.State.RUNNING or config.pause_at is None or config.watermark < config.pause_at:
+            continue
+        if config.watermark < plan.run_length:
+            drop = Drop(config.pk, None, "pause", None, {"shard": plan.shard_ends.index(config.pause_at) + 1})
+            stop(plan, config, reason=Config.StopReason.PAUSE, drop=drop)
+
+
+def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Stop everything when a budget is spent. Queries are not given out beyond it in the first place."""
+    spent = _spent(plan, configs)
+    if not spent:
+        return
+    for config in configs:
+        if config.state == Config.State.RUNNING:
+            drop = Drop(config.pk, None, "budget", None, spent)
+            stop(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
+
+
+def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
+    cost = sum(config.cost for config in configs)
+    if plan.budget_cost is not None and cost >= plan.budget_cost:
+        return {"cost": cost, "budget_cost": plan.budget_cost}
+    n_queries = sum(config.n_ok + config.n_error - config.n_reused for config in configs)
+    if plan.budget_queries is not None and (n_queries >= plan.budget_queries or _is_given_out(plan)):
+        return {"queries": float(n_queries), "budget_queries": float(plan.budget_queries)}
+    if plan.budget_seconds is not None and plan.started_at is not None:
+        with connections[current_role()].cursor() as cursor:
+            cursor.execute(SECONDS, [plan.started_at])
+            seconds = float(cursor.fetchone()[0])
+        if seconds >= plan.budget_seconds:
+            return {"seconds": seconds, "budget_seconds": plan.budget_seconds}
+    return {}
+
+
+def _is_given_out(plan: ExperimentPlan) -> bool:
+    """Say whether the whole budget of queries has been given out, and no config that runs has any of it left."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(ALL_GIVEN_OUT, [plan.budget_queries, plan.experiment_id, plan.experiment_id])
+        return bool(cursor.fetchone()[0])

@@ -1,0 +1,138 @@
+"""What is said in JSON of many shapes: answers and passages of applications, pipelines and datasets.
+
+An application answers with a text, with an object of fields (`{"answer": …, "contexts": […]}`), or, as a Haystack
+pipeline does, with such an object for each component. Nothing is guessed: of two answers that differ neither is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evalsvc.experiments.definition.fields.pointers import MISSING
+
+ANSWERS = (
+    *("answer", "answers", "replies", "reply", "output", "response", "prediction", "result", "completion"),
+    *("gold_answer", "gold_answers", "golds", "gold", "generated_text"),
+)
+PASSAGES = ("contexts", "documents", "context", "retrieved_contexts", "passages")
+GOLD_PASSAGES = ("gold_contexts", "gold_context", *PASSAGES)
+TOP_K_PASSAGES = ("top_k_contexts", "top_k_context")
+QUESTIONS = ("query", "question", "input", "prompt", "text")
+MAX_LEVELS = 4
+ENVELOPE = "init_parameters"
+
+
+def find(value: Any, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
+    """Return what an object holds under the first of these names, at its top or in one of its components.
+
+    MISSING when nothing does, and the object itself when its components hold different things: no reader takes it.
+    """
+    if not isinstance(value, Mapping) or not levels:
+        return MISSING
+    value = _opened(value)
+    for name in names:
+        # A component may be called as a field is: then it holds the field.
+        if name in value and find(value[name], names, levels=levels - 1) is MISSING:
+            return value[name]
+    parts = [part for one in value.values() if (part := find(one, names, levels=levels - 1)) is not MISSING]
+    if not parts:
+        return MISSING
+    return parts[0] if all(part == parts[0] for part in parts[1:]) else value
+
+
+def said(value: Any) -> Any:
+    """Return the answer within an output, or the accepted answers within an expectation.
+
+    MISSING when it is an object that holds passages only.
+    """
+    if not isinstance(value, Mapping) or _is_answer(value):
+        return plain(value)
+    found = find(value, ANSWERS)
+    if found is MISSING:
+        if find(value, GOLD_PASSAGES) is not MISSING or not value:
+            return MISSING
+        return said(next(iter(value.values()))) if len(value) == 1 else value
+    return plain(found)
+
+
+def passages(value: Any, names: Sequence[str] = PASSAGES) -> Any:
+    """Return the passages within an output or expectation, those of its answers too; MISSING when there are none."""
+    found = find(value, names)
+    if found is not MISSING:
+        return found
+    answers = find(value, ANSWERS) if isinstance(value, Mapping) else value
+    listed = answers if isinstance(answers, list) else [answers]
+    return find(listed[0], names) if listed and isinstance(listed[0], Mapping) else MISSING
+
+
+def question(value: Any) -> Any:
+    """Return the text that was asked: as it is, or the one that an object of fields or components holds."""
+    if not isinstance(value, Mapping):
+        return value
+    found = find(value, QUESTIONS)
+    if found is not MISSING and found is not value:
+        return plain(found)
+    texts = set(_texts(value))
+    return texts.pop() if len(texts) == 1 else value
+
+
+def components_of(value: Any) -> list[str]:
+    """Return the names of the components that an object is made of: its members, where all of them are objects."""
+    if not isinstance(value, Mapping) or _is_answer(value) or not value:
+        return []
+    return list(value) if all(isinstance(part, Mapping) for part in value.values()) else []
+
+
+def plain(value: Any) -> Any:
+    """Return an answer as evaluators read it: Haystack's answers and chat messages as texts or texts with places."""
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    if not isinstance(value, Mapping):
+        return value
+    value = _opened(value)
+    for content in ("_content", "content"):
+        if content in value and ("_role" in value or "role" in value):
+            return _message(value[content])
+    if "data" in value and ("query" in value or "document" in value or "documents" in value):
+        return _extracted(value) if "document" in value else value["data"]
+    return value
+
+
+def _is_answer(value: Mapping[str, Any]) -> bool:
+    """Say whether an object is one answer itself: a text with its place, an answer or message of Haystack's."""
+    return "text" in value or not isinstance(plain(value), Mapping)
+
+
+def _opened(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is in an envelope of `to_dict()`."""
+    inner = value.get(ENVELOPE)
+    return inner if isinstance(inner, Mapping) and "type" in value else value
+
+
+def _message(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    texts = [part["text"] for part in content if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+    return "".join(texts) if texts else content
+
+
+def _extracted(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an extractive answer: no text is the answer that there is none."""
+    document, offset = value["document"] or {}, value.get("document_offset") or {}
+    placed = {
+        "document_id": document.get("id") if isinstance(document, Mapping) else None,
+        "start": offset.get("start"),
+        "end": offset.get("end"),
+        "score": value.get("score"),
+    }
+    known = {name: part for name, part in placed.items() if part is not None}
+    return {"text": "" if value["data"] is None else value["data"], **known}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)

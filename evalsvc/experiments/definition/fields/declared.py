@@ -1,0 +1,95 @@
+"""What configs declare of their outputs before there are any: the components, and what may lie at a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any, TypeAlias
+
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.fields.json_forms import (
+    MAX_POINTERS,
+    MAX_SPECIMENS,
+    Node,
+    Reader,
+    Unknown,
+    escaped,
+    types_of,
+)
+from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.output_schemas import schema_of
+from evalsvc.experiments.models import Config
+
+MAYBE_TEXT = {"type": ["string", "null"]}
+CHAT = {OUTPUT: {"type": "string"}, "model": MAYBE_TEXT, "finish_reason": MAYBE_TEXT}
+Components: TypeAlias = Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What is declared of a config's outputs: their alternatives, each a set of components or an object of them."""
+
+    name: str
+    alternatives: tuple[Components | Node, ...]
+    reader: Reader
+
+    def at(self, pointer: str) -> list[Node]:
+        """Return what may lie at a pointer; where the answer has nothing, a component beside it may stand."""
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        paths = [parts] if parts[:1] != [OUTPUT] or len(parts) == 1 else [parts, parts[1:]]
+        return [node for one in self.alternatives for path in paths for node in self._under(one, path)]
+
+    def _under(self, one: Components | Node, parts: Sequence[str]) -> list[Node]:
+        if isinstance(one, Node):
+            return self.reader.at(one, parts)
+        return self.reader.at(one[parts[0]], parts[1:]) if parts and parts[0] in one else []
+
+    def pointers(self, *, within: bool) -> list[str]:
+        """List the declared pointers; those of components beside the answer as they are, or as if `within` it."""
+        found: list[str] = []
+        for one in self.alternatives:
+            named = {"": one} if isinstance(one, Node) else {f"/{escaped(name)}": node for name, node in one.items()}
+            for start, node in named.items():
+                found += [start] if start else []
+                found += islice(self.reader.pointers(node, start), MAX_POINTERS)
+        answer = f"/{OUTPUT}"
+        return [answer + one if within and not one.startswith(answer) else one for one in found[:MAX_POINTERS]]
+
+    def specimens(self) -> Iterator[Mapping[str, Any]]:
+        """Yield outputs by component, of every declared kind. Raises Unknown where anything may come."""
+        for one in self.alternatives:
+            if isinstance(one, Node):
+                yield from (value for value in self.reader.specimens(one) if isinstance(value, Mapping))
+                continue
+            columns = [[(name, value) for value in self.reader.specimens(node)] for name, node in one.items()]
+            combinations = list(islice(product(*columns), MAX_SPECIMENS + 1))
+            if len(combinations) > MAX_SPECIMENS:
+                raise Unknown
+            yield from map(dict, combinations)
+
+
+def outputs_of(config: Candidate | Config, reader: Reader) -> Outputs | None:
+    """Return what a config declares of its outputs; None when it may put out anything."""
+    schema = schema_of(config.kind, config.parameters)
+    whole = Node(schema or {}, schema or {})
+    if config.kind == Config.Kind.CHAT:
+        return Outputs(config.name, ({name: Node(one, one) for name, one in CHAT.items()},), reader)
+    if config.kind == Config.Kind.HTTP:
+        names = list(config.parameters.get(OUTPUT, {OUTPUT: ""}))
+        return Outputs(config.name, ({OUTPUT: whole} if names == [OUTPUT] else _parts(whole, names, reader),), reader)
+    return None if schema is None else Outputs(config.name, _alternatives(whole, reader), reader)
+
+
+def _parts(whole: Node, names: Sequence[str], reader: Reader) -> Components:
+    """Return what a schema tells of the parts of an answer. One that it does not name is there all the same."""
+    found = {name: [node.schema for node in reader.at(whole, [name])] for name in names}
+    return {name: Node({"anyOf": schemas or [{}]}, whole.root) for name, schemas in found.items()}
+
+
+def _alternatives(whole: Node, reader: Reader) -> tuple[Components | Node, ...]:
+    """Return what a schema of the caller's outputs may mean: the answer alone, or an object by component."""
+    forms = [form.schema for form in reader.forms(whole)]
+    if all(types_of(form) == {"object"} and OUTPUT in form.get("properties", {}) for form in forms):
+        return (whole,)
+    return ({OUTPUT: whole}, whole) if reader.at(whole, [OUTPUT]) else ({OUTPUT: whole},)

@@ -1,0 +1,171 @@
+"""Where the fields of a sample lie: where a pointer says, else where examples and answers usually have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.experiments.definition.fields import answers
+from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
+from evaluators.base import Field, Sample
+from evaluators.samples import build_sample
+
+EXAMPLE_ROOTS = ("input", "expected", "contexts", "metadata")
+OUTPUT = "output"
+FIELDS = {
+    "input": Field.INPUT,
+    "output": Field.OUTPUT,
+    "gold": Field.GOLD,
+    "contexts": Field.CONTEXT,
+    "system_prompt": Field.SYSTEM_PROMPT,
+    "gold_contexts": Field.GOLD_CONTEXT,
+    "top_k_contexts": Field.TOP_K_CONTEXT,
+}
+SYSTEM_PROMPTS = ("system_prompt", "evaluated_model_system_prompt")
+GOLD_COLUMNS = ("gold_contexts", "gold_context", "evaluated_model_gold_context")
+TOP_K_COLUMNS = ("top_k_contexts", "top_k_context", "evaluated_model_top_k_context")
+UNMAPPED = "unmapped"
+# What stands beside an answer under these names belongs to it, and is no component that answers too.
+NOT_COMPONENTS = {OUTPUT, *answers.PASSAGES, *answers.TOP_K_PASSAGES}
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A sample, and for each field that a mapping looks for in vain in this answer, a sentence on that."""
+
+    sample: Sample
+    lost: Mapping[Field, str]
+
+
+def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointers: Mapping[str, str]) -> Mapped:
+    """Make the sample of an example and its answer.
+
+    `components` is the output as it is stored: `output` is the answer itself, others stand beside it. `pointers` are
+    RFC 6901 JSON pointers by field, into `/input`, `/expected`, `/contexts`, `/metadata` of the example or `/output` of
+    the answer. Fields without one are looked for by `DEFAULTS`.
+    """
+    values: dict[str, Any] = {}
+    lost: dict[Field, str] = {}
+    for name, field in FIELDS.items():
+        pointer = pointers.get(name)
+        if pointer is None:
+            values[name] = DEFAULTS[name](example, components)
+            continue
+        found = look_up(example, components, pointer)
+        values[name] = answers.plain(found)
+        if found is MISSING and is_of_answer(pointer):
+            lost[field] = why_nothing(name, components, pointer)
+    if missing := _missing_component(example, components):
+        for name in {"output", "contexts"} - pointers.keys():
+            if values[name] is MISSING or name == OUTPUT:
+                lost[FIELDS[name]], values[name] = missing, MISSING
+    return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), lost)
+
+
+def look_up(example: Mapping[str, Any], components: Mapping[str, Any], pointer: str) -> Any:
+    """Return what a pointer into an example or an output names, or MISSING."""
+    root = root_of(pointer)
+    if root in EXAMPLE_ROOTS:
+        return resolve_pointer({name: example.get(name) for name in EXAMPLE_ROOTS}, pointer)
+    return look_up_answer(components, pointer)
+
+
+def look_up_answer(components: Mapping[str, Any], pointer: str) -> Any:
+    """Return what a pointer into an output names, or MISSING; a component may stand where the answer has nothing."""
+    found = resolve_pointer(components, pointer)
+    if found is MISSING and pointer.startswith(f"/{OUTPUT}/"):
+        found = resolve_pointer(components, pointer.removeprefix(f"/{OUTPUT}"))
+    return found
+
+
+def why_nothing(name: str, components: Mapping[str, Any], pointer: str) -> str:
+    """Say that an output has nothing at the pointer under this name, and what it has."""
+    return f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_shown(components)}."
+
+
+def root_of(pointer: str) -> str:
+    """Return the first step of a pointer."""
+    return pointer.split("/")[1] if pointer else ""
+
+
+def is_of_answer(pointer: str) -> bool:
+    """Say whether a pointer leads into the answer."""
+    return root_of(pointer) not in EXAMPLE_ROOTS
+
+
+def _answer(components: Mapping[str, Any]) -> Any:
+    return components.get(OUTPUT, MISSING)
+
+
+def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """Return what stands beside the answer under one of these names, or within it."""
+    found = next((components[name] for name in names if components.get(name) is not None), MISSING)
+    return answers.passages(_answer(components), names) if found is MISSING else found
+
+
+def _output(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    answer = _answer(components)
+    expected = answers.components_of(example.get("expected"))
+    named = [part for name in expected if (part := answers.said(_part(components, name))) is not MISSING]
+    return named[0] if len(named) == 1 else answers.said(answer)
+
+
+def _part(components: Mapping[str, Any], component: str) -> Any:
+    """Return what a component has said: within the answer, or beside it."""
+    answer = _answer(components)
+    if isinstance(answer, Mapping) and component in answer:
+        return answer[component]
+    return MISSING if component in NOT_COMPONENTS else components.get(component, MISSING)
+
+
+def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    found = _beside(components, answers.PASSAGES)
+    if found is MISSING:
+        found = example.get("contexts")
+    return MISSING if found is None else found
+
+
+def _gold_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    found = answers.passages(example.get("expected"), answers.GOLD_PASSAGES)
+    return _of_metadata(example, GOLD_COLUMNS) if found is MISSING else found
+
+
+def _top_k_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    found = _beside(components, answers.TOP_K_PASSAGES)
+    return _of_metadata(example, TOP_K_COLUMNS) if found is MISSING else found
+
+
+def _of_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    metadata = example.get("metadata") or {}
+    return next((metadata[name] for name in names if metadata.get(name) is not None), MISSING)
+
+
+DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
+    "input": lambda example, _: answers.question(example.get("input")),
+    "output": _output,
+    "gold": lambda example, _: answers.said(example.get("expected")),
+    "contexts": _contexts,
+    "system_prompt": lambda example, _: _of_metadata(example, SYSTEM_PROMPTS),
+    "gold_contexts": _gold_contexts,
+    "top_k_contexts": _top_k_contexts,
+}
+
+
+def _missing_component(example: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
+    """Say that an answer lacks every component that the example expects something of."""
+    expected, answer = answers.components_of(example.get("expected")), _answer(components)
+    if not expected or not answers.components_of(answer):
+        return None
+    if any(_part(components, name) is not MISSING for name in expected):
+        return None
+    named = ", ".join(f"`{name}`" for name in expected)
+    return f"The example expects something of {named}, and the answer has no such component: {_shown(components)}."
+
+
+def _shown(components: Mapping[str, Any]) -> str:
+    """Say what an answer has: its components, or the members of the answer itself."""
+    answer = _answer(components)
+    names = [name for name in components if name != OUTPUT]
+    names += list(answer) if isinstance(answer, Mapping) else []
+    return f"it has {', '.join(f'`{name}`' for name in names[:10])}" if names else "it is no object"

@@ -1,0 +1,93 @@
+"""What a config declares its outputs to look like: checked itself, and what each output is held to.
+
+An output that is the answer alone is held to the schema as that answer; one by component as the object of its
+components, of which `output` is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evaluators.base import CannotScore
+from evaluators.checks.json_check import schema_problems as problems_of
+from evaluators.checks.json_schema import Path, breaches
+from evaluators.samples import described
+
+OUTPUT_SCHEMA = "output_schema"
+AT = f"/parameters/{OUTPUT_SCHEMA}"
+BAD_OUTPUT = "bad_output"
+MAX_SHOWN, MAX_WHERE = 100, 300
+# Checking a schema, and an output of which each part takes a step, costs time of the web server.
+MAX_BYTES = 32_768
+MAX_SCHEMAS = 16
+MAX_STEPS = 20_000
+
+
+def schema_problems(schema: Any) -> list[tuple[str, str]]:
+    """List what is wrong with an `output_schema`: a pointer into the config and a sentence each."""
+    if not isinstance(schema, Mapping):
+        return [(AT, f"`{OUTPUT_SCHEMA}` is a JSON Schema, which is an object, and not {described(schema)}.")]
+    raw = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
+    if len(raw) > MAX_BYTES:
+        return [(AT, f"The `{OUTPUT_SCHEMA}` has {len(raw)} bytes; it may have {MAX_BYTES}.")]
+    return _problems(raw)
+
+
+@lru_cache(maxsize=64)
+def _problems(raw: bytes) -> list[tuple[str, str]]:
+    # A search makes many configs that have the same schema.
+    found = problems_of(orjson.loads(raw), AT, n_steps=MAX_STEPS)
+    return [(each.pointer, f"The `{OUTPUT_SCHEMA}` {each.detail}.") for each in found]
+
+
+def schema_of(kind: str, parameters: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema that a config's outputs are held to; None where it declares none that could be used.
+
+    A config of `push` may have been made before its parameters meant anything.
+    """
+    schema = parameters.get(OUTPUT_SCHEMA) if kind != "chat" else None
+    return schema if isinstance(schema, Mapping) and not schema_problems(schema) else None
+
+
+def breach_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
+    """Say where an output breaks its schema, what came there and what is wanted; None when it fits."""
+    whole = dict(components)
+    if set(whole) != {OUTPUT}:
+        return _breach(schema, whole, ())
+    # `{"output": …}` may be meant either way, whatever else there may be beside it.
+    found = _breach(schema, whole[OUTPUT], (OUTPUT,))
+    by_component = _breach(schema, whole, ()) if found else None
+    return found and by_component and (by_component if OUTPUT in schema.get("properties", {}) else found)
+
+
+def _breach(schema: Mapping[str, Any], value: Any, start: Path) -> str | None:
+    try:
+        found = breaches(dict(schema), value, most=1, n_steps=MAX_STEPS)
+    except CannotScore as exc:
+        return f"The output cannot be held to its `{OUTPUT_SCHEMA}`. {exc.detail}"
+    if not found:
+        return None
+    path, keyword, wanted = found[0]
+    where = _pointer((*start, *path))[:MAX_WHERE]
+    rule = f"`{keyword}` is {_as_json(wanted)}" if keyword != "None" else "nothing may be"
+    return f"The output breaks its `{OUTPUT_SCHEMA}`: at {where!r} it has {_came(value, path)}, where {rule}."
+
+
+def _pointer(path: Path) -> str:
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _came(value: Any, path: Path) -> str:
+    for step in path:
+        value = value[step]
+    return f"the text {_as_json(value)}" if isinstance(value, str) else described(value)
+
+
+def _as_json(value: Any) -> str:
+    text = orjson.dumps(value[:MAX_SHOWN] if isinstance(value, str) else value).decode()
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -1,0 +1,164 @@
+"""Metrics whose mapping leads nowhere: refused before a run where that can be told, else stopped after some outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.fields import answers
+from evalsvc.experiments.definition.fields.mapping import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
+from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
+from evalsvc.rest.nearest import asked, nearest
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import current_role
+
+N_FIRST = 5
+N_READ = 10_000
+# Contexts and metadata have no schema: is there an example, of the first ones, that has something at this path?
+HOLDS = """
+SELECT EXISTS (
+  SELECT 1 FROM (
+    SELECT {column} AS value FROM datasets_example WHERE version_id = %s ORDER BY position LIMIT {n_read}) e
+  WHERE e.value #> %s IS NOT NULL)
+"""
+
+
+def check_mappings(
+    version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], *, pointer: str = "/plan/metrics"
+) -> None:
+    """Refuse a pointer that no example of the dataset can follow, or that starts nowhere. Raises Invalid."""
+    errors = list(_problems(version, sample, "/plan/sample"))
+    for i, metric in enumerate(metrics):
+        errors += _problems(version, metric.sample or {}, f"{pointer}/{i}/sample")
+    if errors:
+        raise Invalid(*errors)
+
+
+def _problems(version: DatasetVersion, sample: Mapping[str, str], at: str) -> Iterator[FieldError]:
+    for name, pointer in sample.items():
+        if (why := _why_no_root(pointer)) is not None:
+            yield FieldError(f"{at}/{name}", why)
+        elif not is_of_answer(pointer) and not holds(version, pointer):
+            yield FieldError(f"{at}/{name}", f"No example of the dataset has anything at {pointer!r}.")
+
+
+def _why_no_root(pointer: str) -> str | None:
+    """Say that a pointer starts where neither examples nor answers have anything; None when it does not."""
+    roots, root = (*EXAMPLE_ROOTS, OUTPUT), root_of(pointer)
+    if root in roots:
+        return None
+    near = [f"/{one}{pointer[len(root) + 1 :]}" for one in nearest(root, roots)]
+    return f"{pointer!r} starts at none of {', '.join(f'`/{one}`' for one in roots)}.{asked(near)}"
+
+
+def holds(version: DatasetVersion, pointer: str) -> bool:
+    """Say whether an example of the version can have something at a pointer; a blind dataset is asked for nothing."""
+    root, *parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    if root == "input":
+        return may_hold(version.input_schema, parts)
+    if root == "expected":
+        return version.expected_schema.get("type") == "null" or may_hold(version.expected_schema, parts)
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(HOLDS.format(column=root, n_read=N_READ), [version.pk, parts])
+        return bool(cursor.fetchone()[0])
+
+
+def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
+    """Say whether a value of this schema can have something at a path. Below what a schema tells, anything may lie."""
+    if not parts:
+        return True
+    part, rest = parts[0], parts[1:]
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if "array" in types and part.isdecimal():
+        return may_hold(schema.get("items", {}), rest) if "items" in schema else True
+    if "object" not in types:
+        return not types
+    if part in schema.get("properties", {}):
+        return may_hold(schema["properties"][part], rest)
+    if "additionalProperties" in schema:
+        return may_hold(schema["additionalProperties"], rest)
+    return "properties" not in schema
+
+
+def check_components(
+    version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], candidates: Iterable[Candidate]
+) -> None:
+    """Refuse what asks for a component that a config says it does not have. Raises Invalid.
+
+    `components` among the parameters of a push config is such a list of names.
+    """
+    expected = expected_components(version)
+    pointers = [{**sample, **(metric.sample or {})} for metric in metrics if metric.source in EVALUATOR_SOURCES]
+    for i, candidate in enumerate(candidates):
+        declared = candidate.parameters.get("components")
+        if candidate.kind != Config.Kind.PUSH or not isinstance(declared, list):
+            continue
+        at, has = f"/configs/{i}/parameters/components", ", ".join(f"`{name}`" for name in declared) or "none"
+        if expected and not expected & set(declared):
+            names = ", ".join(f"`{name}`" for name in sorted(expected))
+            raise Invalid(
+                FieldError(at, f"The dataset expects something of {names}; the config's components are {has}.")
+            )
+        for pointer in {pointer for one in pointers for name, pointer in one.items() if name in FIELDS}:
+            parts = pointer.split("/")[1:]
+            if parts[:1] == [OUTPUT] and len(parts) > 1 and parts[1] not in (*declared, OUTPUT):
+                raise Invalid(FieldError(at, f"A mapping looks at {pointer!r}; the config's components are {has}."))
+
+
+def expected_components(version: DatasetVersion) -> set[str]:
+    """Return the components that the examples expect something of: objects of objects, whatever the example."""
+    properties = version.expected_schema.get("properties", {})
+    if version.expected_schema.get("type") != "object" or not properties:
+        return set()
+    known = {*answers.ANSWERS, *answers.GOLD_PASSAGES, "text"}
+    is_by_component = all(part.get("type") == "object" for part in properties.values())
+    return set(properties) if is_by_component and not known & set(properties) else set()
+
+
+def may_be_unmapped(plan: ExperimentPlan) -> bool:
+    """Say whether a mapping of the plan depends on what the answers look like: only then need anybody look."""
+    mappings = [plan.sample, *(row.get("sample") or {} for row in plan.metrics)]
+    if any(is_of_answer(pointer) for mapping in mappings for pointer in mapping.values()):
+        return True
+    return any(_reads_output(row) for row in plan.metrics) or bool(expected_components(plan.dataset_version))
+
+
+def _reads_output(row: Mapping[str, Any]) -> bool:
+    return bool(pointers_of(row["source"], row.get("denominator")))
+
+
+def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Stop metrics of configs of whose first outputs not one has what their mapping looks for; the run goes on."""
+    names = [row["name"] for row in plan.metrics if row["source"] in EVALUATOR_SOURCES or _reads_output(row)]
+    if not may_be_unmapped(plan):
+        return
+    by_id = {config.pk: config for config in configs}
+    rows = Aggregate.objects.filter(
+        config__in=by_id, metric__in=names, scope=Aggregate.Scope.ALL, n=0, n_error__gte=N_FIRST
+    )
+    for config_id, metric in rows.values_list("config_id", "metric"):
+        config = by_id[config_id]
+        if metric not in config.stopped_metrics and (message := _message(config, metric)):
+            config.stopped_metrics = {**config.stopped_metrics, metric: message}
+            Config.objects.filter(pk=config_id).update(stopped_metrics=config.stopped_metrics)
+
+
+def _message(config: Config, metric: str) -> str | None:
+    """Return why a metric of a config has to stop; None when it need not."""
+    tried = Score.objects.filter(config=config, metric=metric).exclude(error_code="no_output").order_by("pos")
+    first = list(tried.values_list("error_code", "error_message")[:N_FIRST])
+    if len(first) < N_FIRST or any(code != UNMAPPED for code, _ in first):
+        return None
+    return f"Stopped: none of the first {N_FIRST} outputs has what its mapping looks for. {first[0][1]}"[:1000]
+
+
+def stopped_metrics_of(config_id: int) -> dict[str, str]:
+    """Return the metrics of a config that were stopped, each with why."""
+    found: dict[str, str] = Config.objects.values_list("stopped_metrics", flat=True).get(pk=config_id)
+    return found

@@ -1,0 +1,206 @@
+"""Metrics that cannot read what a config declares its outputs to be: refused before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import orjson
+
+from evalsvc.datasets.models import DatasetVersion
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.fields import answers
+from evalsvc.experiments.definition.fields.declared import Outputs, outputs_of
+from evalsvc.experiments.definition.fields.json_forms import Reader, Unknown
+from evalsvc.experiments.definition.fields.mapping import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
+from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
+from evalsvc.experiments.definition.fields.unmapped import expected_components
+from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
+from evalsvc.experiments.models import Config
+from evalsvc.rest.nearest import asked, nearest
+from evalsvc.rest.problems import FieldError, Invalid
+from evaluators.base import Family, Field, Sample, Settings
+from evaluators.registry import find_evaluator
+from evaluators.samples import build_sample, described
+
+MAX_ERRORS = 50
+Configs: TypeAlias = Sequence[Candidate | Config]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What a metric cannot read: its number, whose pointer it is (`metric` or `plan`), which one, and why."""
+
+    metric: int
+    owner: str
+    field: str
+    why: str
+
+    def pointer(self, metrics: str, plan: str) -> str:
+        """Return where the pointer stands, given where metrics and the mapping of the plan do."""
+        return f"{plan}/{self.field}" if self.owner == "plan" else f"{metrics}/{self.metric}/{self.field}"
+
+
+def check_outputs(
+    version: DatasetVersion,
+    metrics: Sequence[Metric],
+    sample: Mapping[str, str],
+    configs: Configs,
+    *,
+    pointer: str | None = None,
+) -> None:
+    """Refuse configs of whose declared outputs a metric cannot read what it must. Raises Invalid.
+
+    It points at the mapping of the metric or of the plan; where that is fixed already, at the config, `pointer` being
+    where configs stand.
+    """
+    errors: dict[str, FieldError] = {}
+    for i, misfits in _by_config(version, metrics, sample, configs):
+        for one in misfits:
+            of_metric = one.pointer("/plan/metrics", "/plan")
+            at = of_metric if pointer is None else f"{pointer}/{i}{_declared_at(configs[i])}"
+            errors.setdefault(at, FieldError(at, one.why))
+    if errors:
+        raise Invalid(*list(errors.values())[:MAX_ERRORS])
+
+
+def _declared_at(config: Candidate | Config) -> str:
+    return f"/parameters/{OUTPUT_SCHEMA}" if OUTPUT_SCHEMA in config.parameters else "/parameters"
+
+
+def check_added_metrics(
+    version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], configs: Configs
+) -> None:
+    """Refuse metrics that can read the declared outputs of no config. Raises Invalid, with pointers into `/metrics`.
+
+    What one of them can read is worth scoring: the outputs of the others are there, and get errors.
+    """
+    found = [misfits for _, misfits in _by_config(version, metrics, sample, configs)]
+    if not found or len(found) < len(_distinct(configs)):
+        return
+    hopeless = set.intersection(*({one.metric for one in misfits} for misfits in found))
+    errors = [
+        FieldError(one.pointer("/metrics", f"/metrics/{one.metric}"), one.why)
+        for one in found[0]
+        if one.metric in hopeless
+    ]
+    if errors:
+        raise Invalid(*errors)
+
+
+def _by_config(
+    version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], configs: Configs
+) -> Iterator[tuple[int, list[Misfit]]]:
+    """Yield the configs of which a metric cannot read something, with what; of those alike the first."""
+    reader = Reader()
+    example: dict[str, Any] = {"expected": {name: {} for name in expected_components(version)} or None}
+    for i in _distinct(configs):
+        outputs = outputs_of(configs[i], reader)
+        misfits = list(_misfits(outputs, metrics, sample, example)) if outputs is not None else []
+        if misfits:
+            yield i, misfits
+
+
+def _distinct(configs: Configs) -> list[int]:
+    """Return the numbers of configs that differ in what they declare."""
+    first: dict[bytes, int] = {}
+    for i, config in enumerate(configs):
+        declared = [config.kind, config.parameters.get("output"), config.parameters.get(OUTPUT_SCHEMA)]
+        first.setdefault(orjson.dumps(declared, option=orjson.OPT_SORT_KEYS), i)
+    return list(first.values())
+
+
+def _misfits(
+    outputs: Outputs, metrics: Sequence[Metric], sample: Mapping[str, str], example: Mapping[str, Any]
+) -> Iterator[Misfit]:
+    for i, metric in enumerate(metrics):
+        if metric.source in EVALUATOR_SOURCES:
+            yield from _misfits_of_evaluator(outputs, i, metric, sample, example)
+        for name, pointer in pointers_of(metric.source, metric.denominator).items():
+            if why := _why_not(outputs, pointer, _no_number):
+                yield Misfit(i, "metric", name, why)
+
+
+def _misfits_of_evaluator(
+    outputs: Outputs, i: int, metric: Metric, sample: Mapping[str, str], example: Mapping[str, Any]
+) -> Iterator[Misfit]:
+    found = find_evaluator(metric.runs or "")
+    if found is None:
+        return
+    family, settings = found[0], metric.settings or {}
+    own = metric.sample or {}
+    pointers = {**sample, **own}
+    for name, pointer in pointers.items():
+        if is_of_answer(pointer):
+            no_field = partial(_no_field, name, family, settings)
+            why = _why_not(outputs, pointer, no_field)
+            if why:
+                yield Misfit(i, "metric" if name in own else "plan", f"sample/{name}", why)
+    if OUTPUT not in pointers and Field.OUTPUT in family.fields_for(settings):
+        why = _why_no_answer(outputs, partial(map_sample, example, pointers=pointers), family, settings)
+        if why:
+            yield Misfit(i, "metric", f"sample/{OUTPUT}", why)
+
+
+def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None]) -> str | None:
+    """Say why a metric cannot read what lies at a pointer; None when it may."""
+    nodes = outputs.at(pointer)
+    if not nodes:
+        declared = f"The outputs that config {outputs.name!r} declares have nothing at {pointer!r}."
+        return declared + _near(pointer, outputs.pointers(within=root_of(pointer) == OUTPUT))
+    try:
+        values = [value for node in nodes for value in outputs.reader.specimens(node)]
+    except Unknown:
+        return None
+    reasons = [refuses(value) for value in values]
+    if None in reasons or not reasons:
+        return None
+    return f"What config {outputs.name!r} declares at {pointer!r} cannot be read: {reasons[0]}"
+
+
+def _near(pointer: str, declared: Sequence[str]) -> str:
+    """Ask for a declared pointer that ends alike: what differs in most mistakes is the last step, or the way to it."""
+    ends: dict[str, str] = {}
+    for one in declared:
+        ends.setdefault(one.rpartition("/")[2], one)
+    return asked(ends[end] for end in nearest(pointer.rpartition("/")[2], ends))
+
+
+def _no_number(value: Any) -> str | None:
+    return None if isinstance(value, int | float) else f"it is {described(value)}, and a number was expected."
+
+
+def _no_field(name: str, family: Family, settings: Settings, value: Any) -> str | None:
+    field = FIELDS[name]
+    if field not in family.reads(settings):
+        return None
+    return _why_unread(build_sample({name: answers.plain(value)}), field, family, settings)
+
+
+def _why_unread(sample: Sample, field: Field, family: Family, settings: Settings) -> str | None:
+    if field in family.unread_fields(sample, settings):
+        return sample.why_unread(field)
+    return None if sample.has(field) else f"`{field}` is nothing."
+
+
+def _why_no_answer(
+    outputs: Outputs, mapped: Callable[[Mapping[str, Any]], Mapped], family: Family, settings: Settings
+) -> str | None:
+    """Say why no declared output has an answer where answers are looked for; None when one may have."""
+    reasons: list[str] = []
+    try:
+        for components in outputs.specimens():
+            found = mapped(components)
+            why = found.lost.get(Field.OUTPUT) or _why_unread(found.sample, Field.OUTPUT, family, settings)
+            if why is None:
+                return None
+            reasons.append(why)
+    except Unknown:
+        return None
+    if not reasons:
+        return None
+    inner = [one for one in outputs.pointers(within=True) if one != f"/{OUTPUT}"]
+    remedy = f" A pointer says where it is, for example {inner[0]!r}." if inner else ""
+    return f"In the outputs that config {outputs.name!r} declares no answer is found: {reasons[0]}{remedy}"

@@ -1,0 +1,134 @@
+"""From the body of a request to a plan that can be stored: everything that can be wrong with it is said here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.datasets.models import DatasetVersion, Example
+from evalsvc.datasets.selectors import get_version
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.fields.output_types import check_output_types
+from evalsvc.experiments.definition.fields.unmapped import check_mappings
+from evalsvc.experiments.definition.metrics import resolve_metrics
+from evalsvc.experiments.definition.templates import UnknownField, look_up, names_in
+from evalsvc.experiments.inference.evidence import is_comparable
+from evalsvc.experiments.models import Config, Errors, Policy
+from evalsvc.experiments.services import PlanSpec
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+
+N_SAMPLED = 100
+PASSED_ON = (
+    *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
+    *("stop_when_decided", "errors", "abort_on_error", "promote"),
+)
+
+
+def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) -> PlanSpec:
+    """Resolve a plan's dataset, metrics and rules. Raises Invalid with pointers."""
+    version = _version(account, body)
+    choice = _strategy(body)
+    metrics = resolve_metrics(account_id=account.pk, epoch=epoch, wanted=body["metrics"], strategy=choice["strategy"])
+    check_output_types(metrics, body.get("output_types"))
+    name = body.get("primary_metric") or metrics[0].name
+    primary = next((metric for metric in metrics if metric.name == name), None)
+    if primary is None:
+        raise Invalid(FieldError("/plan/primary_metric", f"No metric is named {name!r}."))
+    if body["policy"] != Policy.MANUAL and not is_comparable(primary):
+        detail = (
+            f"Policy {body['policy']!r} compares configs example by example, which needs an algebraic or distributive"
+            f" primary metric with a `value_range`; {name!r} has none."
+        )
+        raise Invalid(FieldError("/plan/policy", detail))
+    fields = {field: body.get(field) for field in PASSED_ON} | choice
+    _check_race(body)
+    if fields["epsilon"] is not None and primary.value_range is not None:
+        # Stored on the scale of 0 to 1, on which configs are compared.
+        fields["epsilon"] /= primary.unit(version.n_examples)
+    budget = body.get("budget") or {}
+    fields |= {f"budget_{name}": budget.get(name) for name in ("queries", "cost", "seconds")}
+    fields |= _extent(body, version.n_examples)
+    fields["higher_is_better"] = primary.higher_is_better
+    fields["sample"] = dict(body.get("sample") or {})
+    _check_finite(fields)
+    check_mappings(version, metrics, body.get("sample") or {})
+    return PlanSpec(version=version, metrics=metrics, primary_metric=name, fields=fields)
+
+
+def _check_race(body: Mapping[str, Any]) -> None:
+    """Refuse what changes a race where the policy makes none: it would be of no effect, silently."""
+    if body["policy"] != Policy.MANUAL:
+        return
+    for name, is_set in (("stop_when_decided", body["stop_when_decided"]), ("errors", body["errors"] == Errors.WORST)):
+        if is_set:
+            detail = f"`{name}` is about races, and the policy `manual` decides none; choose another `policy`."
+            raise Invalid(FieldError(f"/plan/{name}", detail))
+
+
+def _extent(body: Mapping[str, Any], n_examples: int) -> dict[str, Any]:
+    """Return how far each config goes, and at the ends of which shards it waits."""
+    limit, shards = body.get("limit"), body["pause_at_shards"]
+    if limit is not None and limit > n_examples:
+        detail = f"The dataset version has {n_examples} examples, fewer than {limit}."
+        raise Invalid(FieldError("/plan/limit", detail))
+    n_shards = min(body["num_shards"], limit or n_examples)
+    if shards is True:
+        shards = list(range(1, n_shards)) or None
+    if shards and shards[-1] > n_shards:
+        raise Invalid(FieldError("/plan/pause_at_shards", f"There are {n_shards} shards, and no shard {shards[-1]}."))
+    # Of all examples there is nothing to be said but how many there are.
+    return {"limit": None if limit == n_examples else limit, "pause_at_shards": shards}
+
+
+def _version(account: Account, body: Mapping[str, Any]) -> DatasetVersion:
+    try:
+        return get_version(account=account, dataset_id=body["dataset_id"], number=body.get("dataset_version"))
+    except NotFound:
+        raise Invalid(FieldError("/plan/dataset_id", "No such dataset, or no such version of it.")) from None
+
+
+def _strategy(body: Mapping[str, Any]) -> dict[str, Any]:
+    seed_words = body.get("online_strategy_kwargs") or {}
+    ours = {"strategy": "strategy_name", "level": "confidence_level", "use_fpc": "use_fpc"}
+    for name, other in ours.items():
+        if body.get(name) is not None and seed_words.get(other) is not None:
+            detail = f"Give either `{name}` or `online_strategy_kwargs`, not both."
+            raise Invalid(FieldError(f"/plan/{name}", detail))
+    chosen = {name: body.get(name, seed_words.get(other)) for name, other in ours.items()}
+    chosen["level"] = 0.95 if chosen["level"] is None else chosen["level"]
+    chosen["use_fpc"] = True if chosen["use_fpc"] is None else chosen["use_fpc"]
+    return chosen
+
+
+def _check_finite(fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Invalid(FieldError(f"/plan/{name}", "Not a finite number."))
+
+
+def check_templates(
+    *, account: Account, version: DatasetVersion, candidates: Sequence[Candidate], pointer: str = "/configs"
+) -> None:
+    """Refuse a template that names a field which none of the first examples has: all its queries would fail."""
+    examples = Example.objects.filter(account=account, version=version, position__lt=N_SAMPLED)
+    documents = [
+        {"input": row.input, "contexts": row.contexts, "metadata": row.metadata, "id": row.key} for row in examples
+    ]
+    for i, candidate in enumerate(candidates):
+        if candidate.kind == Config.Kind.PUSH:
+            continue
+        templates = [candidate.parameters.get(name) for name in ("prompt", "system", "messages", "body")]
+        for name in dict.fromkeys(names_in(templates)):
+            if not any(_has(document, name) for document in documents):
+                detail = f"The template names `{{{{{name}}}}}`, which none of the first examples of the dataset has."
+                raise Invalid(FieldError(f"{pointer}/{i}/parameters", detail))
+
+
+def _has(document: Mapping[str, Any], name: str) -> bool:
+    try:
+        look_up(name, document)
+    except UnknownField:
+        return False
+    return True

@@ -1,0 +1,239 @@
+"""Compare any two configs, of one experiment or of two, example by example, on any metric that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import connections
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.comparisons import why_not_pairable
+from evalsvc.experiments.inference.versus import AFTER_THE_FACT, Question, comparison_out
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.selectors import list_configs
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.stats.checks import FloatArray
+from evalsvc.stats.common import NOTHING, Common, advanced
+from evalsvc.stats.simultaneous import n_comparisons
+from evalsvc.tenancy.scope import current_role
+
+LARGEST_ID = 2**63 - 1
+MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better")
+# One version: an example is itself. Two: the caller's own id, and every field of the row the same (the digest).
+PAIRED = """
+WITH a AS (
+  SELECT i.example_id, i.pos, s.value, s.error_code FROM experiments_experimentitem i
+  LEFT JOIN experiments_score s ON s.config_id = %(a)s AND s.metric = %(metric)s AND s.pos = i.pos
+  WHERE i.experiment_id = %(experiment_a)s AND i.pos < %(watermark_a)s
+), b AS (
+  SELECT i.example_id, i.pos, s.value, s.error_code FROM experiments_experimentitem i
+  LEFT JOIN experiments_score s ON s.config_id = %(b)s AND s.metric = %(metric)s AND s.pos = i.pos
+  WHERE i.experiment_id = %(experiment_b)s AND i.pos < %(watermark_b)s
+), paired AS ({matched})
+"""
+SAME = """
+  SELECT a.example_id, a.pos, b.pos AS other_pos, a.value, b.value AS other, a.error_code, b.error_code AS other_error
+  FROM a JOIN b USING (example_id)
+"""
+ALIKE = """
+  SELECT a.example_id, a.pos, b.pos AS other_pos, a.value, b.value AS other, a.error_code, b.error_code AS other_error
+  FROM a JOIN datasets_example x ON x.id = a.example_id
+  JOIN datasets_example y ON y.version_id = %(version_b)s AND y.key = x.key AND y.digest = x.digest
+  JOIN b ON b.example_id = y.id
+"""
+ROWS = "SELECT value, other, error_code, other_error FROM paired ORDER BY pos"
+# Those that differ first, most of all first; then those of which a half is missing; then the rest.
+EXAMPLES = """
+SELECT x.key, p.pos, p.other_pos, p.value, p.other, p.error_code, p.other_error, x.input, x.expected
+FROM paired p JOIN datasets_example x ON x.id = p.example_id
+ORDER BY coalesce(p.value <> p.other, false) DESC, (p.value IS NULL) <> (p.other IS NULL) DESC,
+  abs(p.value - p.other) DESC NULLS LAST, p.pos
+OFFSET %(offset)s LIMIT %(limit)s
+"""
+IN_COMMON = {
+    True: "SELECT count(*) FROM experiments_experimentitem a JOIN experiments_experimentitem b USING (example_id)",
+    False: """SELECT count(*) FROM experiments_experimentitem a JOIN datasets_example x ON x.id = a.example_id
+      JOIN datasets_example y ON y.version_id = %(version_b)s AND y.key = x.key AND y.digest = x.digest
+      JOIN experiments_experimentitem b ON b.example_id = y.id""",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two configs, with its plan and the metric as it is measured there."""
+
+    config: Config
+    plan: ExperimentPlan
+    metric: Metric
+
+    def out(self) -> dict[str, Any]:
+        """Return what names it."""
+        config = self.config
+        return {
+            "config_id": str(config.pk),
+            "name": config.name,
+            "experiment_id": str(config.experiment_id),
+            "experiment": self.plan.experiment.name,
+            "dataset_id": str(self.plan.dataset_version.dataset_id),
+            "dataset_version": self.plan.dataset_version.number,
+            "state": config.state,
+            "watermark": config.watermark,
+            "n_examples": self.plan.n_examples,
+        }
+
+
+def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Side, Side]:
+    """Find both configs and the metric; without one, the primary metric of the first.
+
+    NotFound for missing and foreign ids alike; Invalid, with a pointer, for what cannot be compared.
+    """
+    configs = [_config(account, id, pointer) for id, pointer in ((a, "/a"), (b, "/b"))]
+    if configs[0].pk == configs[1].pk:
+        raise Invalid(FieldError("/b", "Both are the same config; name another one."))
+    plans = [_plan(account, config) for config in configs]
+    name = metric or plans[0].primary_metric
+    found = [_metric(plan, name) for plan in plans]
+    if (why := why_not_pairable(found[0])) is not None:
+        raise Invalid(FieldError("/metric", why))
+    for field in MEASURED_ALIKE:
+        one, other = (getattr(metric, field) for metric in found)
+        if one != other:
+            raise Invalid(FieldError("/metric", f"{name!r} is not the same in both: `{field}` is {one} and {other}."))
+    first, second = (Side(*each) for each in zip(configs, plans, found, strict=True))
+    return first, second
+
+
+def _config(account: Account, id: str, pointer: str) -> Config:
+    """Return the config of this id, or the only one of the experiment of this id."""
+    if not (id.isascii() and id.isdigit()) or int(id) > LARGEST_ID:
+        raise Invalid(FieldError(pointer, "The id of a config, or of an experiment with one config."))
+    rows = Config.objects.filter(account=account).exclude(state=Config.State.DELETED)
+    if (config := rows.filter(pk=int(id)).first()) is not None:
+        return config
+    several = list(list_configs(account=account, experiment_id=int(id)))
+    if not several:
+        raise NotFound()
+    if len(several) > 1:
+        names = ", ".join(f"{config.name} ({config.pk})" for config in several[:10])
+        raise Invalid(FieldError(pointer, f"The experiment has {len(several)} configs; name one of them: {names}."))
+    return several[0]
+
+
+def _plan(account: Account, config: Config) -> ExperimentPlan:
+    plans = ExperimentPlan.objects.filter(account=account).select_related("experiment", "dataset_version")
+    return plans.get(pk=config.experiment_id)
+
+
+def _metric(plan: ExperimentPlan, name: str) -> Metric:
+    rows = {row["name"]: row for row in plan.metrics}
+    if name not in rows:
+        detail = f"{plan.experiment.name!r} has no metric {name!r}; it has {', '.join(rows)}."
+        raise Invalid(FieldError("/metric", detail))
+    return Metric.from_json(rows[name])
+
+
+def compare(first: Side, second: Side, *, offset: int, limit: int) -> tuple[dict[str, Any], bool]:
+    """Return the comparison, first minus second, with a page of its examples; and whether there are more.
+
+    Only examples below both watermarks count. Within one experiment words and intervals hold for all its comparisons
+    together, and words rest on examples that neither designer can have seen.
+    """
+    facts = _facts(first, second)
+    is_one_version = first.plan.dataset_version_id == second.plan.dataset_version_id
+    paired = PAIRED.replace("{matched}", SAME if is_one_version else ALIKE)
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(paired + ROWS, facts)
+        rows = cursor.fetchall()
+        cursor.execute(paired + EXAMPLES, facts | {"offset": offset, "limit": limit + 1})
+        examples = [_example_out(row, first.metric) for row in cursor.fetchall()]
+        where = " WHERE a.experiment_id = %(experiment_a)s AND b.experiment_id = %(experiment_b)s"
+        cursor.execute(IN_COMMON[is_one_version] + where, facts)
+        n_common = int(cursor.fetchone()[0])
+    view = {
+        "a": first.out(),
+        "b": second.out(),
+        "metric": first.metric.name,
+        "type": first.metric.kind,
+        "higher_is_better": first.metric.higher_is_better,
+        "matched_by": "example" if is_one_version else "example id and content",
+        **_shares(first, second, n_common, len(rows)),
+        "comparison": _comparison(first, second, rows, n_common),
+        "warnings": list(_warnings(first, second, n_common)),
+        "examples": examples[:limit],
+    }
+    return view, len(examples) > limit
+
+
+def _facts(first: Side, second: Side) -> dict[str, Any]:
+    facts: dict[str, Any] = {"metric": first.metric.name}
+    for side, name in ((first, "a"), (second, "b")):
+        facts |= {
+            name: side.config.pk,
+            f"experiment_{name}": side.config.experiment_id,
+            f"watermark_{name}": side.config.watermark,
+            f"version_{name}": side.plan.dataset_version_id,
+        }
+    return facts
+
+
+def _shares(first: Side, second: Side, n_common: int, n_finished: int) -> dict[str, Any]:
+    """Say how much of the two sets of examples is in both, and how much of that both have finished."""
+    either = first.plan.n_examples + second.plan.n_examples - n_common
+    return {"n_common": n_common, "n_finished": n_finished, "share": n_common / either}
+
+
+def _comparison(first: Side, second: Side, rows: Sequence[Any], n_common: int) -> dict[str, Any]:
+    is_one_run = first.config.experiment_id == second.config.experiment_id
+    n_configs = Config.objects.filter(experiment_id=first.config.experiment_id).count() if is_one_run else 2
+    question = Question(first.metric, max(n_common, 1), first.plan.level, n_comparisons(n_configs))
+    fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
+    fortune = NOTHING if first.metric.value_range is not None else ()
+    common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)
+    scores = [_compared(first.metric, [(row[i], row[i + 2]) for row in rows]) for i in (0, 1)]
+    if rows:
+        (common,) = advanced([common], [(scores[0], scores[1])], [fresh_from])
+    view = comparison_out(question, common, fresh_from=fresh_from)
+    # Nobody said beforehand that two runs would be compared, nor when.
+    return view if is_one_run else view | {"label": AFTER_THE_FACT}
+
+
+def _compared(metric: Metric, rows: Sequence[tuple[float | None, str | None]]) -> FloatArray:
+    """Return scores on the scale on which configs are compared: NaN where missing, infinite where not applicable."""
+    return np.array(
+        [
+            metric.compared(value) if value is not None else np.inf if code == "not_applicable" else np.nan
+            for value, code in rows
+        ],
+        dtype=np.float64,
+    )
+
+
+def _example_out(row: Sequence[Any], metric: Metric) -> dict[str, Any]:
+    key, pos, other_pos, value, other, error, other_error, sent, expected = row
+    difference = None if value is None or other is None else value - other
+    return {
+        "example_id": key,
+        "input": sent,
+        "expected": expected,
+        "a": {"pos": pos, "value": value, "error_code": error},
+        "b": {"pos": other_pos, "value": other, "error_code": other_error},
+        "difference": difference if difference is None or metric.higher_is_better else 0.0 - difference,
+    }
+
+
+def _warnings(first: Side, second: Side, n_common: int) -> list[str]:
+    found = []
+    same: Mapping[str, bool] = {
+        "other_evaluator": first.metric.evaluator_id == second.metric.evaluator_id,
+        "other_profile": first.metric.profile_id == second.metric.profile_id,
+        "mixed_revisions": first.metric.profile_revision == second.metric.profile_revision,
+        "other_source": first.metric.source == second.metric.source,
+    }
+    found += [warning for warning, is_same in same.items() if not is_same]
+    if n_common < max(first.plan.n_examples, second.plan.n_examples):
+        found.append("partly_paired" if n_common else "nothing_paired")
+    return found

@@ -1,0 +1,154 @@
+"""By how much any config beats any other, on all examples that both have finished: what people are shown.
+
+Decisions rest on `evidence` alone. Here a clone counts from the first example on; only the fortunes, from which the
+words "better" and "worse" come, begin where neither designer can have seen an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.db import connections
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.sheet import Sheet
+from evalsvc.experiments.models import Comparison, Config, ExperimentPlan
+from evalsvc.stats.common import NOTHING, Common, advanced
+from evalsvc.tenancy.scope import current_role
+
+SUMS = ("upto", "n", "total", "squares", "n_plus", "n_minus", "n_missing", "missing_low", "missing_high")
+COLUMNS = (*SUMS, "log_better", "log_worse")
+MAX_REMEMBERED = 100
+MOST_CELLS = 500_000
+_known: dict[int, tuple[int, Comparisons]] = {}
+
+UPSERT = """
+INSERT INTO experiments_comparison AS c (
+  account_id, experiment_id, first_id, second_id, upto, n, total, squares, n_plus, n_minus, n_missing, missing_low,
+  missing_high, log_better, log_worse)
+SELECT %s, %s, r.first_id, r.second_id, r.upto, r.n, r.total, r.squares, r.n_plus, r.n_minus, r.n_missing,
+  r.missing_low, r.missing_high, r.log_better, r.log_worse
+FROM jsonb_to_recordset(%s::jsonb) AS r(
+  first_id bigint, second_id bigint, upto int, n int, total double precision, squares double precision, n_plus int,
+  n_minus int, n_missing int, missing_low double precision, missing_high double precision,
+  log_better double precision[], log_worse double precision[])
+ON CONFLICT (experiment_id, first_id, second_id) DO UPDATE SET
+  upto = excluded.upto, n = excluded.n, total = excluded.total, squares = excluded.squares, n_plus = excluded.n_plus,
+  n_minus = excluded.n_minus, n_missing = excluded.n_missing, missing_low = excluded.missing_low,
+  missing_high = excluded.missing_high, log_better = excluded.log_better, log_worse = excluded.log_worse
+"""
+
+
+Comparisons = dict[tuple[int, int], Common]
+
+
+NOT_PAIRABLE = {
+    "ratio": "is a ratio of sums, which no single example has; take its parts as metrics.",
+    "untyped": "is untyped: its numbers are only shown. Give it a `type` to compare them, in another metric.",
+}
+
+
+def is_pairable(metric: Metric) -> bool:
+    """Say whether two configs have a difference on each example: of single numbers, not of quotients of sums."""
+    return metric.kind not in NOT_PAIRABLE
+
+
+def why_not_pairable(metric: Metric) -> str | None:
+    """Say why configs cannot be compared by a metric, example by example; None when they can."""
+    why = NOT_PAIRABLE.get(metric.kind)
+    return why and f"{metric.name!r} {why}"
+
+
+def read_comparisons(*experiment_ids: int) -> Comparisons:
+    """Return the stored comparisons of experiments by (first, second), the earlier config first."""
+    found = {}
+    rows = Comparison.objects.filter(experiment_id__in=experiment_ids)
+    for row in rows.values_list("first_id", "second_id", *COLUMNS):
+        facts: dict[str, Any] = dict(zip(("first", "second", *COLUMNS), row, strict=True))
+        facts |= {name: tuple(facts[name]) for name in ("log_better", "log_worse")}
+        found[facts["first"], facts["second"]] = Common(**facts)
+    return found
+
+
+def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet) -> None:
+    """Bring every pair of configs up to the positions that both have finished, and store what has moved."""
+    known = _known_comparisons(plan.pk)
+    while due := list(_due(plan, metric, active, known)):
+        moved = _moved(active, due, sheet)
+        _store(plan, moved)
+        known = known | {(common.first, common.second): common for common in moved}
+        if len(_known) > MAX_REMEMBERED:
+            _known.clear()
+        # Should the transaction fail, the sum differs and the memory is not believed.
+        _known[plan.pk] = (sum(common.upto for common in known.values()), known)
+
+
+def counted_anew(
+    plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
+) -> Comparisons:
+    """Return the comparisons from the single scores alone, each up to the position that is given for it."""
+    found: Comparisons = {}
+    while due := list(_due(plan, metric, active, found, ends)):
+        found |= {(common.first, common.second): common for common in _moved(active, due, sheet)}
+    return found
+
+
+def forget(experiment_id: int) -> None:
+    """Believe the database alone again."""
+    _known.pop(experiment_id, None)
+
+
+def _known_comparisons(experiment_id: int) -> Comparisons:
+    with connections[current_role()].cursor() as cursor:
+        sql = "SELECT coalesce(sum(upto), 0) FROM experiments_comparison WHERE experiment_id = %s"
+        cursor.execute(sql, [experiment_id])
+        total = int(cursor.fetchone()[0])
+    known = _known.get(experiment_id)
+    return known[1] if known is not None and known[0] == total else read_comparisons(experiment_id)
+
+
+def _due(
+    plan: ExperimentPlan,
+    metric: Metric,
+    active: Sequence[Config],
+    known: Comparisons,
+    ends: Mapping[tuple[int, int], int] | None = None,
+) -> Iterator[tuple[Common, int]]:
+    longest = max(plan.micro_batch, MOST_CELLS // max(1, len(active) ** 2))
+    fortune = NOTHING if metric.value_range is not None else ()
+    for first, second in pairs_of(active):
+        key = (first.pk, second.pk)
+        common = known.get(key) or Common(*key, log_better=fortune, log_worse=fortune)
+        end = min(first.watermark, second.watermark) if ends is None else ends.get(key, 0)
+        if common.upto < end:
+            yield common, min(end, common.upto + longest)
+
+
+def pairs_of(configs: Sequence[Config]) -> Iterator[tuple[Config, Config]]:
+    """Yield every two configs once, in the order in which they came."""
+    for i, first in enumerate(configs):
+        for second in configs[i + 1 :]:
+            yield first, second
+
+
+def _moved(active: Sequence[Config], due: Sequence[tuple[Common, int]], sheet: Sheet) -> list[Common]:
+    start = min(common.upto for common, _ in due)
+    scores = sheet.read(start, max(end for _, end in due))
+    fresh = {config.pk: config.fresh_from for config in active}
+    rows = []
+    for common, end in due:
+        part = slice(common.upto - start, end - start)
+        rows.append((scores[common.first][part], scores[common.second][part]))
+    fresh_from = [max(fresh[common.first], fresh[common.second]) for common, _ in due]
+    return advanced([common for common, _ in due], rows, fresh_from)
+
+
+def _store(plan: ExperimentPlan, commons: Iterable[Common]) -> None:
+    rows = [
+        {"first_id": common.first, "second_id": common.second} | {name: getattr(common, name) for name in COLUMNS}
+        for common in commons
+    ]
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(UPSERT, [plan.account_id, plan.experiment_id, orjson.dumps(rows).decode()])

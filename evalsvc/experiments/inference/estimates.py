@@ -1,0 +1,295 @@
+"""From running sums to what people see of a metric: where it would settle on new data, and what it is on this set.
+
+Two questions, and no number answers both. The first is asked by whoever wants to know if a prompt is better, so its
+interval is the headline; it keeps a width when every example has been scored. The second ends in a census.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.watched import Watched
+from evalsvc.experiments.models import Aggregate, ExperimentPlan
+from evalsvc.stats.extremes import guarded_t
+from evalsvc.stats.finite import Ends, feasible
+from evalsvc.stats.newdata import NewDataInterval, new_data_interval
+from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED, Sums, default_strategy, estimate
+from evalsvc.tenancy.scope import current_role
+
+SERIES = """
+SELECT value FROM experiments_score
+WHERE config_id = %s AND metric = %s AND pos < %s AND value IS NOT NULL ORDER BY pos LIMIT %s
+"""
+NO_RANGE = "no_range"
+# Whoever adds a metric may have seen the outputs: nothing about it was planned, and it holds for one look.
+ADDED_LATER = "added_later"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is known of one metric of one config: its scores below the watermark, and those that are missing."""
+
+    sums: Sums
+    n_error: int
+    n_na: int
+    n_examples: int
+    n_asked: int | None = None
+    """How many of the examples the plan asks for; None for all."""
+
+    @property
+    def n_applicable(self) -> int:
+        """Examples to which the metric applies, as far as that is known."""
+        return self.n_examples - self.n_na
+
+    @property
+    def n_scorable(self) -> int:
+        """Of those, the ones that have a score or may get one."""
+        return self.n_applicable - self.n_error
+
+    @property
+    def n_pending(self) -> int:
+        """Examples that are still to come."""
+        return self.n_scorable - self.sums.n
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every example of the set has been tried."""
+        return self.n_pending <= 0
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether every example that the plan asks for has been tried: nobody watches any more."""
+        asked = self.n_examples if self.n_asked is None else self.n_asked
+        return self.sums.n + self.n_error + self.n_na >= asked
+
+
+def tally_of(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
+    """Add up the aggregates of a config: what was seen before its design, and what came after."""
+    found = [row for row in rows if row is not None]
+    sums = add_sums([sums_of_row(row) for row in found])
+    n_error, n_na = sum(row.n_error for row in found), sum(row.n_na for row in found)
+    return Tally(sums, n_error, n_na, plan.n_examples, plan.run_length)
+
+
+def sums_of_row(row: Aggregate) -> Sums:
+    """Return the sums of an aggregate."""
+    return Sums(row.n, row.total, row.squares, row.lowest, row.highest, row.den_total, row.den_squares, row.cross)
+
+
+def add_sums(parts: Sequence[Sums]) -> Sums:
+    """Return the sums of several parts together."""
+    lows = [part.lowest for part in parts if part.lowest is not None]
+    highs = [part.highest for part in parts if part.highest is not None]
+    return Sums(
+        sum(part.n for part in parts),
+        sum(part.total for part in parts),
+        sum(part.squares for part in parts),
+        min(lows, default=None),
+        max(highs, default=None),
+        sum(part.den_total for part in parts),
+        sum(part.den_squares for part in parts),
+        sum(part.cross for part in parts),
+    )
+
+
+def value_of(metric: Metric, tally: Tally) -> float | None:
+    """Return the estimate: a mean, a ratio, or the total of all examples that can be scored."""
+    mean = mean_of(metric, tally.sums)
+    return mean * tally.n_scorable if mean is not None and metric.kind == "distributive" else mean
+
+
+def mean_of(metric: Metric, sums: Sums) -> float | None:
+    """Return the mean of one score, or the ratio; None where there is none."""
+    if not sums.n:
+        return None
+    if metric.kind == "ratio":
+        return sums.total / sums.den_total if sums.den_total else None
+    # A mean of equal scores is one of them, whatever rounding says.
+    return sums.lowest if sums.is_flat else sums.mean
+
+
+def new_data_of(
+    metric: Metric, tally: Tally, level: float, *, is_watched: bool = True, watched: Ends | None = None
+) -> dict[str, Any] | None:
+    """Return the interval for new data, of the mean of one score; None for a metric that can have none.
+
+    While examples are to come the headline holds at all looks together, for a metric in a range, and the one for one
+    look stands beside it. `watched` are its ends for scores that are not 0 or 1.
+    """
+    if metric.kind == "untyped" or not tally.sums.n:
+        return None
+    once = _new_data(metric, tally.sums, level)
+    view = _interval(once)
+    if not is_watched or tally.is_at_end or metric.kind == "ratio" or metric.value_range is None:
+        return view
+    if metric.binary:
+        safe = _interval(_new_data(metric, tally.sums, level, watched=True))
+    elif watched is not None:
+        safe = {"lower": watched[0], "upper": watched[1], "method": "betting", "safe": WATCHED}
+    else:
+        return view
+    return safe | {
+        "warnings": view["warnings"],
+        "one_look": {name: view[name] for name in ("lower", "upper", "method")},
+    }
+
+
+def _new_data(metric: Metric, sums: Sums, level: float, *, watched: bool = False) -> NewDataInterval:
+    # A total of new data is nothing; the mean that it is made of has an interval.
+    kind = "algebraic" if metric.kind == "distributive" else metric.kind
+    return new_data_interval(
+        kind, sums, level=level, value_range=metric.value_range, binary=metric.binary, watched=watched
+    )
+
+
+def _interval(found: NewDataInterval) -> dict[str, Any]:
+    names = ("lower", "upper", "method", "safe")
+    return {name: getattr(found, name) for name in names} | {"warnings": list(found.warnings)}
+
+
+def this_set_of(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | None:
+    """Return the interval for this set, at one look: of zero width, and exact, once every example is scored.
+
+    What failed is not left out: it may have been worst, or best, so the interval is never narrower than the bounds
+    under failures, and is these bounds in the end.
+    """
+    if metric.kind == "untyped" or not tally.sums.n:
+        return None
+    ends, method = _set_ends(metric, tally, level)
+    if ends is not None and tally.n_error:
+        ends, method = _with_failures(metric, tally, ends), f"{method}, failures worst and best"
+    if ends is not None and metric.kind == "distributive":
+        ends = (ends[0] * tally.n_applicable, ends[1] * tally.n_applicable)
+    lower, upper = ends if ends is not None else (None, None)
+    is_exact = tally.is_over and not tally.n_error
+    return {"lower": lower, "upper": upper, "method": method if ends else "none", "safe": ONE_LOOK, "exact": is_exact}
+
+
+def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, str]:
+    """Return the interval for the examples that are scored or may be, on the scale of one score."""
+    sums, population = tally.sums, tally.n_scorable
+    if metric.value_range is not None and not metric.binary and metric.kind != "ratio" and 1 < sums.n < population:
+        # As for new data, nearer to the mean by what has been seen.
+        shrink = (1.0 - sums.n / population) ** 0.5
+        low, high = (sums.mean + (end - sums.mean) * shrink for end in guarded_t(sums, metric.value_range, level))
+        least, most = feasible(sums.total, sums.n, population, metric.value_range)
+        return (max(low, least), min(high, most)), "guarded-t"
+    kind = "algebraic" if metric.kind == "distributive" else metric.kind
+    found = estimate(
+        kind,
+        sums,
+        population=population,
+        strategy=default_strategy(kind, metric.binary) or "t",
+        level=level,
+        value_range=metric.value_range,
+        binary=metric.binary,
+        use_fpc=True,
+    )
+    ends = None if found.lower is None or found.upper is None else (found.lower, found.upper)
+    return ends, found.method
+
+
+def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
+    if metric.value_range is None or metric.kind == "ratio":
+        return None
+    low, high = (
+        (end * tally.n_scorable + bound * tally.n_error) / tally.n_applicable
+        for end, bound in zip(ends, metric.value_range, strict=True)
+    )
+    return low, high
+
+
+def requested_of(
+    plan: ExperimentPlan, metric: Metric, tally: Tally, *, config_id: int, end: int
+) -> dict[str, Any] | None:
+    """Return what a strategy that was asked for by name gives, to its last digit; None when none was."""
+    strategy = metric.strategy
+    if strategy is None or metric.kind == "untyped":
+        return None
+    if plan.strategy is None and strategy == default_strategy(metric.kind, metric.binary):
+        return None
+    scores = _series(config_id, metric.name, end, tally.sums.n) if strategy == "anytime" and not metric.binary else None
+    found = estimate(
+        metric.kind,
+        tally.sums,
+        population=tally.n_scorable,
+        strategy=strategy,
+        level=plan.level,
+        value_range=metric.value_range,
+        binary=metric.binary,
+        use_fpc=plan.use_fpc,
+        scores=scores,
+    )
+    names = ("value", "lower", "upper", "strategy", "method", "level", "covers", "safe")
+    view: dict[str, Any] = {name: getattr(found, name) for name in names}
+    return view | {"use_fpc": plan.use_fpc, "warnings": list(found.warnings)}
+
+
+def decision_of(
+    plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched | None
+) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the interval for this set that may be read at every shard end, or None and why there is none.
+
+    Counts of ones share the error between the shard ends; other scores in a range are bet on, which holds at all looks.
+    A metric that was added later has one when all is scored.
+    """
+    if metric.kind in ("untyped", "ratio") or not tally.sums.n:
+        return None, None if metric.kind != "ratio" else NO_RANGE
+    if metric.value_range is None:
+        return None, NO_RANGE
+    if metric.addition and not tally.is_at_end:
+        return None, ADDED_LATER
+    level = plan.level if watched is not None else decision_level(plan)
+    if watched is None:
+        found = this_set_of(metric, tally, level)
+        return {"lower": found["lower"], "upper": found["upper"], "level": level} if found else None, None
+    scale = tally.n_applicable if metric.kind == "distributive" else 1
+    low, high = watched.this_set
+    return {"lower": low * scale, "upper": high * scale, "level": level}, None
+
+
+def decision_level(plan: ExperimentPlan) -> float:
+    """Return the level at which an interval is right at all shard ends together; the last is exact anyway."""
+    looks = max(1, len(plan.shard_ends) - 1)
+    return 1.0 - (1.0 - plan.level) / looks
+
+
+def needs_series(metric: Metric) -> bool:
+    """Say whether intervals that may be watched follow the order of the scores: those in a range and not 0 or 1."""
+    return metric.kind in ("algebraic", "distributive") and metric.value_range is not None and not metric.binary
+
+
+def figures(plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched | None = None) -> dict[str, Any]:
+    """Return the numbers of a metric: the estimate, its interval for new data as the headline, and that for this set.
+
+    Of a total only this set can be asked; its headline is the `mean`.
+    """
+    level = plan.level
+    new_data = new_data_of(
+        metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
+    )
+    warnings = new_data.pop("warnings") if new_data else []
+    if metric.addition:
+        warnings.append(ADDED_LATER)
+    this_set = this_set_of(metric, tally, level)
+    view: dict[str, Any] = {"value": value_of(metric, tally), "mean": None}
+    if metric.kind == "distributive" and new_data is not None:
+        view["mean"] = {"value": mean_of(metric, tally.sums), "new_data": new_data, "covers": NEW_DATA}
+        view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
+        new_data = None
+    shown = new_data or {"lower": None, "upper": None, "method": "none", "safe": None}
+    covers = THIS_SET if metric.kind == "distributive" else NEW_DATA if metric.kind != "untyped" else None
+    view |= {name: shown[name] for name in ("lower", "upper", "method", "safe")}
+    return view | {"covers": covers, "level": level, "new_data": new_data, "this_set": this_set, "warnings": warnings}
+
+
+def _series(config_id: int, metric: str, last: int, n: int) -> Sequence[float]:
+    """Return the scores that the sums are of: of a metric that was added later, more may be there than they count."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SERIES, [config_id, metric, last, n])
+        return [value for (value,) in cursor.fetchall()]

@@ -1,0 +1,132 @@
+"""What the estimates were when a config had finished each shard: planned looks, and the points of a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connections, transaction
+from django.db.models import Max
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.estimates import Tally, new_data_of, this_set_of, value_of
+from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
+from evalsvc.stats.sums import Sums
+from evalsvc.tenancy.scope import current_role
+
+SUMS = """
+SELECT metric, count(value), count(*) FILTER (WHERE error_code <> 'not_applicable'),
+  count(*) FILTER (WHERE error_code = 'not_applicable'), coalesce(sum(value), 0), coalesce(sum(value * value), 0),
+  min(value), max(value), coalesce(sum(denominator), 0), coalesce(sum(denominator * denominator), 0),
+  coalesce(sum(value * denominator), 0)
+FROM experiments_score WHERE config_id = %s AND pos < %s GROUP BY metric
+"""
+
+MAX_REMEMBERED = 10_000
+_written: dict[int, int] = {}
+
+
+def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    """Write the looks at shards that configs have finished since the last time. A look is never written twice."""
+    # What this process has seen written need not be looked up again: most steps pass no shard end at all.
+    due = [config for config in configs if _shards_done(plan, config) > _written.get(config.pk, 0)]
+    if not due:
+        return
+    seen = dict(
+        Look.objects.filter(config__in=[config.pk for config in due])
+        .values_list("config_id")
+        .annotate(last=Max("shard"))
+    )
+    looks, metrics = [], _planned(plan)
+    for config in due:
+        for shard, end in enumerate(plan.shard_ends, 1):
+            if seen.get(config.pk, 0) < shard and end <= config.watermark:
+                looks += _looks(plan, config, shard, end, metrics)
+    Look.objects.bulk_create(looks, ignore_conflicts=True)
+    transaction.on_commit(lambda: _remember(plan, due), using=current_role())
+
+
+def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
+    """Return every look that is due, worked out from the single scores alone; nothing is written."""
+    ends, metrics = list(enumerate(plan.shard_ends, 1)), _planned(plan)
+    return [
+        look
+        for config in configs
+        for shard, end in ends
+        if end <= config.watermark
+        for look in _looks(plan, config, shard, end, metrics)
+    ]
+
+
+def forget(config_ids: Iterable[int]) -> None:
+    """Believe the database alone again."""
+    for config_id in config_ids:
+        _written.pop(config_id, None)
+
+
+def _shards_done(plan: ExperimentPlan, config: Config) -> int:
+    return sum(end <= config.watermark for end in plan.shard_ends)
+
+
+def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
+    if len(_written) > MAX_REMEMBERED:
+        _written.clear()
+    _written.update((config.pk, _shards_done(plan, config)) for config in configs)
+
+
+def added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
+    """Return the one look at each metric that was added later: at the last shard end that it is scored up to.
+
+    Its earlier looks are not made up afterwards: nobody has looked, and nothing is written.
+    """
+    later = [Metric.from_json(row) for row in plan.metrics if row.get("addition")]
+    if not later:
+        return []
+    marks = AdditionMark.objects.filter(config__in=[config.pk for config in configs])
+    upto = {(row.config_id, row.number): row.watermark for row in marks}
+    looks = []
+    for config in configs:
+        by_end: dict[int, list[Metric]] = {}
+        for metric in later:
+            by_end.setdefault(upto.get((config.pk, metric.addition), 0), []).append(metric)
+        for mark, metrics in by_end.items():
+            shard = sum(end <= mark for end in plan.shard_ends)
+            if shard:
+                looks += _looks(plan, config, shard, plan.shard_ends[shard - 1], metrics)
+    return looks
+
+
+def _planned(plan: ExperimentPlan) -> list[Metric]:
+    """Return the plan's own metrics: those that were added later have come as far as they have come."""
+    return [Metric.from_json(row) for row in plan.metrics if not row.get("addition")]
+
+
+def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: Sequence[Metric]) -> list[Look]:
+    metrics = {metric.name: metric for metric in wanted}
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SUMS, [config.pk, end])
+        rows: list[Any] = cursor.fetchall()
+    looks = []
+    for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
+        tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
+        once = new_data_of(metrics[name], tally, plan.level, is_watched=False)
+        # Of a total only this set can be asked.
+        new_data = once if metrics[name].kind != "distributive" else None
+        this_set = this_set_of(metrics[name], tally, plan.level)
+        looks.append(
+            Look(
+                account_id=plan.account_id,
+                config=config,
+                metric=name,
+                shard=shard,
+                n=n,
+                n_error=n_error,
+                n_na=n_na,
+                value=value_of(metrics[name], tally),
+                lower=new_data["lower"] if new_data else None,
+                upper=new_data["upper"] if new_data else None,
+                set_lower=this_set["lower"] if this_set else None,
+                set_upper=this_set["upper"] if this_set else None,
+            )
+        )
+    return looks

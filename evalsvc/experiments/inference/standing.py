@@ -1,0 +1,50 @@
+"""Who leads: whoever loses no paired difference, of those in the race."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.comparisons import is_pairable
+from evalsvc.experiments.inference.estimates import Tally, mean_of
+from evalsvc.experiments.inference.evidence import primary_metric
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.stats.common import Common, between
+from evalsvc.stats.leading import first_of
+from evalsvc.stats.paired import Differences
+
+
+def leader_of(
+    plan: ExperimentPlan,
+    configs: Sequence[Config],
+    tallies: Mapping[int, Tally],
+    commons: Mapping[tuple[int, int], Common],
+) -> Config | None:
+    """Return the config that leads on the primary metric, of those that run or are completed.
+
+    None while the answers of one of them wait for earlier ones: whoever is ahead of the others may be behind this one.
+    """
+    metric = primary_metric(plan)
+    racing = [config for config in configs if config.is_in_race]
+    known = [config for config in racing if tallies[config.pk].sums.n]
+    if any(config.n_ok and not config.watermark and not config.fresh_from for config in racing):
+        return None
+    if not known:
+        return None
+    if not is_pairable(metric):
+        return max(known, key=lambda config: (_signed(metric, tallies[config.pk]), -config.arrival))
+
+    def differences(first: int, second: int) -> Differences | None:
+        common = between(commons, first, second)
+        return common.differences if common is not None and common.n else None
+
+    by_id = {config.pk: config for config in sorted(known, key=lambda config: config.arrival)}
+    return by_id[first_of(list(by_id), differences)]
+
+
+def _signed(metric: Metric, tally: Tally) -> float:
+    value = mean_of(metric, tally.sums)
+    if value is None:
+        return -math.inf
+    return value if metric.higher_is_better else -value

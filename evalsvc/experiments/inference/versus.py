@@ -1,0 +1,195 @@
+"""By how much one config beats another, in the words and numbers that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.estimates import NO_RANGE
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.stats.common import Common
+from evalsvc.stats.comparing import new_data_difference
+from evalsvc.stats.finite import Ends
+from evalsvc.stats.leading import ROUNDING
+from evalsvc.stats.newpairs import NewEvidence
+from evalsvc.stats.paired import Differences, paired_interval
+from evalsvc.stats.racing import Pair, e_value
+from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
+from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level, word_threshold
+
+AFTER_THE_FACT = "after the fact: one look"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a comparison is asked for: its metric, how sure, and among how many comparisons."""
+
+    metric: Metric
+    n_examples: int
+    level: float
+    n_comparisons: int
+
+    @property
+    def joint_level(self) -> float:
+        """The level of each interval with which all of them hold together."""
+        return simultaneous_level(self.level, self.n_comparisons)
+
+    @property
+    def reach(self) -> float | None:
+        """The largest difference there can be, on the scale on which configs are compared."""
+        return 1.0 if self.metric.value_range is not None else None
+
+
+def question_of(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> Question:
+    """Return the question of an experiment with so many configs ever added."""
+    return Question(metric, plan.n_examples, plan.level, n_comparisons(max(1, n_configs), has_baseline=has_baseline))
+
+
+def baseline_of(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
+    """Return the baseline, if there is a config of that name."""
+    return next((config for config in configs if plan.baseline and config.name == plan.baseline), None)
+
+
+def is_declared(plan: ExperimentPlan, baseline: Config | None) -> bool:
+    """Say whether the baseline was declared before the start; one added later is a leader by another name."""
+    return baseline is not None and baseline.fresh_from == 0 and baseline.arrival <= max(plan.n_original, 1)
+
+
+def comparison_out(question: Question, common: Common, *, fresh_from: int) -> dict[str, Any]:
+    """Return a comparison, first minus second; positive when the first is better.
+
+    The interval for new data is the headline, and the words come from evidence on new data that may be watched. Beside
+    it what the difference is on this set.
+    """
+    pairs = common.differences
+    scale = _scale_of(question, common)
+    joint = _interval(question, pairs, question.joint_level)
+    alone = _interval(question, pairs, question.level)
+    new_data = {
+        "lower": _scaled(joint[0], scale.mean),
+        "upper": _scaled(joint[1], scale.mean),
+        "method": joint[2],
+        "safe": ONE_LOOK,
+    }
+    view = {
+        "n": pairs.n,
+        "n_missing": common.n_missing,
+        "delta": _scaled(_mean(pairs), scale.delta),
+        "level": question.level,
+        "joint_level": question.joint_level,
+        "n_comparisons": question.n_comparisons,
+        "label": AFTER_THE_FACT if fresh_from else ONE_LOOK,
+        "this_set": _this_set(question, common, scale),
+        **_words(question, common, fresh_from),
+    }
+    ends = {"lower_alone": _scaled(alone[0], scale.mean), "upper_alone": _scaled(alone[1], scale.mean)}
+    if question.metric.kind == "distributive":
+        mean = {"delta": _scaled(_mean(pairs), scale.mean), "new_data": new_data, **ends}
+        nothing: dict[str, Any] = dict.fromkeys(("lower", "upper", "lower_alone", "upper_alone", "new_data"))
+        return view | nothing | {"mean": mean, "method": "none", "safe": None, "covers": THIS_SET}
+    headline = {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
+    return view | headline | ends | {"mean": None, "new_data": new_data, "covers": NEW_DATA}
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """How much one step is: of the mean of a score, of the number that is shown, and of the whole set."""
+
+    mean: float
+    delta: float
+    whole: float
+
+
+def _scale_of(question: Question, common: Common) -> _Scale:
+    metric, n_na = question.metric, _n_na(common)
+    mean = metric.unit(1)
+    applicable = question.n_examples - n_na
+    if metric.kind != "distributive":
+        return _Scale(mean, mean, mean)
+    return _Scale(mean, mean * (applicable - common.n_missing), mean * applicable)
+
+
+def _n_na(common: Common) -> int:
+    return common.upto - common.n - common.n_missing
+
+
+def _mean(pairs: Differences) -> float | None:
+    if not pairs.n:
+        return None
+    return 0.0 if abs(pairs.total) <= ROUNDING * pairs.n else pairs.mean
+
+
+def _scaled(value: float | None, scale: float) -> float | None:
+    return None if value is None else value * scale
+
+
+def _interval(question: Question, pairs: Differences, level: float) -> tuple[float | None, float | None, str]:
+    """Return the interval for new data, on the scale on which configs are compared."""
+    found = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
+    return found.lower, found.upper, found.method
+
+
+def _this_set(question: Question, common: Common, scale: _Scale) -> dict[str, Any]:
+    """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
+    applicable = question.n_examples - _n_na(common)
+    scorable = applicable - common.n_missing
+    found = paired_interval(
+        common.differences,
+        population=scorable,
+        level=question.joint_level,
+        use_fpc=True,
+        binary=question.metric.binary,
+        reach=question.reach,
+    )
+    ends: Ends | None = None if found.lower is None or found.upper is None else (found.lower, found.upper)
+    method, is_exact = found.method, common.n >= applicable
+    if ends is not None and common.n_missing:
+        ends = _with_missing(question, common, ends, scorable, applicable)
+        method = f"{method}, failures worst and best"
+    lower, upper = (end * scale.whole for end in ends) if ends is not None else (None, None)
+    if is_exact and common.n:
+        lower = upper = _scaled(_mean(common.differences), scale.delta)
+    return {"lower": lower, "upper": upper, "method": method if ends else "none", "exact": is_exact}
+
+
+def _with_missing(question: Question, common: Common, ends: Ends, scorable: int, applicable: int) -> Ends | None:
+    if question.metric.value_range is None:
+        return None
+    low = (ends[0] * scorable + common.missing_low) / applicable
+    high = (ends[1] * scorable + common.missing_high) / applicable
+    return low, high
+
+
+def _words(question: Question, common: Common, fresh_from: int) -> dict[str, Any]:
+    """Say better, worse or may be chance, by evidence on new data that may be watched, and what it would take.
+
+    Without a declared range there is no such evidence, so no word either: "may be chance" would be a finding.
+    """
+    if not common.log_better:
+        nothing: dict[str, Any] = dict.fromkeys(("word", "rests_on", "about_n_more"))
+        return nothing | {"reason": NO_RANGE, "can_be_settled": False}
+    n_fresh = max(0, common.upto - fresh_from)
+    evidence = NewEvidence(n_fresh, common.log_better, common.log_worse)
+    wanted = word_threshold(question.level, question.n_comparisons)
+    rests_on: dict[str, Any] = {"e_value_better": evidence.better, "e_value_worse": evidence.worse, "threshold": wanted}
+    rests_on |= {"n_fresh": n_fresh, "covers": NEW_DATA, "safe": WATCHED}
+    about = evidence.more_for_a_word(wanted)
+    is_enough = about is not None and about <= question.n_examples - common.upto
+    return {
+        "word": evidence.word(wanted),
+        "reason": None,
+        "rests_on": rests_on,
+        "about_n_more": about,
+        "can_be_settled": is_enough,
+    }
+
+
+def evidence_out(pairs: Mapping[tuple[int, int], Pair], config: int, other: int) -> dict[str, Any] | None:
+    """Return what decides stops: evidence on these N, over examples that neither designer can have seen."""
+    pair, opposite = pairs.get((config, other)), pairs.get((other, config))
+    if pair is None:
+        return None
+    worse = e_value(opposite) if opposite is not None else None
+    return {"e_value": e_value(pair), "e_value_worse": worse, "n_fresh": pair.n, "covers": THIS_SET}

@@ -1,0 +1,116 @@
+"""Intervals that hold at all looks together, for scores in a range that are not 0 or 1.
+
+They follow the order of the scores. What a process has read of a config it remembers, so that a view costs as much as
+the scores that are new to it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.stats.betting import Betting
+from evalsvc.stats.finite import Ends
+from evalsvc.tenancy.scope import current_role
+
+SERIES = """
+SELECT s.config_id, s.metric, s.pos, s.value, s.error_code = 'not_applicable'
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS w(config_id, metric, first, last)
+JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos >= w.first AND s.pos < w.last
+ORDER BY s.config_id, s.metric, s.pos
+"""
+MAX_REMEMBERED = 500
+Key = tuple[int, str, float]
+_lock = Lock()
+_remembered: OrderedDict[Key, _State] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The two intervals of one metric of one config, on the scale of one score."""
+
+    new_data: Ends
+    this_set: Ends
+
+
+@dataclass(slots=True)
+class _State:
+    """What has been read of one metric of one config; a failure counts as worst for one end and best for the other."""
+
+    limits: Ends
+    new_data: Betting
+    lowest: Betting
+    highest: Betting
+    upto: int = 0
+    n: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def begin(cls, plan: ExperimentPlan, metric: Metric) -> _State:
+        limits = metric.value_range
+        assert limits is not None  # noqa: S101  only such metrics are watched
+        lowest, highest = (Betting(plan.n_examples, plan.level, limits) for _ in range(2))
+        return cls(limits, Betting(None, plan.level, limits), lowest, highest)
+
+    def take(self, rows: Sequence[tuple[float | None, bool]], upto: int) -> None:
+        """Take in the rows that follow; those to which the metric does not apply are left out."""
+        values = [value for value, is_na in rows if not is_na]
+        scored = [value for value in values if value is not None]
+        self.new_data.update(scored)
+        for betting, missing in ((self.lowest, self.limits[0]), (self.highest, self.limits[1])):
+            betting.update([missing if value is None else value for value in values])
+        self.upto, self.n = upto, self.n + len(scored)
+
+    def read(self) -> Watched:
+        """Return the intervals."""
+        return Watched(self.new_data.interval(), (self.lowest.interval()[0], self.highest.interval()[1]))
+
+
+def watch(plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]) -> dict[tuple[int, str], Watched]:
+    """Return the intervals of these metrics of these configs, up to their watermarks: one query for all."""
+    wanted = [(config, metric) for config in configs for metric in metrics if config.watermark]
+    states = {(config.pk, metric.name): _state(plan, config, metric) for config, metric in wanted}
+    due = [(config, metric) for config, metric in wanted if states[config.pk, metric.name].upto < config.watermark]
+    found = _read(due, states)
+    views = {}
+    for config, metric in wanted:
+        state = states[config.pk, metric.name]
+        with state.lock:
+            rows = [row for pos, *row in found.get((config.pk, metric.name), ()) if pos >= state.upto]
+            if state.upto < config.watermark:
+                state.take([(value, bool(is_na)) for value, is_na in rows], config.watermark)
+            # Somebody else may have gone on meanwhile: more was seen then, and the interval is as right.
+            views[config.pk, metric.name] = state.read()
+    return views
+
+
+def _state(plan: ExperimentPlan, config: Config, metric: Metric) -> _State:
+    key = (config.pk, metric.name, plan.level)
+    with _lock:
+        state = _remembered.pop(key, None) or _State.begin(plan, metric)
+        _remembered[key] = state
+        while len(_remembered) > MAX_REMEMBERED:
+            _remembered.popitem(last=False)
+    return state
+
+
+def _read(
+    due: Sequence[tuple[Config, Metric]], states: dict[tuple[int, str], _State]
+) -> dict[tuple[int, str], list[tuple[int, float | None, bool]]]:
+    found: dict[tuple[int, str], list[tuple[int, float | None, bool]]] = {}
+    if not due:
+        return found
+    starts = [states[config.pk, metric.name].upto for config, metric in due]
+    columns: list[Any] = [[c.pk for c, _ in due], [m.name for _, m in due], starts, [c.watermark for c, _ in due]]
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SERIES, columns)
+        for config_id, metric, *row in cursor.fetchall():
+            found.setdefault((config_id, metric), []).append(tuple(row))
+    return found

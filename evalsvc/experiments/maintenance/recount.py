@@ -1,0 +1,165 @@
+"""Count an experiment again from its rows, and say where the running sums differ."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connections, transaction
+
+from evalsvc.evaluations.maintenance.sweep import Finding
+from evalsvc.experiments.maintenance import recount_pairs
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
+
+SUMS_DIFFER = "the running sums differ from the scores"
+
+# What each sum is, computed from scores alone. Scopes follow the config's watermark and the place it is fresh from.
+AGGREGATES = """
+WITH added AS (
+  SELECT c.id AS config_id, d.number, m.name, coalesce(k.watermark, 0) AS watermark
+  FROM experiments_addition d CROSS JOIN LATERAL unnest(d.names) AS m(name)
+  JOIN experiments_config c ON c.experiment_id = d.experiment_id
+  LEFT JOIN experiments_additionmark k ON k.config_id = c.id AND k.number = d.number
+  WHERE d.experiment_id = %(experiment)s
+), scoped AS (
+  SELECT s.*, scope.name AS scope FROM experiments_score s JOIN experiments_config c ON c.id = s.config_id
+  LEFT JOIN added a ON a.config_id = s.config_id AND a.name = s.metric
+  CROSS JOIN LATERAL (SELECT coalesce(a.watermark, c.watermark) AS reached) r
+  CROSS JOIN LATERAL (VALUES
+    ('all', true), ('seen', s.pos < r.reached AND s.pos < c.fresh_from),
+    ('prefix', s.pos < r.reached AND s.pos >= c.fresh_from)) AS scope(name, applies)
+  WHERE c.experiment_id = %(experiment)s AND scope.applies
+), counted AS (
+  SELECT config_id, metric, scope, count(value) AS n,
+    count(*) FILTER (WHERE error_code <> 'not_applicable') AS n_error,
+    count(*) FILTER (WHERE error_code = 'not_applicable') AS n_na, coalesce(sum(value), 0) AS total,
+    coalesce(sum(value * value), 0) AS squares, coalesce(sum(denominator), 0) AS den_total,
+    coalesce(sum(denominator * denominator), 0) AS den_squares, coalesce(sum(value * denominator), 0) AS "cross",
+    min(value) AS lowest, max(value) AS highest
+  FROM scoped GROUP BY 1, 2, 3
+), stored AS (
+  SELECT a.* FROM experiments_aggregate a JOIN experiments_config c ON c.id = a.config_id
+  WHERE c.experiment_id = %(experiment)s
+)
+SELECT coalesce(s.config_id, t.config_id)::text, coalesce(s.metric, t.metric) || ' ' || coalesce(s.scope, t.scope),
+  ARRAY[s.n, s.n_error, s.n_na, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest,
+    s.highest]::float8[],
+  ARRAY[t.n, t.n_error, t.n_na, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest,
+    t.highest]::float8[]
+FROM stored s FULL JOIN counted t ON t.config_id = s.config_id AND t.metric = s.metric AND t.scope = s.scope
+"""
+# Each query names what is wrong and lists the configs (or rows) of which it is true; none may return a row.
+CHECKS = {
+    "the counters differ from the outputs": """
+        SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
+          SELECT count(*) FILTER (WHERE o.status = 'ok') AS n_ok, count(*) FILTER (WHERE o.status <> 'ok') AS n_error,
+            count(o.reused_from) AS n_reused FROM experiments_output o WHERE o.config_id = c.id) o ON true
+        WHERE c.experiment_id = %(experiment)s
+          AND (c.n_ok, c.n_error, c.n_reused) <> (o.n_ok, o.n_error, o.n_reused)""",
+    "an example below the watermark has no output": """
+        SELECT c.id FROM experiments_config c WHERE c.experiment_id = %(experiment)s AND c.watermark <> (
+          SELECT count(*) FROM experiments_output o WHERE o.config_id = c.id AND o.pos < c.watermark)""",
+    "the watermark lags behind finished examples": """
+        SELECT c.id FROM experiments_config c JOIN experiments_output o ON o.config_id = c.id AND o.pos = c.watermark
+        WHERE c.experiment_id = %(experiment)s AND o.scored""",
+    "an output has not one score for each metric": """
+        SELECT o.config_id FROM experiments_output o JOIN experiments_experimentplan p USING (experiment_id)
+        CROSS JOIN LATERAL (SELECT array_agg(m.row ->> 'name') AS names FROM jsonb_array_elements(p.metrics) AS m(row)
+          WHERE coalesce((m.row ->> 'addition')::int, 0) = 0) m
+        WHERE o.experiment_id = %(experiment)s AND o.scored AND cardinality(m.names) <> (
+          SELECT count(*) FROM experiments_score s
+          WHERE s.config_id = o.config_id AND s.pos = o.pos AND s.metric = ANY (m.names))""",
+    "an output has scores of some and not all metrics that were added together": """
+        SELECT s.config_id FROM experiments_addition d JOIN experiments_score s USING (experiment_id)
+        WHERE d.experiment_id = %(experiment)s AND s.metric = ANY (d.names)
+        GROUP BY s.config_id, s.pos, d.number, d.names HAVING count(*) <> cardinality(d.names)""",
+    "an output has neither added scores nor a unit that waits for them": """
+        SELECT o.config_id FROM experiments_addition d JOIN experiments_output o USING (experiment_id)
+        JOIN experiments_config c ON c.id = o.config_id AND c.state <> 'deleted'
+        WHERE d.experiment_id = %(experiment)s AND (NOT d.by_caller OR o.status <> 'ok') AND NOT EXISTS (
+          SELECT 1 FROM experiments_score s
+          WHERE s.config_id = o.config_id AND s.pos = o.pos AND s.metric = d.names[1]) AND NOT EXISTS (
+          SELECT 1 FROM experiments_workunit u WHERE u.config_id = o.config_id AND u.addition = d.number
+            AND u.from_pos <= o.pos AND u.to_pos > o.pos AND u.state = 'scoring')""",
+    "the mark of added metrics lags behind their scores": """
+        SELECT c.id FROM experiments_addition d JOIN experiments_config c USING (experiment_id)
+        LEFT JOIN experiments_additionmark k ON k.config_id = c.id AND k.number = d.number
+        JOIN experiments_score s
+          ON s.config_id = c.id AND s.metric = d.names[1] AND s.pos = coalesce(k.watermark, 0)
+        WHERE d.experiment_id = %(experiment)s""",
+    "an output belongs to another example than its position": """
+        SELECT o.config_id FROM experiments_output o
+        LEFT JOIN experiments_experimentitem i ON i.experiment_id = o.experiment_id AND i.pos = o.pos
+        WHERE o.experiment_id = %(experiment)s AND i.example_id IS DISTINCT FROM o.example_id""",
+    "a score of an evaluator is missing from the history, or is another there": """
+        SELECT s.config_id FROM experiments_score s JOIN experiments_experimentplan p USING (experiment_id)
+        CROSS JOIN LATERAL jsonb_array_elements(p.metrics) AS m(row)
+        JOIN experiments_output o ON o.config_id = s.config_id AND o.pos = s.pos
+        LEFT JOIN evaluations_historyscore h
+          ON h.account_id = s.account_id AND h.evaluator_id = m.row ->> 'evaluator_id'
+          AND h.profile_name = m.row ->> 'profile_name' AND h.trial IN (false, true) AND h.id = o.id
+        WHERE s.experiment_id = %(experiment)s AND m.row ->> 'name' = s.metric AND s.value IS NOT NULL AND CASE
+          -- A verdict does not tell the score; older versions kept none for it.
+          WHEN m.row ->> 'source' = 'pass' THEN h.passed IS NOT NULL AND h.passed <> (s.value = 1)
+          WHEN m.row ->> 'source' = 'score' THEN
+            (h.score, h.config_id, h.output_id) IS DISTINCT FROM (s.value, s.config_id, o.id)
+          ELSE false END
+          AND coalesce((m.row ->> 'in_history')::boolean, true)
+          AND (h.id IS NOT NULL OR NOT EXISTS (
+            SELECT 1 FROM evaluations_pruned p WHERE p.account_id = s.account_id AND o.id < p.scores_until))
+          AND coalesce(h.revision = (m.row ->> 'profile_revision')::int, true)""",
+    "a config is completed and has not seen every example": """
+        SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)
+        WHERE c.experiment_id = %(experiment)s AND c.state = 'completed'
+          AND c.watermark <> coalesce(p."limit", p.n_examples)""",
+    "units overlap, or leave a gap below what has been given out": """
+        SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
+          SELECT coalesce(sum(u.to_pos - u.from_pos), 0) AS covered, coalesce(max(u.to_pos), 0) AS furthest
+          FROM experiments_workunit u WHERE u.config_id = c.id AND u.addition = 0) u ON true
+        WHERE c.experiment_id = %(experiment)s AND (u.covered <> c.claim_pos OR u.furthest <> c.claim_pos)""",
+}
+MOST_OF_PAIRS = 100
+NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
+
+
+def recount(experiment_id: int) -> list[dict[str, Any]]:
+    """Return every difference between the books of an experiment and its rows; run it in one snapshot."""
+    differences: list[dict[str, Any]] = []
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(AGGREGATES, {"experiment": experiment_id})
+        for config_id, what, stored, counted in cursor.fetchall():
+            differences += _differing(config_id, what, stored, counted)
+        for what, query in CHECKS.items():
+            cursor.execute(query, {"experiment": experiment_id})
+            differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
+    return differences + list(itertools.islice(recount_pairs.find(experiment_id), MOST_OF_PAIRS))
+
+
+def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:
+    """Recount every experiment of every account, or of one, as the system role; yield each check and what it found.
+
+    One experiment at a time, each in a snapshot of its own: a recount of many runs long.
+    """
+    found: dict[str, list[int]] = {what: [] for what in (SUMS_DIFFER, *CHECKS, *recount_pairs.CHECKS)}
+    with role_scope(SYSTEM):
+        plans = ExperimentPlan.objects.order_by("pk")
+        if account_id is not None:
+            plans = plans.filter(account_id=account_id)
+        for id in list(plans.values_list("pk", flat=True)):
+            with transaction.atomic(using=SYSTEM):
+                with connections[SYSTEM].cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                for what in {row["what"] if row["what"] in found else SUMS_DIFFER for row in recount(id)}:
+                    found[what].append(id)
+    for what, ids in found.items():
+        yield f"experiment: {what}", Finding(what, len(ids), ids[:5]) if ids else None
+
+
+def _differing(config_id: str, what: str, stored: list[Any], counted: list[Any]) -> list[dict[str, Any]]:
+    found = []
+    for name, one, other in zip(NAMES, stored, counted, strict=True):
+        if not recount_pairs.is_same(one, other):
+            found.append({"config_id": config_id, "what": f"{what} {name}", "stored": one, "counted": other})
+    return found

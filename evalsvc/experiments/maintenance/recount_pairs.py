@@ -1,0 +1,114 @@
+"""Work out comparisons, evidence and looks of an experiment again from its single scores, and say where they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evalsvc.experiments.inference import comparisons, evidence
+from evalsvc.experiments.inference.comparisons import is_pairable, pairs_of, read_comparisons
+from evalsvc.experiments.inference.evidence import is_comparable, primary_metric, read_pairs, weighed
+from evalsvc.experiments.inference.looks import looks_anew
+from evalsvc.experiments.inference.sheet import Sheet
+from evalsvc.experiments.models import Config, ExperimentPlan, Look
+
+PAIRS_DIFFER = "the comparison of two configs differs from their scores"
+EVIDENCE_DIFFERS = "the evidence of a pair differs from its scores"
+LOOKS_DIFFER = "a look at a shard's end differs from the scores"
+CHECKS = (PAIRS_DIFFER, EVIDENCE_DIFFERS, LOOKS_DIFFER)
+LOOK_FIELDS = ("n", "n_error", "n_na", "value", "lower", "upper", "set_lower", "set_upper")
+Ends = dict[tuple[int, int], int]
+
+
+def find(experiment_id: int, *, is_complete: bool | None = None) -> Iterator[dict[str, Any]]:
+    """Yield every difference. What has not been weighed yet is none, but where all must be: in a closed experiment."""
+    plan = ExperimentPlan.objects.filter(pk=experiment_id).first()
+    if plan is None or plan.state == ExperimentPlan.State.DRAFT:
+        return
+    is_complete = plan.is_closed if is_complete is None else is_complete
+    configs = weighed(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
+    metric = primary_metric(plan)
+    if is_pairable(metric):
+        sheet = Sheet(metric, [config.pk for config in configs])
+        yield from _comparisons(plan, configs, sheet, is_complete)
+        if is_comparable(metric):
+            yield from _evidence(plan, configs, sheet, is_complete)
+    yield from _looks(plan, configs, is_complete)
+
+
+def _comparisons(
+    plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
+) -> Iterator[dict[str, Any]]:
+    stored = read_comparisons(plan.pk)
+    ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in pairs_of(configs)}
+    if not is_complete:
+        ends = {key: stored[key].upto for key in ends if key in stored}
+    counted = comparisons.counted_anew(plan, primary_metric(plan), configs, sheet, ends)
+    yield from _differing(PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored), _reader(counted), _joined(ends, stored))
+
+
+def _evidence(
+    plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
+) -> Iterator[dict[str, Any]]:
+    stored = read_pairs(plan.pk)
+    ends: Ends = {}
+    for a, b in pairs_of(configs):
+        for key in ((a.pk, b.pk), (b.pk, a.pk)):
+            if is_complete:
+                ends[key] = min(a.watermark, b.watermark)
+            elif key in stored:
+                ends[key] = stored[key].start + stored[key].n
+    counted = evidence.counted_anew(plan, configs, sheet, ends)
+    yield from _differing(EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored), _reader(counted), _joined(ends, stored))
+
+
+def _joined(ends: Ends, stored: Mapping[tuple[int, int], Any]) -> list[tuple[int, int]]:
+    """Return the pairs to look at; those of deleted configs have stopped to move."""
+    known = {id for key in ends for id in key}
+    return [*ends, *(key for key in stored if key not in ends and known.issuperset(key))]
+
+
+def _reader(rows: Mapping[tuple[int, int], Any]) -> Callable[[tuple[int, int], str], Any]:
+    return lambda key, name: getattr(rows[key], name) if key in rows else None
+
+
+def _differing(
+    what: str,
+    names: Sequence[str],
+    stored: Callable[[tuple[int, int], str], Any],
+    counted: Callable[[tuple[int, int], str], Any],
+    keys: Sequence[tuple[int, int]],
+) -> Iterator[dict[str, Any]]:
+    for key in keys:
+        for name in names:
+            one, other = stored(key, name), counted(key, name)
+            if not is_same(one, other):
+                about = {"config_id": str(key[0]), "with": str(key[1]), "what": what}
+                yield about | {"field": name, "stored": one, "counted": other}
+                break
+
+
+def _looks(plan: ExperimentPlan, configs: Sequence[Config], is_complete: bool) -> Iterator[dict[str, Any]]:
+    rows = Look.objects.filter(config__in=[config.pk for config in configs])
+    stored = {(row.config_id, row.metric, row.shard): row for row in rows}
+    counted = {(row.config_id, row.metric, row.shard): row for row in looks_anew(plan, configs)}
+    for key in stored.keys() | (counted.keys() if is_complete else ()):
+        one, other = _numbers(stored.get(key)), _numbers(counted.get(key))
+        if not is_same(one, other):
+            config_id, metric, shard = key
+            about = {"config_id": str(config_id), "what": LOOKS_DIFFER, "field": f"{metric} shard {shard}"}
+            yield about | {"stored": one, "counted": other}
+
+
+def _numbers(look: Look | None) -> list[float | None] | None:
+    return [getattr(look, name) for name in LOOK_FIELDS] if look is not None else None
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Say whether two numbers, or rows of numbers, are equal but for the order in which they were added up."""
+    if one is None or other is None:
+        return one is other
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(is_same(*both) for both in zip(one, other, strict=True))
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

@@ -1,0 +1,55 @@
+"""Write comparisons, evidence and looks of experiments anew where they differ from the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalsvc.experiments.decisions.settling import count_all, find_locked_plan, hold, settle
+from evalsvc.experiments.inference import comparisons, evidence, looks
+from evalsvc.experiments.inference.evidence import weighed
+from evalsvc.experiments.maintenance import recount_pairs
+from evalsvc.experiments.models import Comparison, Config, Evidence, ExperimentPlan, Look
+from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
+
+
+def mend_all(*, account_id: int | None = None, experiment_id: int | None = None) -> Iterator[tuple[int, int]]:
+    """Mend every experiment that has started, of all accounts or of one, as the system role.
+
+    Yields each with how many differences there were. One at a time, under the locks of its planner: it may run while
+    the service does, and twice.
+    """
+    with role_scope(SYSTEM):
+        plans = ExperimentPlan.objects.exclude(state=ExperimentPlan.State.DRAFT).order_by("pk")
+        if account_id is not None:
+            plans = plans.filter(account_id=account_id)
+        if experiment_id is not None:
+            plans = plans.filter(pk=experiment_id)
+        for owner, id in list(plans.values_list("account_id", "pk")):
+            yield id, mend(account_id=owner, experiment_id=id)
+
+
+def mend(*, account_id: int, experiment_id: int) -> int:
+    """Count one experiment to its last answer and write anew what differs; return how many differences there were."""
+    with account_scope(account_id):
+        hold(experiment_id, wait=True)
+        plan = find_locked_plan(account_id, experiment_id)
+        if plan is None or plan.state == ExperimentPlan.State.DRAFT:
+            return 0
+        has_ended = plan.state != ExperimentPlan.State.RUNNING
+        n = sum(1 for _ in recount_pairs.find(experiment_id, is_complete=has_ended))
+        if n:
+            _take_away(plan)
+            count_all(plan)
+        settle(plan)
+        return n
+
+
+def _take_away(plan: ExperimentPlan) -> None:
+    # What is known of deleted configs is not counted any more, and stays as it was.
+    ids = [config.pk for config in weighed(Config.objects.filter(experiment_id=plan.pk))]
+    Look.objects.filter(config__in=ids).delete()
+    Comparison.objects.filter(experiment_id=plan.pk, first__in=ids, second__in=ids).delete()
+    Evidence.objects.filter(experiment_id=plan.pk, winner__in=ids, loser__in=ids).delete()
+    comparisons.forget(plan.pk)
+    evidence.forget(plan.pk)
+    looks.forget(ids)

@@ -1,0 +1,95 @@
+"""What a planned experiment and the history of the same evaluator say beside each other, each under its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.alongside import UnknownConfig
+from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
+from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import metric_view
+from evalsvc.tenancy.scope import account_scope
+from evaluators.registry import find_evaluator
+
+LIVE = (Config.State.RUNNING, Config.State.COMPLETED)
+REFERENCE = ("lower", "median", "upper", "alpha", "n", "of", "method", "warnings", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSide:
+    """The experiment of a request: the config that it names, or all that are live."""
+
+    plan: ExperimentPlan
+    configs: Sequence[Config]
+
+    def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, Any] | None:
+        """Return the running estimates of each config by every metric that reads this evaluator under this profile."""
+        metrics = [metric for metric in metrics_of(self.plan) if reads(metric, evaluator_id, profile_name)]
+        if not metrics:
+            return None
+        with account_scope(self.plan.account_id):
+            rows = Aggregate.objects.filter(config__in=[config.pk for config in self.configs])
+            sums = {(row.config_id, row.metric, row.scope): row for row in rows}
+            return {
+                "experiment_id": str(self.plan.pk),
+                "experiment": self.plan.experiment.name,
+                "state": self.plan.state,
+                "configs": [self._config(config, metrics, sums) for config in self.configs],
+            }
+
+    def _config(self, config: Config, metrics: Sequence[Metric], sums: Any) -> dict[str, Any]:
+        views = {metric.name: metric_view(self.plan, config, metric, sums) for metric in metrics}
+        return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
+
+
+def side_of(*, account_id: int, experiment_id: int, config: str | None) -> RunningSide | None:
+    """Return what a planned experiment says beside a request that belongs to it; None for a passive one."""
+    with account_scope(account_id):
+        plans = ExperimentPlan.objects.select_related("experiment")
+        plan = plans.filter(account_id=account_id, experiment_id=experiment_id).first()
+        if plan is None:
+            return None
+        rows = Config.objects.filter(account_id=account_id, experiment_id=experiment_id).order_by("arrival")
+        configs = list(rows.exclude(state=Config.State.DELETED))
+    if config is None:
+        return RunningSide(plan, [one for one in configs if one.state in LIVE])
+    named = [one for one in configs if config in (str(one.pk), one.name)]
+    if not named:
+        known = ", ".join(one.name for one in configs[:20])
+        raise UnknownConfig(f"Experiment {experiment_id} has no config {config!r}; it has: {known}.")
+    return RunningSide(plan, named[:1])
+
+
+def metrics_of(plan: ExperimentPlan) -> list[Metric]:
+    """Return the plan's metrics."""
+    return [Metric.from_json(row) for row in plan.metrics]
+
+
+def reads(metric: Metric, evaluator_id: str, profile_name: str) -> bool:
+    """Say whether a metric reads what this evaluator says under this profile."""
+    named = (metric.evaluator_id, metric.profile_name) == (evaluator_id, profile_name)
+    return metric.source in EVALUATOR_SOURCES and named
+
+
+def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | None:
+    """Return the interval of the metric's own history before the experiment: the line that its configs are held to.
+
+    Of what the metric is of, at the plan's level. None where no evaluator makes the metric, or nothing started yet.
+    """
+    found = find_evaluator(metric.runs or "")
+    if found is None or metric.evaluator_id is None or plan.started_at is None:
+        return None
+    pair = (metric.evaluator_id, metric.profile_name or "")
+    (history,) = store.read_histories(plan.account_id, [pair], before=first_id(plan.started_at))
+    level = min(max(plan.level, 0.8), 0.999)
+    ask = IntervalAsk("full-history", level, "pass" if metric.source == "pass" else "score")
+    interval = interval_of(ask, found[0], history) or {}
+    shown = {name: interval.get(name) for name in REFERENCE}
+    values = [part for part in interval.get("sources", {}).values() if part["n"]]
+    n = sum(part["n"] for part in values)
+    return {**shown, "value": sum(part["rate"] * part["n"] for part in values) / n if n else None}

@@ -1,0 +1,308 @@
+"""What people watch: every config with its estimates, how it compares with the leader, and what was decided."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.ranges import wide_in
+from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons
+from evalsvc.experiments.inference.estimates import Tally, decision_of, figures, needs_series, requested_of, tally_of
+from evalsvc.experiments.inference.evidence import Pairs, is_comparable, primary_metric, read_pairs
+from evalsvc.experiments.inference.looks import added_looks
+from evalsvc.experiments.inference.spread import quantiles_in
+from evalsvc.experiments.inference.standing import leader_of
+from evalsvc.experiments.inference.versus import (
+    AFTER_THE_FACT,
+    Question,
+    baseline_of,
+    comparison_out,
+    evidence_out,
+    is_declared,
+    question_of,
+)
+from evalsvc.experiments.inference.watched import Watched, watch
+from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
+from evalsvc.stats.common import between
+from evalsvc.stats.newpairs import WORSE
+from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, bounds_under_failures
+from evalsvc.tenancy.scope import current_role
+
+Scope = Aggregate.Scope
+Aggregates = Mapping[tuple[int, str, str], Aggregate]
+MAX_DECISIONS = 20
+STAMP = """
+SELECT count(*), sum(c.n_ok + c.n_error), sum(c.watermark), sum(c.epoch), sum(a.n),
+  (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = %(experiment)s),
+  (SELECT sum(e.upto) FROM experiments_comparison e WHERE e.experiment_id = %(experiment)s)
+FROM experiments_config c
+LEFT JOIN LATERAL (SELECT sum(g.n + g.n_error + g.n_na) AS n FROM experiments_aggregate g WHERE g.config_id = c.id) a
+  ON true
+WHERE c.experiment_id = %(experiment)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a live view reads, at one moment."""
+
+    plan: ExperimentPlan
+    configs: Sequence[Config]
+    metrics: Sequence[Metric]
+    sums: Aggregates
+    commons: Comparisons
+    watched: Mapping[tuple[int, str], Watched]
+    n_ever: int
+
+    def tally(self, config: Config, metric: Metric) -> Tally:
+        """Return what is known of a metric of a config."""
+        return tally_in(self.plan, config, metric, self.sums)
+
+
+def etag_of(plan: ExperimentPlan) -> str:
+    """Return a tag that changes with anything the live view shows; one small query."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(STAMP, {"experiment": plan.pk})
+        stamp = cursor.fetchone()
+    text = f"{plan.pk} {plan.experiment.name} {plan.state} {len(plan.metrics)} {stamp}"
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+
+
+def live_view(plan: ExperimentPlan) -> dict[str, Any]:
+    """Return the live view, from running sums only: its cost does not grow with the number of examples.
+
+    But for scores in a range that are not 0 or 1, of which those that are new to this process are read.
+    """
+    scene = scene_of(plan)
+    metric = primary_metric(plan)
+    tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
+    leader = leader_of(plan, scene.configs, tallies, scene.commons)
+    baseline = baseline_of(plan, scene.configs)
+    counts = [(config, one, scene.tally(config, one).sums.n) for config in scene.configs for one in scene.metrics]
+    quantiles = quantiles_in(counts, plan.level)
+    question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
+    against = baseline or leader
+    pairs = read_pairs(plan.pk, of=against.pk) if against and is_comparable(metric) else {}
+    views = [_config_view(scene, config, against, question, pairs) for config in scene.configs]
+    for view in views:
+        for name, shown in view["metrics"].items():
+            shown["quantiles"] = quantiles.get((int(view["id"]), name))
+    decisions = Decision.objects.filter(experiment_id=plan.pk).select_related("config", "against").order_by("-id")
+    return {
+        "experiment": experiment_out(plan, scene.configs),
+        "configs": views,
+        "leader": str(leader.pk) if leader else None,
+        "leader_settled": _is_settled(scene, leader, question),
+        "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
+    }
+
+
+def scene_of(plan: ExperimentPlan) -> Scene:
+    """Read what a live view shows."""
+    every = list(Config.objects.filter(experiment_id=plan.pk).order_by("arrival"))
+    configs = [config for config in every if config.state != Config.State.DELETED]
+    rows = Aggregate.objects.filter(config__in=[config.pk for config in configs])
+    metrics = [Metric.from_json(row) for row in plan.metrics]
+    primary = primary_metric(plan)
+    return Scene(
+        plan,
+        configs,
+        metrics,
+        {(row.config_id, row.metric, row.scope): row for row in rows},
+        read_comparisons(plan.pk) if is_pairable(primary) else {},
+        watched_in(plan, configs, metrics),
+        len(every),
+    )
+
+
+def watched_in(
+    plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
+) -> dict[tuple[int, str], Watched]:
+    """Return the intervals that follow the order of scores, of the configs that have examples to come."""
+    coming = [config for config in configs if config.watermark < plan.n_examples]
+    return watch(plan, coming, [metric for metric in metrics if needs_series(metric) and not metric.addition])
+
+
+def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
+    """Add up what was seen before a config's design and what came after: estimates are about all of it."""
+    found = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
+    return tally_of(plan, *found)
+
+
+def _is_settled(scene: Scene, leader: Config | None, question: Question) -> bool | None:
+    """Say whether the leader is better on new data than every other config that has a score, stopped ones included.
+
+    None while there is nobody to be better than.
+    """
+    metric = primary_metric(scene.plan)
+    if leader is None or not is_pairable(metric):
+        return False if scene.configs else None
+    others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
+    words = [_word(scene, config, leader, question) for config in others]
+    return all(word == WORSE for word in words) if words else None
+
+
+def _word(scene: Scene, config: Config, other: Config, question: Question) -> str | None:
+    common = between(scene.commons, config.pk, other.pk)
+    return comparison_out(question, common, fresh_from=fresh_of(config, other))["word"] if common else None
+
+
+def fresh_of(config: Config, other: Config) -> int:
+    """Return the position from which on neither designer can have seen an answer."""
+    return max(config.fresh_from, other.fresh_from)
+
+
+def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
+    """Return the head of the live view."""
+    return {
+        "id": str(plan.pk),
+        "name": plan.experiment.name,
+        "state": plan.state,
+        "n_examples": plan.n_examples,
+        "limit": plan.limit,
+        "num_shards": plan.num_shards,
+        "shard_ends": list(plan.shard_ends),
+        "policy": plan.policy,
+        "primary_metric": plan.primary_metric,
+        "level": plan.level,
+        "n_queries": sum(config.n_ok + config.n_error - config.n_reused for config in configs),
+        "cost": sum(config.cost for config in configs),
+        "started_at": plan.started_at,
+        "finished_at": plan.finished_at,
+    }
+
+
+def _config_view(
+    scene: Scene, config: Config, against: Config | None, question: Question, pairs: Pairs
+) -> dict[str, Any]:
+    plan, sums = scene.plan, scene.sums
+    return {
+        "id": str(config.pk),
+        "name": config.name,
+        "kind": config.kind,
+        "state": config.state,
+        "stop_reason": config.stop_reason,
+        "epoch": config.epoch,
+        "parent_id": str(config.parent_id) if config.parent_id else None,
+        "fresh_from": config.fresh_from,
+        "designed_after": config.fresh_from or None,
+        "watermark": config.watermark,
+        "n_done": config.n_ok + config.n_error,
+        "n_ok": config.n_ok,
+        "n_error": config.n_error,
+        "n_reused": config.n_reused,
+        "cost": config.cost,
+        "input_tokens": config.n_input_tokens,
+        "output_tokens": config.n_output_tokens,
+        "metrics": {
+            metric.name: metric_view(plan, config, metric, sums, scene.watched.get((config.pk, metric.name)))
+            for metric in scene.metrics
+        },
+        "versus_leader": versus(scene, config, against, question, pairs),
+    }
+
+
+def metric_view(
+    plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates, watched: Watched | None = None
+) -> dict[str, Any]:
+    """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
+    tally = tally_in(plan, config, metric, sums)
+    found = figures(plan, metric, tally, watched)
+    decision, reason = decision_of(plan, metric, tally, watched)
+    return {
+        "type": metric.kind,
+        "n": tally.sums.n,
+        "N": plan.n_examples,
+        "n_error": tally.n_error,
+        "n_na": tally.n_na,
+        "n_pending": tally.n_pending,
+        **found,
+        "strategy": metric.strategy,
+        "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
+        "warnings": [*found["warnings"], *warnings_of(plan, config), *wide_in(metric, sums.values())],
+        "stopped": config.stopped_metrics.get(metric.name),
+        "higher_is_better": metric.higher_is_better,
+        "decision_interval": decision,
+        "reason": reason,
+        "bounds_if_failures": _bounds(metric, tally),
+        "provisional": _mean(metric, sums.get((config.pk, metric.name, Scope.ALL))),
+        "designed_after": config.fresh_from or None,
+        "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
+        "fresh": _mean(metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
+    }
+
+
+def warnings_of(plan: ExperimentPlan, config: Config) -> list[str]:
+    """Return what keeps a config from being judged as others are: its designer may have seen some answers, or all."""
+    if not config.fresh_from:
+        return []
+    return ["designed_after"] + (["no_fresh_examples"] if config.fresh_from >= plan.run_length else [])
+
+
+def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
+    found = bounds_under_failures(
+        metric.kind, tally.sums, tally.n_error, value_range=metric.value_range, population=tally.n_applicable
+    )
+    return {"lower": found[0], "upper": found[1]} if found else None
+
+
+def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
+    if row is None or not row.n:
+        return None
+    if metric.kind == "ratio":
+        return {"n": row.n, "value": row.total / row.den_total if row.den_total else None}
+    return {"n": row.n, "value": row.total / row.n}
+
+
+def versus(
+    scene: Scene, config: Config, other: Config | None, question: Question, pairs: Pairs
+) -> dict[str, Any] | None:
+    """Compare a config with another one on all examples that both have finished; positive when it is better."""
+    if other is None or other.pk == config.pk:
+        return None
+    common = between(scene.commons, config.pk, other.pk)
+    if common is None:
+        return None
+    view = comparison_out(question, common, fresh_from=fresh_of(config, other))
+    return {"config_id": str(other.pk), **view, "evidence": evidence_out(pairs, config.pk, other.pk)}
+
+
+def decision_out(row: Decision) -> dict[str, Any]:
+    """Return a decision with the evidence it rested on."""
+    return {
+        "id": str(row.pk),
+        "config_id": str(row.config_id),
+        "config": row.config.name,
+        "against_id": str(row.against_id) if row.against_id else None,
+        "against": row.against.name if row.against else None,
+        "policy": row.policy,
+        "reason": row.reason,
+        "watermark": row.watermark,
+        "n_in_flight": row.n_in_flight,
+        "evidence": row.evidence,
+        "created_at": row.created_at,
+    }
+
+
+def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, list[dict[str, Any]]]:
+    """Return, by config, the estimates at the end of each shard: the points of a chart. Each holds for one look.
+
+    A metric that was added later has one point, at the last shard that it is scored up to.
+    """
+    kinds = {row["name"]: row["kind"] for row in plan.metrics}
+    views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
+    added = {row["name"] for row in plan.metrics if row.get("addition")}
+    looks = [*Look.objects.filter(config__in=[config.pk for config in configs]), *added_looks(plan, configs)]
+    for look in sorted(looks, key=lambda look: (look.shard, look.metric)):
+        names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
+        this_set = {"lower": look.set_lower, "upper": look.set_upper}
+        covers = THIS_SET if kinds.get(look.metric) == "distributive" else NEW_DATA
+        point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
+        point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
+        views[str(look.config_id)].append(point)
+    return views

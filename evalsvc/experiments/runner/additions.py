@@ -1,0 +1,199 @@
+"""Metrics that are added to the outputs of an experiment: scored like the plan's own, and part of no decision."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import F, Max, Sum
+from django.utils import timezone
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.experiments.definition.fields.unmapped import check_mappings
+from evalsvc.experiments.definition.fields.unreadable import check_added_metrics
+from evalsvc.experiments.definition.metrics import CLIENT, Metric, resolve_metrics
+from evalsvc.experiments.models import Addition, Aggregate, Config, ExperimentPlan, Output
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.generate import storable
+from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope
+
+MAX_IN_ALL = 100
+# As many outputs as a worker scores in about a second, or asks a judge about side by side.
+UNIT_SIZE, JUDGED_UNIT_SIZE = 100, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many outputs have a score (or the reason for none) of a metric, and how many wait for it."""
+
+    n_scored: int
+    n_pending: int
+
+
+def add_metrics(
+    *,
+    account: Account,
+    experiment_id: int,
+    epoch: str | None,
+    wanted: Sequence[Mapping[str, Any]],
+    actor: str,
+) -> tuple[ExperimentPlan, bool]:
+    """Add metrics to the outputs that are there, and to those that will come; say whether any of them is new.
+
+    States, the primary metric and every decision stay as they are. One that was added before in the same words is
+    there already; a name that stands for anything else is refused. Raises Invalid, with pointers into `/metrics`.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=experiment_id, lock=True)
+        metrics = resolve_metrics(
+            account_id=account.pk,
+            epoch=epoch,
+            wanted=wanted,
+            strategy=plan.strategy,
+            pointer="/metrics",
+            there=[Metric.from_json(row) for row in plan.metrics],
+        )
+        check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
+        configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
+        check_added_metrics(plan.dataset_version, metrics, plan.sample, list(configs))
+        fresh = _new_ones(plan, metrics)
+        if len(plan.metrics) + len(fresh) > MAX_IN_ALL:
+            raise Invalid(FieldError("/metrics", f"An experiment has at most {MAX_IN_ALL} metrics in all."))
+        for group in _together(fresh):
+            _add(account, plan, group, actor)
+    return plan, bool(fresh)
+
+
+def _new_ones(plan: ExperimentPlan, metrics: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics that are not there yet; raise Invalid for names that are taken."""
+    known = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    taken = [
+        FieldError(f"/metrics/{i}/name", _why_taken(known[metric.name]))
+        for i, metric in enumerate(metrics)
+        if metric.name in known and not _is_same(metric, known[metric.name])
+    ]
+    if taken:
+        raise Invalid(*taken, code="already_exists")
+    return [metric for metric in metrics if metric.name not in known]
+
+
+def _is_same(metric: Metric, known: Metric) -> bool:
+    return known.addition > 0 and replace(known, addition=0, added_at=None) == metric
+
+
+def _why_taken(known: Metric) -> str:
+    if known.addition:
+        return f"A metric named {known.name!r} was added before and measures something else. Take another name."
+    return f"The plan has a metric named {known.name!r}; what the run has scored stays. Take another name."
+
+
+def _together(metrics: Sequence[Metric]) -> list[list[Metric]]:
+    """Group what workers score at once; numbers of the caller come when they come, each metric by itself."""
+    ours = [metric for metric in metrics if metric.source != CLIENT]
+    theirs = [[metric] for metric in metrics if metric.source == CLIENT]
+    return [ours, *theirs] if ours else theirs
+
+
+def _add(account: Account, plan: ExperimentPlan, group: Sequence[Metric], actor: str) -> None:
+    rows = Addition.objects.filter(experiment_id=plan.pk)
+    number = (rows.aggregate(last=Max("number"))["last"] or 0) + 1
+    Addition.objects.create(
+        account=account,
+        experiment_id=plan.pk,
+        number=number,
+        names=[metric.name for metric in group],
+        by_caller=group[0].source == CLIENT,
+        unit_size=JUDGED_UNIT_SIZE if needs_judge(group) else UNIT_SIZE,
+    )
+    at = timezone.now().isoformat()
+    plan.metrics = [*plan.metrics, *(replace(metric, addition=number, added_at=at).to_json() for metric in group)]
+    ExperimentPlan.objects.filter(pk=plan.pk).update(metrics=plan.metrics)
+    store.open_added_units(account_id=account.pk, experiment_id=plan.pk, number=number)
+    for metric in group:
+        record_audit(account=account, actor=actor, action="metric.added", target=metric.name, experiment=str(plan.pk))
+
+
+def progress_of(plan: ExperimentPlan) -> dict[str, Progress]:
+    """Return, by metric, how far the scoring of the outputs has come, over all configs that have not been deleted."""
+    configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
+    n_outputs = configs.aggregate(n=Sum(F("n_ok") + F("n_error")))["n"] or 0
+    counts = Aggregate.objects.filter(config__in=configs, scope=Aggregate.Scope.ALL).values_list("metric")
+    scored: dict[str, int] = defaultdict(int, counts.annotate(n=Sum(F("n") + F("n_error") + F("n_na"))))
+    names = [row["name"] for row in plan.metrics]
+    return {name: Progress(scored[name], n_outputs - scored[name]) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What became of numbers that were sent: how many are new, and how many outputs still have none."""
+
+    n_accepted: int
+    n_pending: int
+
+
+def post_scores(*, account: Account, experiment_id: int, name: str, scores: Sequence[Mapping[str, Any]]) -> Posted:
+    """Record the caller's numbers for a metric that was added with the source `client`, each output's once.
+
+    What is no finite number within the metric's range becomes the error that it would have become during the run.
+    Raises Invalid, with pointers, for a metric that takes no numbers and for outputs that are not the experiment's.
+    """
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=experiment_id)
+        metric = _metric_of_caller(plan, name)
+        places = _places(plan, [row["output_id"] for row in scores])
+    rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in scores:
+        config_id, pos = places[row["output_id"]]
+        rows[config_id].append(_posted(metric, pos, row))
+    n_accepted = sum(
+        len(
+            store.record_added_scores(
+                account_id=account.pk, config_id=config_id, number=metric.addition, scores=rows[config_id]
+            )
+        )
+        for config_id in sorted(rows)
+    )
+    with account_scope(account.pk):
+        return Posted(n_accepted, progress_of(plan)[name].n_pending)
+
+
+def _metric_of_caller(plan: ExperimentPlan, name: str) -> Metric:
+    row = next((row for row in plan.metrics if row["name"] == name), None)
+    if row is None:
+        raise Invalid(FieldError("/metric", f"No metric is named {name!r}; add it first."))
+    metric = Metric.from_json(row)
+    if metric.source != CLIENT or not metric.addition:
+        detail = (
+            f"Metric {name!r} takes no numbers here: only one that was added later with `source: client` does;"
+            " those of the plan come with the outputs."
+        )
+        raise Invalid(FieldError("/metric", detail))
+    return metric
+
+
+def _places(plan: ExperimentPlan, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    rows = Output.objects.filter(experiment_id=plan.pk, pk__in=ids).exclude(config__state=Config.State.DELETED)
+    found = {id: (config_id, pos) for id, config_id, pos in rows.values_list("id", "config_id", "pos")}
+    missing = [
+        FieldError(f"/scores/{i}/output_id", f"The experiment has no output {id}.")
+        for i, id in enumerate(ids)
+        if id not in found
+    ]
+    if missing:
+        raise Invalid(*missing)
+    return found
+
+
+def _posted(metric: Metric, pos: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    if row.get("error") is not None:
+        return failed_score(pos, metric, "bug", storable(row["error"]))
+    output = {"pos": pos, "status": Output.Status.OK, "output": {}}
+    sent = {metric.name: row.get("value")}
+    (score,) = scores_of(metrics=[metric], example={}, output=output, pointers={}, client_scores=sent)
+    return score

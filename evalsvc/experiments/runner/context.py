@@ -1,0 +1,161 @@
+"""What a worker needs to know of a config and its examples. None of it ever changes: read it once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connections
+
+from evalsvc.experiments.definition.fields.output_schemas import schema_of
+from evalsvc.experiments.definition.fields.unmapped import may_be_unmapped, stopped_metrics_of
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.models import Config, Output
+from evalsvc.experiments.runner.store import Unit
+from evalsvc.tenancy.scope import account_scope, current_role
+
+MAX_DESKS = 200
+MAX_EXAMPLES = 5_000
+MAX_REMEMBERED_CHARS = 20_000
+Example = dict[str, Any]
+
+EXAMPLES = """
+SELECT i.pos, e.id, e.key, e.input, e.expected, e.contexts, e.metadata
+FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
+WHERE i.experiment_id = %s AND i.pos = ANY (%s)
+"""
+TWINS = """
+SELECT DISTINCT ON (o.pos) o.pos, o.output, o.id, o.latency_ms, o.input_tokens, o.output_tokens, o.cost
+FROM experiments_output o JOIN experiments_config c ON c.id = o.config_id
+WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.status = 'ok'
+  AND o.pos >= %s AND o.pos < %s ORDER BY o.pos, o.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One config with the metrics that its unit is about: the plan's own, or those of one addition."""
+
+    account_id: int
+    experiment_id: int
+    config_id: int
+    kind: str
+    parameters: Mapping[str, Any]
+    parameters_hash: str
+    has_twin: bool
+    metrics: tuple[Metric, ...]
+    pointers: Mapping[str, str]
+    may_be_unmapped: bool
+    output_schema: Mapping[str, Any] | None
+
+
+_lock = threading.Lock()
+_desks: OrderedDict[tuple[int, int], Desk] = OrderedDict()
+_examples: OrderedDict[tuple[int, int], Example] = OrderedDict()
+
+
+def desk_of(unit: Unit) -> Desk:
+    """Return what this process knows of the unit's config, reading it the first time."""
+    key = unit.config_id, unit.addition
+    with _lock:
+        if key in _desks:
+            _desks.move_to_end(key)
+            return _desks[key]
+    with account_scope(unit.account_id):
+        config = Config.objects.select_related("experiment__plan__dataset_version").get(
+            account_id=unit.account_id, id=unit.config_id
+        )
+        plan = config.experiment.plan
+        metrics = [Metric.from_json(row) for row in plan.metrics]
+        earlier = Config.objects.filter(experiment_id=config.experiment_id, parameters_hash=config.parameters_hash)
+        desk = Desk(
+            account_id=unit.account_id,
+            experiment_id=unit.experiment_id,
+            config_id=unit.config_id,
+            kind=config.kind,
+            parameters=config.parameters,
+            parameters_hash=config.parameters_hash,
+            has_twin=earlier.filter(arrival__lt=config.arrival).exists(),
+            metrics=tuple(metric for metric in metrics if metric.addition == unit.addition),
+            pointers=plan.sample,
+            may_be_unmapped=may_be_unmapped(plan),
+            output_schema=schema_of(config.kind, config.parameters),
+        )
+    with _lock:
+        _desks[key] = desk
+        if len(_desks) > MAX_DESKS:
+            _desks.popitem(last=False)
+    return desk
+
+
+def examples_of(unit: Unit) -> dict[int, Example]:
+    """Return the examples of a unit by position; every config of an experiment asks for the same ones."""
+    wanted = range(unit.from_pos, unit.to_pos)
+    with _lock:
+        found = {pos: _examples[unit.experiment_id, pos] for pos in wanted if (unit.experiment_id, pos) in _examples}
+    missing = [pos for pos in wanted if pos not in found]
+    if missing:
+        read = read_examples(unit.account_id, unit.experiment_id, missing)
+        found |= read
+        _remember(unit.experiment_id, read)
+    return found
+
+
+def read_examples(account_id: int, experiment_id: int, positions: Sequence[int]) -> dict[int, Example]:
+    """Read examples by their positions in the experiment's order."""
+    with account_scope(account_id), connections[current_role()].cursor() as cursor:
+        cursor.execute(EXAMPLES, [experiment_id, list(positions)])
+        return {
+            pos: {
+                "pk": pk,
+                "id": key,
+                "input": input_,
+                "expected": expected,
+                "contexts": contexts,
+                "metadata": metadata,
+            }
+            for pos, pk, key, input_, expected, contexts, metadata in cursor.fetchall()
+        }
+
+
+def _remember(experiment_id: int, read: Mapping[int, Example]) -> None:
+    with _lock:
+        for pos, example in read.items():
+            if sum(len(str(value)) for value in example.values()) <= MAX_REMEMBERED_CHARS:
+                _examples[experiment_id, pos] = example
+        while len(_examples) > MAX_EXAMPLES:
+            _examples.popitem(last=False)
+
+
+def stopped_by(unit: Unit, desk: Desk) -> dict[str, str]:
+    """Return the metrics that were stopped for a unit's config meanwhile, each with why."""
+    if not desk.may_be_unmapped:
+        return {}
+    with account_scope(unit.account_id):
+        return stopped_metrics_of(unit.config_id)
+
+
+def recorded_outputs(unit: Unit) -> dict[int, Output]:
+    """Return the outputs of a unit that an earlier lease has recorded."""
+    with account_scope(unit.account_id):
+        rows = Output.objects.filter(config_id=unit.config_id, pos__gte=unit.from_pos, pos__lt=unit.to_pos)
+        return {row.pos: row for row in rows}
+
+
+def twin_outputs(unit: Unit, desk: Desk) -> dict[int, dict[str, Any]]:
+    """Return the outputs that an identical config has given for a unit's examples: nothing needs to be asked again."""
+    if not desk.has_twin or desk.kind == Config.Kind.PUSH:
+        return {}
+    values: list[int | str] = [unit.experiment_id, unit.config_id, desk.parameters_hash, unit.from_pos, unit.to_pos]
+    with account_scope(unit.account_id), connections[current_role()].cursor() as cursor:
+        cursor.execute(TWINS, values)
+        names = ("reused_from", "latency_ms", "input_tokens", "output_tokens", "cost")
+        return {
+            # A plain cursor hands jsonb on as text.
+            row[0]: {**dict(zip(names, row[2:], strict=True)), "output": orjson.loads(row[1])}
+            for row in cursor.fetchall()
+        }

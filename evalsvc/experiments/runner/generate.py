@@ -1,0 +1,282 @@
+"""Ask a config for one output. Whatever goes wrong has a type; only what is worth another try is tried again."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
+from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
+from evalsvc.judges.calls import ask
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import RATE_LIMITED, CallFailed
+from evalsvc.judges.loop import run
+from evalsvc.judges.selectors import connection_facts
+from evalsvc.outbound.client import post_json
+from evalsvc.outbound.failures import OutboundFailed
+
+MAX_CALLS = 3
+FIRST_PAUSE_SECONDS = 0.25
+# Longer than this a unit is given back: the next turn is for the lowest positions, whoever waits for it.
+SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.02, 0.1
+DEFAULT_TIMEOUT_SECONDS = 60.0
+MAX_OUTPUT_CHARS = 200_000
+MAX_LEVELS = 64
+# Not the fault of one example: the next one would meet the same, so the config stops instead.
+STOPPING = {"not_configured": "error", "budget_exhausted": "budget"}
+TEMPLATE_FIELDS = ("prompt", "system", "messages", "top_k")
+# What was read of a connection is believed for so long: then a new key, or a switch, is seen.
+CONNECTION_SECONDS = 2.0
+MAX_CONNECTIONS = 1000
+_connections: dict[tuple[int, str], tuple[float, ConnectionFacts]] = {}
+_secret = re.compile(r"\{\{\s*connection\.([^{}]+)\}\}")
+
+
+@dataclass(slots=True)
+class Produced:
+    """An output, or why there is none."""
+
+    status: str = "ok"
+    output: dict[str, Any] | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+    latency_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    attempt: int = 1
+    reused_from: int | None = None
+
+
+class Postponed(Exception):
+    """It is not this config's turn; ask again after so many seconds. `was_refused` when the endpoint itself said so."""
+
+    def __init__(self, seconds: float, *, was_refused: bool = False) -> None:
+        super().__init__(f"{seconds:.1f} s")
+        self.seconds = seconds
+        self.was_refused = was_refused
+
+
+class MustStop(Exception):
+    """No example of this config can be answered until somebody changes something."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(slots=True)
+class Asking:
+    """One config as a worker asks it: its parameters, and the connections it has looked up."""
+
+    account_id: int
+    kind: str
+    parameters: Mapping[str, Any]
+    should_stop: Callable[[], bool] = lambda: False
+
+    def connection(self, ref: str) -> ConnectionFacts:
+        """Return a connection of the account by name or id; raises CallFailed when it cannot be used."""
+        known = _connections.get((self.account_id, ref))
+        if known is not None and time.monotonic() < known[0]:
+            return known[1]
+        facts = connection_facts(account_id=self.account_id, ref=ref)
+        if len(_connections) >= MAX_CONNECTIONS:
+            _connections.clear()
+        _connections[self.account_id, ref] = (time.monotonic() + CONNECTION_SECONDS, facts)
+        return facts
+
+
+def produce(asking: Asking, example: Mapping[str, Any]) -> Produced:
+    """Ask for one output, again after a pause when a failure may pass.
+
+    Raises Postponed when a limit or a 429 says to come back later, and MustStop when the config as a whole cannot go
+    on.
+    """
+    query = _ask_chat if asking.kind == "chat" else _ask_http
+    billed = Produced()
+    attempt = 1
+    while True:
+        try:
+            produced = query(asking, example)
+        except UnknownField as exc:
+            return _failed("bug", str(exc), attempt, billed)
+        except CallFailed as exc:
+            _add_bill(billed, exc)
+            if exc.code in STOPPING:
+                raise MustStop(STOPPING[exc.code], exc.detail) from None
+            if exc.code == RATE_LIMITED and asking.kind == "chat":
+                _wait_for_turn(asking, exc)
+                continue
+            if not exc.is_transient or attempt == MAX_CALLS or asking.should_stop():
+                return _failed(exc.code, exc.detail, attempt, billed)
+            time.sleep(_pause(attempt, exc.retry_after_seconds))
+            attempt += 1
+        else:
+            produced.attempt = attempt
+            produced.cost = _plus(produced.cost, billed.cost)
+            return produced
+
+
+def _wait_for_turn(asking: Asking, exc: CallFailed) -> None:
+    """Wait for a turn that comes soon; leave the slot to others when it does not."""
+    seconds = exc.retry_after_seconds or 0.0
+    was_refused = exc.status is not None
+    if was_refused or seconds > LONGEST_WAIT_SECONDS or asking.should_stop():
+        raise Postponed(max(seconds, SHORTEST_WAIT_SECONDS), was_refused=was_refused)
+    time.sleep(max(seconds, SHORTEST_WAIT_SECONDS))
+
+
+def _ask_chat(asking: Asking, example: Mapping[str, Any]) -> Produced:
+    knobs = {knob: value for knob, value in asking.parameters.items() if knob not in TEMPLATE_FIELDS}
+    connection = asking.connection(knobs.pop("connection"))
+    model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
+    messages = messages_for(asking.parameters, example)
+    answer = run(ask(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs))
+    return Produced(
+        output=storable({"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}),
+        latency_ms=answer.latency_ms,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cost=answer.cost,
+    )
+
+
+def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Fill a chat config's templates from an example. Raises UnknownField."""
+    fields = dict(example)
+    if parameters.get("top_k") is not None and isinstance(fields.get("contexts"), list):
+        fields["contexts"] = fields["contexts"][: parameters["top_k"]]
+    if "messages" in parameters:
+        return [{**message, "content": fill_text(message["content"], fields)} for message in parameters["messages"]]
+    messages = [{"role": "user", "content": fill_text(parameters["prompt"], fields)}]
+    if parameters.get("system"):
+        messages.insert(0, {"role": "system", "content": fill_text(parameters["system"], fields)})
+    return messages
+
+
+def _ask_http(asking: Asking, example: Mapping[str, Any]) -> Produced:
+    parameters = asking.parameters
+    body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
+    templates = parameters.get("headers", {})
+    refs = {ref.strip() for value in templates.values() for ref in _secret.findall(value)}
+    secrets = {asking.connection(ref).key for ref in refs} - {""}
+    headers = {
+        name: _secret.sub(lambda match: asking.connection(match[1].strip()).key, value)
+        for name, value in templates.items()
+    }
+    timeout = float(parameters.get("timeout_seconds") or DEFAULT_TIMEOUT_SECONDS)
+    started = time.perf_counter()
+    try:
+        answer = post_json(parameters["url"], body, headers=headers, timeout_seconds=timeout)
+    except OutboundFailed as exc:
+        raise _as_call_failed(exc) from None
+    latency_ms = (time.perf_counter() - started) * 1000
+    if answer.status != 200:
+        raise _bad_status(answer.status, answer.headers.get("retry-after"))
+    try:
+        document = orjson.loads(answer.body)
+    except ValueError:
+        raise CallFailed("bad_output", "The application's answer is not JSON.", is_transient=False) from None
+    output = _without(_pick(document, parameters.get("output", {"output": ""})), secrets)
+    return Produced(output=output, latency_ms=latency_ms)
+
+
+def _without(value: Any, secrets: Collection[str]) -> Any:
+    """Take out keys that the application repeats: whoever may read outputs may not read those."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "…")
+        return value
+    if isinstance(value, Mapping):
+        return {_without(key, secrets): _without(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, secrets) for item in value]
+    return value
+
+
+def _pick(document: Any, pointers: Mapping[str, str]) -> dict[str, Any]:
+    picked = {}
+    for name, pointer in pointers.items():
+        value = resolve_pointer(document, pointer)
+        if value is MISSING:
+            raise CallFailed("bad_output", f"The application's answer has nothing at {pointer!r}.", is_transient=False)
+        if is_too_deep(value):
+            detail = f"What the application's answer has at {pointer!r} is nested deeper than {MAX_LEVELS} levels."
+            raise CallFailed("bad_output", detail, is_transient=False)
+        picked[name] = storable(value)
+    return picked
+
+
+def _as_call_failed(exc: OutboundFailed) -> CallFailed:
+    codes = {
+        OutboundFailed.TIMEOUT: "timeout",
+        OutboundFailed.CONNECTION: "connection",
+        OutboundFailed.TOO_LARGE: "bad_output",
+        OutboundFailed.BAD_ANSWER: "bad_output",
+    }
+    code = codes.get(exc.code, "not_configured")
+    return CallFailed(code, exc.detail, is_transient=code in ("timeout", "connection"))
+
+
+def _bad_status(status: int, retry_after: str | None) -> CallFailed:
+    if status == 429:
+        seconds = float(retry_after) if retry_after and retry_after.isdecimal() else None
+        return CallFailed(
+            "rate_limited", "The application answered 429.", retry_after_seconds=seconds, is_transient=True
+        )
+    if status >= 500 or status == 408:
+        return CallFailed("connection", f"The application answered {status}.", is_transient=True)
+    return CallFailed("bad_output", f"The application answered {status}.", is_transient=False)
+
+
+def storable(value: Any) -> Any:
+    """Return a value that PostgreSQL can hold as JSON: no NUL, no half of a surrogate pair, not endless.
+
+    It must not be nested deeper than `is_too_deep` allows.
+    """
+    if isinstance(value, str):
+        clean = value.replace("\x00", "\ufffd")[:MAX_OUTPUT_CHARS]
+        return clean.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {storable(str(key)): storable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [storable(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > 63:
+        return str(value)
+    return value
+
+
+def is_too_deep(value: Any, levels: int = MAX_LEVELS) -> bool:
+    """Say whether JSON is nested deeper than what writes and reads it later can take."""
+    if isinstance(value, Mapping):
+        return levels == 0 or any(is_too_deep(item, levels - 1) for item in value.values())
+    if isinstance(value, list):
+        return levels == 0 or any(is_too_deep(item, levels - 1) for item in value)
+    return False
+
+
+def _failed(code: str, detail: str, attempt: int, billed: Produced) -> Produced:
+    billed.status = "timeout" if code == "timeout" else "error"
+    billed.error_type, billed.error_message, billed.attempt = code, storable(detail)[:1000], attempt
+    return billed
+
+
+def _add_bill(billed: Produced, exc: CallFailed) -> None:
+    billed.input_tokens = (billed.input_tokens or 0) + (exc.input_tokens or 0)
+    billed.output_tokens = (billed.output_tokens or 0) + (exc.output_tokens or 0)
+    billed.cost = _plus(billed.cost, exc.cost)
+
+
+def _plus(one: float | None, other: float | None) -> float | None:
+    return one if other is None else other + (one or 0.0)
+
+
+def _pause(attempt: int, retry_after: float | None) -> float:
+    pause: float = FIRST_PAUSE_SECONDS * 4 ** (attempt - 1)
+    return max(pause, min(retry_after or 0.0, 5.0))

@@ -1,0 +1,152 @@
+"""What an experiment would ask and cost, before anything runs: the most, and what is likely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from evalsvc.accounts.models import Account
+from evalsvc.datasets.models import DatasetVersion, Example
+from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.templates import UnknownField
+from evalsvc.experiments.models import Config
+from evalsvc.experiments.runner.generate import messages_for
+from evalsvc.judges.calls import CHARS_PER_TOKEN, DEFAULT_ANSWER_TOKENS, answer_limit, prompt_tokens
+from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.selectors import connection_facts
+
+N_SAMPLED = 100
+NO_LIMIT = "no_max_tokens"
+AS_EXPECTED = "answers as long as the expected ones"
+AS_LIMITED = "answers as long as they may be"
+AS_ASSUMED = f"answers of {DEFAULT_ANSWER_TOKENS} tokens"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A sampled example: what templates see, and the tokens of its expected answer (None without one)."""
+
+    fields: Mapping[str, Any]
+    n_expected_tokens: float | None
+
+
+def preview(
+    *,
+    account: Account,
+    version: DatasetVersion,
+    candidates: Sequence[Candidate],
+    budget_queries: int | None,
+    limit: int | None = None,
+) -> Row:
+    """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
+
+    Without `max_tokens` an answer has no longest length: `n_tokens` and `cost` are null then, and `warnings` says why.
+    """
+    documents = _documents(account, version)
+    n_asked = limit or version.n_examples
+    n_queries = n_asked * len(candidates)
+    configs = [_one(account, candidate, documents, n_asked) for candidate in candidates]
+    share = min(1.0, budget_queries / n_queries) if budget_queries is not None and n_queries else 1.0
+    chats = [row for row in configs if row["kind"] == Config.Kind.CHAT]
+    return {
+        "n_configs": len(candidates),
+        "n_examples": version.n_examples,
+        "n_queries": min(n_queries, budget_queries) if budget_queries is not None else n_queries,
+        "n_tokens": _whole(_total([row["n_tokens"] for row in chats], share)),
+        "cost": _total([row["cost"] for row in chats], share) if chats else None,
+        "is_upper_bound": all(row["is_upper_bound"] for row in chats),
+        "likely": {
+            "n_tokens": _whole(_total([row["likely"]["n_tokens"] for row in chats], share)),
+            "cost": _total([row["likely"]["cost"] for row in chats], share) if chats else None,
+        },
+        "warnings": sorted({warning for row in configs for warning in row["warnings"]}),
+        "configs": configs,
+    }
+
+
+def _documents(account: Account, version: DatasetVersion) -> list[Document]:
+    rows = Example.objects.filter(account=account, version=version, position__lt=N_SAMPLED)
+    return [
+        Document(
+            {"input": row.input, "contexts": row.contexts, "metadata": row.metadata, "id": row.key},
+            None if row.expected is None else _n_bytes(row.expected) / CHARS_PER_TOKEN,
+        )
+        for row in rows
+    ]
+
+
+def _n_bytes(value: Any) -> int:
+    return len(value.encode()) if isinstance(value, str) else len(orjson.dumps(value))
+
+
+def _total(values: Sequence[float | None], share: float) -> float | None:
+    """Add up what every config has; None where one has it not."""
+    known = [value for value in values if value is not None]
+    return sum(known) * share if len(known) == len(values) else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _one(account: Account, candidate: Candidate, documents: Sequence[Document], n_examples: int) -> Row:
+    row: Row = {
+        "name": candidate.name,
+        "kind": candidate.kind,
+        "parameters": candidate.parameters,
+        "n_queries": n_examples,
+        "n_tokens": None,
+        "cost": None,
+        "is_upper_bound": False,
+        "likely": {"n_tokens": None, "cost": None, "rests_on": None},
+        "warnings": [],
+        "problem": None,
+    }
+    if candidate.kind != Config.Kind.CHAT:
+        return row
+    limit = answer_limit(candidate.parameters)
+    row |= {"is_upper_bound": limit is not None, "warnings": [] if limit is not None else [NO_LIMIT]}
+    try:
+        prompts = [prompt_tokens(messages_for(candidate.parameters, document.fields)) for document in documents]
+        connection = connection_facts(account_id=account.pk, ref=candidate.parameters["connection"])
+    except UnknownField as exc:
+        return row | {"problem": str(exc)}
+    except CallFailed as exc:
+        return row | {"problem": exc.detail}
+    return row | _costs(connection, n_examples, _mean(prompts), limit, documents) if prompts else row
+
+
+def _costs(
+    connection: ConnectionFacts,
+    n_examples: int,
+    n_prompt: float,
+    limit: int | None,
+    documents: Sequence[Document],
+) -> Row:
+    n_likely, rests_on = _likely_answer(limit, documents)
+    n_sent = round(n_prompt * n_examples)
+    likely: Row = {**_priced(connection, n_sent, round(n_likely * n_examples)), "rests_on": rests_on}
+    return {"likely": likely} | ({} if limit is None else _priced(connection, n_sent, limit * n_examples))
+
+
+def _likely_answer(limit: int | None, documents: Sequence[Document]) -> tuple[float, str]:
+    """Return how many tokens an answer probably has, and what that rests on."""
+    expected = [one.n_expected_tokens for one in documents if one.n_expected_tokens is not None]
+    if expected:
+        length = max(1.0, _mean(expected))
+        return (length, AS_EXPECTED) if limit is None or length <= limit else (float(limit), AS_LIMITED)
+    return (float(limit), AS_LIMITED) if limit is not None else (float(DEFAULT_ANSWER_TOKENS), AS_ASSUMED)
+
+
+def _priced(connection: ConnectionFacts, n_sent: int, n_written: int) -> Row:
+    cost = connection.cost_of(input_tokens=n_sent, output_tokens=n_written)
+    return {"n_tokens": n_sent + n_written, "cost": cost}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

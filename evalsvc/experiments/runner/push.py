@@ -1,0 +1,160 @@
+"""Configs whose outputs the caller's own code makes: lease examples, post what came of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
+from evalsvc.experiments.models import Config, Output, WorkUnit
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.context import Example, desk_of, examples_of, stopped_by
+from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
+from evalsvc.experiments.runner.score import needs_worker, scores_of
+from evalsvc.experiments.runner.store import Recorded, Unit
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.tenancy.scope import account_scope
+
+ERROR_TYPES = ("timeout", "rate_limited", "refused", "bad_output", "connection", "bug")
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A unit for the caller's code: its examples, less those that are recorded already."""
+
+    unit: Unit
+    examples: dict[int, Example]
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What came of outputs: what was recorded, and why some of it was recorded as bad, by position."""
+
+    recorded: Recorded
+    bad_outputs: dict[int, str]
+
+
+def lease(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
+    """Lease up to `size` examples of a push config; None when there is nothing to lease now."""
+    if config.kind != Config.Kind.PUSH:
+        raise Invalid(FieldError("", "Only the outputs of a `push` config come from its caller."))
+    unit = store.lease_unit(account_id=account.pk, config_id=config.pk, size=size, lease_seconds=lease_seconds)
+    if unit is None:
+        return None
+    examples = examples_of(unit)
+    if unit.attempt > 1:
+        with account_scope(account.pk):
+            done = set(_outputs(unit).values_list("pos", flat=True))
+        examples = {pos: example for pos, example in examples.items() if pos not in done}
+    return Leased(unit, dict(sorted(examples.items())))
+
+
+def _outputs(unit: Unit | WorkUnit) -> Any:
+    return Output.objects.filter(config_id=unit.config_id, pos__gte=unit.from_pos, pos__lt=unit.to_pos)
+
+
+def get_unit(*, account: Account, experiment_id: int, unit_id: int) -> WorkUnit:
+    """Return a unit of a push config; NotFound for missing and foreign alike, and for what is not the caller's work."""
+    units = WorkUnit.objects.filter(account=account, experiment_id=experiment_id, id=unit_id)
+    unit = units.filter(config__kind=Config.Kind.PUSH).first()
+    if unit is None:
+        raise NotFound()
+    return unit
+
+
+def post_outputs(
+    *,
+    held: WorkUnit,
+    token: uuid.UUID,
+    outputs: Sequence[Mapping[str, Any]],
+    is_done: bool,
+    lease_seconds: float,
+) -> Posted:
+    """Record what the caller's code made of a leased unit.
+
+    An output that breaks the config's `output_schema` is recorded as the error that it is, `bad_output`.
+    A position that has an output keeps it, and a lease that has ended writes nothing: what was sent twice, or late,
+    changes nothing. Metrics that need a model are scored by the workers afterwards.
+    """
+    unit = Unit(
+        id=held.pk,
+        account_id=held.account_id,
+        experiment_id=held.experiment_id,
+        config_id=held.config_id,
+        from_pos=held.from_pos,
+        to_pos=held.to_pos,
+        state=held.state,
+        attempt=held.attempt,
+        token=token,
+        epoch=held.epoch,
+    )
+    desk = desk_of(unit)
+    waits = needs_worker(desk.metrics)
+    _check_outputs(unit, outputs)
+    rows = [_held_to(desk.output_schema, _row(item, keep_scores=waits)) for item in outputs]
+    scores: list[dict[str, Any]] = []
+    if rows and not waits:
+        examples, stopped = examples_of(unit), stopped_by(unit, desk)
+        for output, item in zip(rows, outputs, strict=True):
+            scores += scores_of(
+                metrics=desk.metrics,
+                example=examples[output["pos"]],
+                output=output,
+                pointers=desk.pointers,
+                stopped=stopped,
+                client_scores=item.get("scores"),
+            )
+    recorded = store.record_unit(
+        account_id=held.account_id,
+        unit_id=held.pk,
+        token=token,
+        outputs=[{**output, "scored": not waits} for output in rows],
+        scores=scores,
+        close="release" if is_done else "keep",
+        lease_seconds=lease_seconds,
+    )
+    broken = [row for row, item in zip(rows, outputs, strict=True) if row["status"] != "ok" and not item.get("error")]
+    return Posted(recorded, {row["pos"]: row["error_message"] for row in broken if row["pos"] in recorded.accepted})
+
+
+def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
+    seen: set[int] = set()
+    for i, item in enumerate(outputs):
+        pos = item["pos"]
+        if not unit.from_pos <= pos < unit.to_pos:
+            detail = f"The unit has the positions {unit.from_pos} to {unit.to_pos - 1}, and not {pos}."
+            raise Invalid(FieldError(f"/outputs/{i}/pos", detail))
+        if pos in seen:
+            raise Invalid(FieldError(f"/outputs/{i}/pos", f"Position {pos} is there twice."))
+        seen.add(pos)
+        for name in ("output", "scores"):
+            if is_too_deep(item.get(name)):
+                raise Invalid(FieldError(f"/outputs/{i}/{name}", f"It is nested deeper than {MAX_LEVELS} levels."))
+
+
+def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"pos": item["pos"], "attempt": 1}
+    row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
+    row |= {name: item.get(name) for name in ("trace_id", "span_id")}
+    if error := item.get("error"):
+        status = "timeout" if error["type"] == "timeout" else "error"
+        message = storable(error.get("message") or "")[:1000]
+        return row | {"status": status, "error_type": error["type"], "error_message": message}
+    components = storable(item.get("output"))
+    if not isinstance(components, dict) or "output" not in components:
+        components = {"output": components}
+    # The workers that score later have no other way to learn of the caller's numbers.
+    client_scores = storable(item.get("scores")) if keep_scores else None
+    return row | {"status": "ok", "output": components, "client_scores": client_scores}
+
+
+def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose output fits what its config declares, and in place of any other one that says why not."""
+    why = breach_of(schema, row["output"]) if schema is not None and row["status"] == "ok" else None
+    if why is None:
+        return row
+    error = {"status": "error", "error_type": BAD_OUTPUT, "error_message": why}
+    return {name: value for name, value in row.items() if name not in ("output", "client_scores")} | error

@@ -1,0 +1,300 @@
+"""A pump: one worker process that claims units of all experiments and keeps its slots busy with them."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+
+from evalsvc.experiments import notices
+from evalsvc.experiments.notices import Ears
+from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.decision_thread import Planning
+from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.turns import Turns
+from evalsvc.experiments.runner.unit import Slot
+from evalsvc.experiments.runner.writer import Writer
+
+log = logging.getLogger(__name__)
+# Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
+shutting_down = multiprocessing.Event()
+
+# Units that are claimed before a slot is free: as many as slots where they are soon through, else one.
+PREFETCH, SHORT_TURN_SECONDS = 1, 1.0
+# Outcomes that wait to be written, for each slot. Where the database is slow, the slots wait for it in the end.
+MOST_UNWRITTEN = 2
+LISTEN_SECONDS, BEAT_SECONDS = 0.1, 1.0
+# How often to look at the epochs when nothing is told of them; the first while Redis is away.
+WATCH_SECONDS, LONGEST_WATCH_SECONDS = 0.03, 1.0
+SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.5
+IDLE_SECONDS, GRACE_SECONDS = 5.0, 2.0
+# However busy: below the hour after which a task is killed, by more than the longest call.
+LONGEST_SECONDS = 2700.0
+# A newcomer's fair share is lent on top of the slots that others hold, so that no stuck endpoint can shut it out.
+MOST_LENT = 3
+
+
+class Pump:
+    """Claims, slots, a writer of what they finish, a watcher of epochs and leases, and the planner, in one process."""
+
+    def __init__(
+        self, *, slots: int, n_pumps: int, lease_seconds: float, on_beat: Callable[[], None] = lambda: None
+    ) -> None:
+        self.on_beat = on_beat
+        self.slots = slots
+        self.n_pumps = n_pumps
+        self.lease_seconds = lease_seconds
+        self._changed = threading.Condition()
+        self._running: dict[int, Unit] = {}
+        self._writing: dict[int, Unit] = {}
+        self._ready: deque[Unit] = deque()
+        self._epochs: dict[int, int] = {}
+        self._lost: set[int] = set()
+        self._turns = Turns()
+        self._has_news = False
+        self._draining = False
+        self._closed = False
+        self._planning = Planning()
+        self._writer = Writer(lease_seconds=lease_seconds)
+        self._pool = ThreadPoolExecutor(slots * (1 + MOST_LENT), thread_name_prefix="slot")
+
+    def run(self, *, seconds: float, idle_seconds: float = IDLE_SECONDS) -> None:
+        """Work until the time is up, the worker stops, or there has been nothing to do for a while."""
+        helpers = [threading.Thread(target=self._watch, name="watch"), threading.Thread(target=self._planning.run)]
+        for helper in helpers:
+            helper.start()
+        try:
+            with self._writer:
+                try:
+                    self._claim_as_long_as_it_takes(seconds, idle_seconds)
+                finally:
+                    self._draining = True
+                    self._give_back_ready()
+                    self._pool.shutdown(wait=True)
+        finally:
+            self._closed = True
+            self._planning.close()
+            for helper in helpers:
+                helper.join()
+            connections.close_all()
+
+    # --- Claiming ----------------------------------------------------------------------------------------------------
+
+    def _claim_as_long_as_it_takes(self, seconds: float, idle_seconds: float) -> None:
+        hard_end = time.monotonic() + LONGEST_SECONDS
+        while self._claim_until(min(time.monotonic() + seconds, hard_end), idle_seconds):
+            if time.monotonic() >= hard_end or self._is_free_within(GRACE_SECONDS):
+                return
+
+    def _is_free_within(self, seconds: float) -> bool:
+        """Wait for the slots to come free. Where a slow endpoint holds some, the others must not stand still for it."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while self._running and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return not self._running
+
+    def _claim_until(self, deadline: float, idle_seconds: float) -> bool:
+        """Claim until the time is up (True), or there is nothing left to do or the worker stops (False)."""
+        poll, busy_at = SHORTEST_POLL_SECONDS, time.monotonic()
+        while time.monotonic() < deadline and not shutting_down.is_set():
+            self._has_news = False
+            claimed = self._claim()
+            with self._changed:
+                self._ready.extend(claimed)
+                self._start_ready()
+                if self._running or self._writing or claimed:
+                    busy_at = time.monotonic()
+                elif time.monotonic() - busy_at > idle_seconds:
+                    return False
+                poll = SHORTEST_POLL_SECONDS if claimed else min(poll * 2, LONGEST_POLL_SECONDS, idle_seconds)
+                if (not claimed or self._wanted() <= 0) and not self._has_news:
+                    self._changed.wait(poll)
+        return not shutting_down.is_set()
+
+    def _wanted(self) -> int:
+        if len(self._writing) > MOST_UNWRITTEN * self.slots:
+            return 0
+        last = self._turns.last_seconds
+        prefetched = self.slots if last is not None and last < SHORT_TURN_SECONDS else PREFETCH
+        return self.slots + prefetched - len(self._running) - len(self._ready)
+
+    def _claim(self) -> list[Unit]:
+        with self._changed:
+            wanted = self._wanted()
+            excluded: list[int] = []
+            if wanted <= 0:
+                wanted, excluded = self._wanted_by_newcomers()
+            blocked = self._turns.waiting()
+        if wanted <= 0:
+            return []
+        try:
+            return store.claim_units(
+                limit=wanted,
+                slots=self.slots * self.n_pumps,
+                lease_seconds=self.lease_seconds,
+                excluded_accounts=excluded,
+                blocked_configs=blocked,
+            )
+        except DatabaseError:
+            log.warning("claiming failed; trying again", exc_info=True)
+            connections.close_all()
+            time.sleep(LONGEST_POLL_SECONDS)
+            return []
+
+    def _wanted_by_newcomers(self) -> tuple[int, list[int]]:
+        """Every slot is taken: return how many units a newcomer may claim all the same, and who is none."""
+        held = self._n_running()
+        if len(self._running) + len(self._ready) > self.slots * (1 + MOST_LENT):
+            return 0, []
+        share = max(1, self.slots // max(2, len(held)))
+        return 1, [account_id for account_id, n in held.items() if n >= share]
+
+    def _n_running(self) -> Counter[int]:
+        return Counter(unit.account_id for unit in self._running.values())
+
+    def _start_ready(self) -> None:
+        for unit in list(self._ready):
+            if len(self._running) < self.slots or self._is_newcomer(unit.account_id):
+                self._ready.remove(unit)
+                self._running[unit.id] = unit
+                self._pool.submit(self._work, unit)
+
+    def _is_newcomer(self, account_id: int) -> bool:
+        held = self._n_running()
+        others = held.keys() - {account_id}
+        return bool(others) and held[account_id] < max(1, self.slots // (len(others) + 1))
+
+    def _give_back_ready(self) -> None:
+        with self._changed:
+            units, self._ready = list(self._ready), deque()
+        for unit in units:
+            self._give_back(unit)
+
+    def _give_back_stopped(self) -> None:
+        """Give back at once what waits for a slot and is not to be asked any more."""
+        with self._changed:
+            units = [unit for unit in self._ready if self._is_lost(unit) and unit.state != "scoring"]
+            for unit in units:
+                self._ready.remove(unit)
+        for unit in units:
+            self._give_back(unit)
+
+    def _give_back(self, unit: Unit) -> None:
+        if unit.state == "scoring":
+            # To record nothing of it would say that it has its scores.
+            self._work(unit)
+        else:
+            self._await(unit, self._writer.submit(Outcome(unit)))
+
+    # --- Working -----------------------------------------------------------------------------------------------------
+
+    def _work(self, unit: Unit) -> None:
+        slot = Slot(
+            unit,
+            writer=self._writer,
+            is_lost=self._is_lost,
+            should_stop=lambda: self._draining,
+            n_refusals=self._turns.n_refusals(unit.config_id),
+        )
+        began = time.monotonic()
+        written = slot.run()
+        if written is not None:
+            self._await(unit, written)
+        with self._changed:
+            self._running.pop(unit.id, None)
+            self._turns.note(unit.config_id, slot, seconds=time.monotonic() - began)
+            self._start_ready()
+            self._changed.notify()
+
+    def _await(self, unit: Unit, written: Future[Recorded]) -> None:
+        """Keep a unit's lease until its outcome is written; the slot goes on meanwhile."""
+        with self._changed:
+            self._writing[unit.id] = unit
+        written.add_done_callback(partial(self._note_written, unit))
+
+    def _note_written(self, unit: Unit, written: Future[Recorded]) -> None:
+        with self._changed:
+            self._writing.pop(unit.id, None)
+            self._lost.discard(unit.id)
+            self._changed.notify()
+        if (exc := written.exception()) is not None:
+            # The lease ends by itself, and another worker tries; after several the examples count as failed.
+            log.error("unit %s of config %s is not recorded", unit.id, unit.config_id, exc_info=exc)
+            return
+        recorded = written.result()
+        self._planning.note((unit.account_id, unit.experiment_id), has_ended=recorded.config_state != "running")
+        if recorded.accepted and self.n_pumps > 1:
+            # What a config may run ahead is counted from the slowest: others may wait for this one.
+            notices.tell(notices.WORK)
+
+    def _is_lost(self, unit: Unit) -> bool:
+        return unit.id in self._lost or self._epochs.get(unit.config_id, unit.epoch) > unit.epoch
+
+    # --- Watching ----------------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Learn of stopped configs within milliseconds, and keep the leases of what is still being worked on."""
+        kept_at = beaten_at = learned_at = time.monotonic()
+        with closing(Ears()) as ears:
+            while not self._closed:
+                news = ears.listen(LISTEN_SECONDS if ears.are_open else WATCH_SECONDS)
+                now = time.monotonic()
+                if news:
+                    self._note_news()
+                try:
+                    if notices.EPOCHS in news or not ears.are_open or now - learned_at > LONGEST_WATCH_SECONDS:
+                        self._learn_epochs()
+                        learned_at = now
+                    if now - kept_at > self.lease_seconds / 3:
+                        self._keep_leases()
+                        kept_at = now
+                except DatabaseError:
+                    log.warning("watching failed; trying again", exc_info=True)
+                    connections.close_all()
+                if now - beaten_at > BEAT_SECONDS:
+                    self.on_beat()
+                    beaten_at = now
+        connections.close_all()
+
+    def _note_news(self) -> None:
+        with self._changed:
+            self._has_news = True
+            self._changed.notify()
+
+    def _held(self) -> list[Unit]:
+        with self._changed:
+            return [*self._running.values(), *self._writing.values(), *self._ready]
+
+    def _learn_epochs(self) -> None:
+        held = {unit.config_id for unit in self._held()}
+        if held:
+            self._epochs = store.epochs_of(list(held))
+            self._give_back_stopped()
+
+    def _keep_leases(self) -> None:
+        held = self._held()
+        if held:
+            alive = store.keep_alive(held, lease_seconds=self.lease_seconds)
+            with self._changed:
+                self._lost |= ({unit.id for unit in held} - alive) & self._running.keys()
+
+
+def run_pump(*, on_beat: Callable[[], None]) -> None:
+    """Run one pump with the settings of this worker; `on_beat` is called every few seconds while it lives."""
+    pump = Pump(
+        slots=settings.EXPERIMENT_SLOTS,
+        n_pumps=settings.EXPERIMENT_PUMPS,
+        lease_seconds=settings.EXPERIMENT_LEASE_SECONDS,
+        on_beat=on_beat,
+    )
+    pump.run(seconds=settings.EXPERIMENT_PUMP_SECONDS)

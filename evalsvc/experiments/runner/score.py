@@ -1,0 +1,255 @@
+"""From an output to its scores. What is not a finite number within the metric's range is an error, never a score."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalsvc.evaluations.verdicts import Stalled, Verdict, refused, score_sample
+from evalsvc.experiments.definition.fields.mapping import UNMAPPED, Mapped, look_up_answer, map_sample, why_nothing
+from evalsvc.experiments.definition.fields.pointers import MISSING
+from evalsvc.experiments.definition.metrics import (
+    CLIENT,
+    EVALUATOR_SOURCES,
+    LARGEST,
+    MEASURED_SOURCES,
+    Metric,
+    pointers_of,
+)
+from evalsvc.judges.outside import outside_for
+from evalsvc.tenancy.outages import Outage
+from evaluators.base import Family, Field, Lane, Settings
+from evaluators.registry import find_evaluator
+
+JUDGE_WAIT_SECONDS = 60.0
+STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
+"""Seconds after each try to score while our own database or Redis is away."""
+# PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
+SMALLEST = 1e-100
+Row = dict[str, Any]
+Pointers = tuple[tuple[str, str], ...]
+
+
+def scores_of(
+    *,
+    metrics: Sequence[Metric],
+    example: Mapping[str, Any],
+    output: Mapping[str, Any],
+    pointers: Mapping[str, str],
+    client_scores: Mapping[str, Any] | None = None,
+    account_id: int | None = None,
+    stopped: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """Score one output with every metric.
+
+    `example` and `output` are rows as the tables hold them (`output["output"]` by component). `pointers` is the plan's
+    mapping, which those of the metrics overrule field by field. A failed output gets an error for each metric, so that
+    n and the number of failures add up; so does every output for a metric of `stopped`, which says why. `account_id` is
+    whose judges metrics may ask; without it those that need one fail.
+    """
+    pos = output["pos"]
+    if output["status"] != "ok":
+        message = output.get("error_message") or "There is no output."
+        return [failed_score(pos, metric, "no_output", message) for metric in metrics]
+    verdict_of = VerdictOf(example, output["output"], pointers, account_id)
+    return [
+        failed_score(pos, metric, UNMAPPED, stopped[metric.name])
+        if stopped and metric.name in stopped
+        else _score(metric, pos, output, client_scores or {}, verdict_of)
+        for metric in metrics
+    ]
+
+
+def needs_worker(metrics: Sequence[Metric]) -> bool:
+    """Say whether a metric's evaluator is too heavy for the web process."""
+    return bool(_lanes(metrics) - {Lane.INLINE})
+
+
+def needs_judge(metrics: Sequence[Metric]) -> bool:
+    """Say whether a metric's evaluator waits for servers elsewhere."""
+    return Lane.JUDGE in _lanes(metrics)
+
+
+def _lanes(metrics: Sequence[Metric]) -> set[Lane]:
+    runs = ((metric, find_evaluator(metric.runs)) for metric in metrics if metric.runs)
+    return {found[0].lane_of(metric.settings or {}) for metric, found in runs if found is not None}
+
+
+def _score(
+    metric: Metric,
+    pos: int,
+    output: Mapping[str, Any],
+    client_scores: Mapping[str, Any],
+    verdict_of: VerdictOf,
+) -> Row:
+    if metric.source in EVALUATOR_SOURCES:
+        return _from_verdict(metric, pos, verdict_of(metric))
+    if metric.source not in (CLIENT, *MEASURED_SOURCES):
+        return _from_pointers(metric, pos, output["output"])
+    denominator: Any = None
+    if metric.source == CLIENT:
+        value = client_scores.get(metric.name, MISSING)
+        if isinstance(value, Mapping):
+            value, denominator = value.get("numerator", MISSING), value.get("denominator", MISSING)
+        missing = "The caller sent no number for it."
+    else:
+        value, missing = output.get(metric.source), "It was not measured."
+    if value is None or value is MISSING:
+        return failed_score(pos, metric, "no_value", missing)
+    return _from_number(metric, pos, value, denominator)
+
+
+def _from_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
+    """Score what lies in the output where the metric's pointers lead; where they lead nowhere, it is `unmapped`."""
+    found: dict[str, Any] = {}
+    for name, pointer in pointers_of(metric.source, metric.denominator).items():
+        found[name] = look_up_answer(components, pointer)
+        if found[name] is MISSING:
+            return failed_score(pos, metric, UNMAPPED, why_nothing(name, components, pointer))
+        if found[name] is None:
+            return failed_score(pos, metric, "no_value", f"`{name}` is null at {pointer!r}.")
+    return _from_number(metric, pos, found["source"], found.get("denominator"))
+
+
+class VerdictOf:
+    """The verdicts on one output: `score` and `pass` of one evaluator on one sample are one run of it."""
+
+    def __init__(
+        self,
+        example: Mapping[str, Any],
+        components: Mapping[str, Any],
+        pointers: Mapping[str, str],
+        account_id: int | None,
+    ) -> None:
+        self.example = example
+        self.components = components
+        self.pointers = pointers
+        self.account_id = account_id
+        self._mapped: dict[Pointers, Mapped] = {}
+        self._known: dict[tuple[str, str, str, Pointers], Verdict] = {}
+
+    def __call__(self, metric: Metric) -> Verdict:
+        """Return what the metric's evaluator says."""
+        mapping = tuple(sorted({**self.pointers, **(metric.sample or {})}.items()))
+        revision = f"{metric.profile_name}:{metric.profile_revision}"
+        key = (metric.evaluator_id or "", revision, metric.explain_strategy, mapping)
+        if key in self._known:
+            # Paid for by the metric that asked first.
+            return replace(self._known[key], extra=at_no_cost(self._known[key].extra))
+        self._known[key] = self._run(metric, mapping)
+        return self._known[key]
+
+    def _run(self, metric: Metric, mapping: Pointers) -> Verdict:
+        found = find_evaluator(metric.runs or "")
+        if found is None:
+            return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
+        if mapping not in self._mapped:
+            self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping))
+        mapped = self._mapped[mapping]
+        if refusal := _unfit(found[0], metric.settings or {}, mapped):
+            return refusal
+        outside = None
+        if self.account_id is not None:
+            # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
+            outside = outside_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
+        return _outlasting(
+            lambda: score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, outside)
+        )
+
+
+def _outlasting(score: Callable[[], Verdict]) -> Verdict:
+    """Score again while our own servers are away: the output is paid for, and nothing could be recorded meanwhile.
+
+    Raises Outage when that takes too long.
+    """
+    for seconds in STALL_PAUSES:
+        verdict = score()
+        if not isinstance(verdict, Stalled):
+            return verdict
+        time.sleep(seconds)
+    raise Outage("The service's own database did not answer while an output was scored.")
+
+
+def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None:
+    """Refuse a sample for what its answer lacks, or tell apart that the dataset lacks it."""
+    if lost := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
+        return refused(UNMAPPED, " ".join(dict.fromkeys(lost)))
+    if family.unread_fields(mapped.sample, settings):
+        return None  # said in the same words as everywhere else
+    lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
+    if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
+        return None
+    names = ", ".join(f"`{name}`" for name in lacking)
+    return refused("not_applicable", f"The metric needs {names}, which the dataset does not have here.")
+
+
+def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
+    if verdict.status != "success" or verdict.score is None:
+        message = verdict.error_message or "No score."
+        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _beside(verdict)
+    value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
+    row = _from_number(metric, pos, value, None)
+    row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_beside(verdict)}
+    if not metric.in_history:
+        return row
+    # What the evaluator itself said belongs in its history, whatever the metric makes of it.
+    said = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
+    return row | said | {"ranking": verdict.score}
+
+
+def _beside(verdict: Verdict) -> Row:
+    """Return what an evaluator told besides its number: where it looked, how it got there, and what its judge cost."""
+    cost = judge_cost(verdict.extra)
+    extra = dict(verdict.extra) if verdict.extra else None
+    return {"spans": verdict.spans, "extra": extra, "judge_cost": cost if cost is None else _plain(cost)}
+
+
+def judge_cost(extra: Mapping[str, Any] | None) -> float | None:
+    """Return what asking the judge has cost; None where none was asked, or its prices are not known."""
+    judge = (extra or {}).get("judge")
+    cost = judge.get("cost") if isinstance(judge, Mapping) else None
+    return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
+
+
+def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return what a run says beside its score when it is read again: its judge was asked once."""
+    if judge_cost(extra) is None:
+        return extra
+    return {**(extra or {}), "judge": {**(extra or {})["judge"], "cost": 0.0}}
+
+
+def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
+    for number in (value, denominator) if metric.kind == "ratio" else (value,):
+        if not isinstance(number, int | float) or not abs(number) <= LARGEST:
+            return failed_score(
+                pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
+            )
+    value = _plain(value)
+    if metric.value_range is not None and not metric.value_range[0] <= value <= metric.value_range[1]:
+        low, high = metric.value_range
+        message = f"Metric {metric.name!r} got {value:g}, outside its range {low:g} to {high:g}."
+        return failed_score(pos, metric, "out_of_range", message)
+    if metric.binary and value not in (0.0, 1.0):
+        return failed_score(pos, metric, "out_of_range", f"Metric {metric.name!r} is binary and got {value:g}.")
+    return {
+        "pos": pos,
+        "metric": metric.name,
+        "value": value,
+        "denominator": _plain(denominator) if metric.kind == "ratio" else None,
+    }
+
+
+def _plain(number: float) -> float:
+    return float(number) if abs(number) >= SMALLEST else 0.0
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is MISSING or value is None else repr(value)[:60]
+
+
+def failed_score(pos: int, metric: Metric, code: str, message: str) -> Row:
+    """Return the row of a score that could not be made: an error, and no number."""
+    return {"pos": pos, "metric": metric.name, "error_code": code, "error_message": message[:1000]}

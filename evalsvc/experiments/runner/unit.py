@@ -1,0 +1,200 @@
+"""What one slot of a pump does with one unit: ask, score, hand over. It holds no transaction while it waits."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import Any
+
+from django.db import connections
+
+from evalsvc.experiments.decisions.control import stop_by_worker
+from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
+from evalsvc.experiments.runner.context import (
+    Desk,
+    Example,
+    desk_of,
+    examples_of,
+    recorded_outputs,
+    stopped_by,
+    twin_outputs,
+)
+from evalsvc.experiments.runner.generate import Asking, MustStop, Postponed, Produced, produce
+from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
+from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
+from evalsvc.experiments.runner.writer import Writer
+from evalsvc.tenancy.outages import is_outage
+
+log = logging.getLogger(__name__)
+FLUSH_SECONDS = 0.5
+MAX_LEASES = 5
+MAX_REFUSALS = 6
+MAX_JUDGED_AT_ONCE = 8
+# After a stall of our own servers: what waits for them now would meet the same.
+OUTAGE_PAUSE_SECONDS = 0.5
+
+
+class Slot:
+    """The work on one unit."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        writer: Writer,
+        is_lost: Callable[[Unit], bool],
+        should_stop: Callable[[], bool],
+        n_refusals: int = 0,
+    ) -> None:
+        self.unit = unit
+        self.writer = writer
+        self.n_refusals = n_refusals
+        self.was_refused = False
+        self.is_lost = is_lost
+        self.should_stop = should_stop
+        self.outputs: list[dict[str, Any]] = []
+        self.scores: list[dict[str, Any]] = []
+        self.stopped: dict[str, str] = {}
+        self.n_kept = 0
+        self.postponed_seconds = 0.0
+        self._is_held = True
+        self._flushed_at = time.monotonic()
+
+    def run(self) -> Future[Recorded] | None:
+        """Work the unit off, as far as it goes, and hand it over: whatever is missing at the end is given back.
+
+        Return what will come of it; None when it broke and keeps its lease.
+        """
+        try:
+            desk = desk_of(self.unit)
+            self.stopped = stopped_by(self.unit, desk)
+            if self.unit.state == "scoring":
+                self._score_recorded(desk)
+            else:
+                self._ask_all(desk)
+            return self._hand_over("release")
+        except Exception as exc:
+            if is_outage(exc) and self.unit.state != "scoring":
+                return self._leave(exc)
+            # The lease ends by itself, and another worker tries; after several the examples count as failed.
+            log.exception("unit %s of config %s broke", self.unit.id, self.unit.config_id)
+            return None
+        finally:
+            connections.close_all()
+
+    def _leave(self, outage: Exception) -> Future[Recorded]:
+        """Leave the unit to the next lease: an outage of our own is no answer of the config's."""
+        log.warning("unit %s is left for later: %s", self.unit.id, type(outage).__name__)
+        self.postponed_seconds = OUTAGE_PAUSE_SECONDS
+        return self._hand_over("release")
+
+    def _stopped(self) -> bool:
+        return not self._is_held or self.should_stop() or self.is_lost(self.unit)
+
+    def _ask_all(self, desk: Desk) -> None:
+        examples = examples_of(self.unit)
+        known = recorded_outputs(self.unit) if self.unit.attempt > 1 else {}
+        twins = twin_outputs(self.unit, desk)
+        connections.close_all()
+        asking = Asking(self.unit.account_id, desk.kind, desk.parameters, self._stopped)
+        for pos in range(self.unit.from_pos, self.unit.to_pos):
+            if pos in known:
+                continue
+            if self._stopped():
+                return
+            try:
+                produced = self._produced(asking, examples[pos], twins.get(pos))
+                self._keep(desk, pos, examples[pos], _held_to(desk.output_schema, produced))
+            except Postponed as exc:
+                self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
+                if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
+                    detail = f"The endpoint has answered 429 to {MAX_REFUSALS} calls in a row, with pauses in between."
+                    stop_by_worker(unit=self.unit, reason="error", detail=detail)
+                return
+            except MustStop as exc:
+                stop_by_worker(unit=self.unit, reason=exc.reason, detail=exc.detail)
+                return
+            if time.monotonic() - self._flushed_at > FLUSH_SECONDS:
+                self._flush()
+
+    def _produced(self, asking: Asking, example: Example, twin: dict[str, Any] | None) -> Produced:
+        if twin is not None:
+            return Produced(**twin)
+        if self.unit.attempt > MAX_LEASES:
+            message = f"{MAX_LEASES} workers were lost on this example or the ones beside it."
+            return Produced("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
+        try:
+            return produce(asking, example)
+        except (Postponed, MustStop):
+            raise
+        except Exception as exc:
+            if is_outage(exc):
+                raise
+            log.exception("config %s broke on an example", self.unit.config_id)
+            return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
+
+    def _keep(self, desk: Desk, pos: int, example: Example, produced: Produced) -> None:
+        row = {"pos": pos, **asdict(produced)}
+        scores = scores_of(
+            metrics=desk.metrics,
+            example=example,
+            output=row,
+            pointers=desk.pointers,
+            stopped=self.stopped,
+            account_id=self.unit.account_id,
+        )
+        self.outputs.append(row)
+        self.scores += scores
+        self.n_kept += 1
+
+    def _score_recorded(self, desk: Desk) -> None:
+        examples = examples_of(self.unit)
+        # What was added later looks at outputs that have the plan's own scores already.
+        waiting = [row for row in recorded_outputs(self.unit).values() if self.unit.addition or not row.scored]
+        # They are recorded together, so those that wait for a judge wait side by side.
+        n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(desk.metrics) else 1
+        connections.close_all()
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="judge") as pool:
+            for scores in pool.map(lambda output: self._scores_of_recorded(desk, examples, output), waiting):
+                self.scores += scores
+
+    def _scores_of_recorded(self, desk: Desk, examples: Mapping[int, Example], output: Any) -> list[dict[str, Any]]:
+        if self.unit.attempt > MAX_LEASES:
+            message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
+            return [failed_score(output.pos, metric, "worker_lost", message) for metric in desk.metrics]
+        row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
+        row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
+        return scores_of(
+            metrics=desk.metrics,
+            example=examples[output.pos],
+            output=row,
+            pointers=desk.pointers,
+            stopped=self.stopped,
+            client_scores=output.client_scores,
+            account_id=self.unit.account_id,
+        )
+
+    def _hand_over(self, close: str) -> Future[Recorded]:
+        """Have written what there is."""
+        written = self.writer.submit(Outcome(self.unit, self.outputs, self.scores, close))
+        self.outputs, self.scores = [], []
+        return written
+
+    def _flush(self) -> None:
+        """Keep what there is before the next query, and learn whether the unit is still held."""
+        connections.close_all()
+        self._is_held = self._hand_over("keep").result().is_held
+        self._flushed_at = time.monotonic()
+
+
+def _held_to(schema: Mapping[str, Any] | None, produced: Produced) -> Produced:
+    """Return an output that fits what its config declares, and in place of any other the error that it is."""
+    if schema is None or produced.output is None:
+        return produced
+    why = breach_of(schema, produced.output)
+    if why is None:
+        return produced
+    return replace(produced, status="error", output=None, error_type=BAD_OUTPUT, error_message=why)
