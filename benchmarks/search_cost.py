@@ -51,7 +51,7 @@ def capture_cost(caller: Any, n: int, rounds: int = 5) -> dict[str, float]:
 
 def captures(account_id: int, n: int) -> tuple[float, float]:
     """Return the median microseconds of a capture as the view makes it, without tags and with two: one round trip."""
-    from evalsvc.evaluations.history import store
+    from evalsvc.evaluations.evaluate import captures
 
     request = {"capture": "all", "strategy": "none", "fingerprint": 1, "input": "x" * 200, "output": "y" * 200}
     request |= {"app": "bench", "project_id": "00000000-0000-4000-8000-000000000001"}
@@ -66,6 +66,6 @@ def captures(account_id: int, n: int) -> tuple[float, float]:
         if i % 2:
             named["tags"] = {"env": "prod", "user": f"u{i % 1000}"}
         started = time.perf_counter_ns()
-        store.capture(account_id, named, [evaluation], [None], epoch=None, lease_seconds=60)
+        captures.capture(account_id, named, [evaluation], [None], epoch=None, lease_seconds=60)
         times[i % 2].append((time.perf_counter_ns() - started) / 1000)
     return statistics.median(times[0]), statistics.median(times[1])

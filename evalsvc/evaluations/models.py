@@ -15,6 +15,9 @@ from evalsvc.tenancy.scope import NextId
 
 CAPTURED = Q(captured=True)
 
+EXTERNAL_PREFIX = "external:"
+"""Of the id of an evaluator that an account runs itself."""
+
 
 def newest_first(name: str, *fields: str, where: Q | None = None, **options: Any) -> models.Index:
     """Return an index over captured evaluations that gives an account's rows in the order of every search."""

@@ -12,7 +12,6 @@ import orjson
 from django.db import connection, connections
 from psycopg import Connection
 
-from evalsvc.evaluations.history.cache import Pairs
 from evalsvc.tenancy.scope import current_role
 
 
@@ -34,8 +33,3 @@ def call(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
 def dumps(value: Any) -> str:
     """Write JSON for a jsonb parameter."""
     return orjson.dumps(value).decode()
-
-
-def split(pairs: Pairs) -> tuple[list[str | None], list[str | None]]:
-    """Return the evaluators and the profiles of pairs as two array parameters."""
-    return [pair[0] if pair else None for pair in pairs], [pair[1] if pair else None for pair in pairs]

@@ -28,7 +28,7 @@ COMPUTE_LIMIT_SECONDS = 120
 """Then a process is killed, with what could not be ended otherwise: far longer than it may compute for, or drain."""
 
 
-@shared_task(name="evalsvc.evaluations.compute", bind=True, time_limit=COMPUTE_LIMIT_SECONDS)
+@shared_task(name=waking.TASK, bind=True, time_limit=COMPUTE_LIMIT_SECONDS)
 def compute(self: Task[Any, Any]) -> None:
     """Work on the cpu lane for a while; leave the rest to a message that comes after those of others."""
     name = str(self.request.id)

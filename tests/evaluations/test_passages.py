@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from evalsvc.evaluations.evaluate.stored import get_stored
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.evaluations.selectors import get_stored
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evaluators.base import Passage
 from tests.conftest import Caller

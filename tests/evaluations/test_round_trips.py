@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 
 from evalsvc.accounts import gate
+from evalsvc.evaluations.evaluate.stored import get_stored
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.evaluations.selectors import get_stored
 from evalsvc.evaluations.workers.lane import work_off
 from evalsvc.rest.problems import NotFound
 from tests.conftest import Caller

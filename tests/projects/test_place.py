@@ -96,7 +96,7 @@ def test_a_rolled_back_request_is_not_remembered(
     alice: Caller, monkeypatch: pytest.MonkeyPatch, model: Any, fields: dict[str, str]
 ) -> None:
     """A name noted in a transaction that failed would be taken for a row for as long as the process lives."""
-    monkeypatch.setattr("evalsvc.evaluations.history.store.capture", broken)
+    monkeypatch.setattr("evalsvc.evaluations.evaluate.captures.capture", broken)
     assert alice.post("/v1/evaluate", SAMPLE | fields, Idempotency_Key="k").status_code == 500
     assert names(model, alice) == []
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from evalsvc.evaluations.history import store
+from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import delete_project, remember_app, remember_project
 from evalsvc.rest.problems import Problem
@@ -74,13 +74,13 @@ def test_what_is_captured_after_the_deletion_is_in_no_project(
     alice: Caller, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     project_id = alice.post("/v1/projects", {"name": "checkout"}).json()["id"]
-    capture = store.capture
+    capture = captures.capture
 
-    def too_late(account_id: int, *args: Any, **kwargs: Any) -> store.Captured:
+    def too_late(account_id: int, *args: Any, **kwargs: Any) -> captures.Captured:
         delete_project(account=alice.account, id=uuid.UUID(project_id), actor="key:1")
         return capture(account_id, *args, **kwargs)
 
-    monkeypatch.setattr(store, "capture", too_late)
+    monkeypatch.setattr(captures, "capture", too_late)
     place = {"project_name": "checkout"} if named == "by name" else {"project_id": project_id}
     assert alice.post("/v1/evaluate", SAMPLE | place).status_code == 200
 

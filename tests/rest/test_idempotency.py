@@ -296,7 +296,7 @@ def crash(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(*args: Any, **kwargs: Any) -> None:
         raise Crash
 
-    monkeypatch.setattr("evalsvc.evaluations.history.store.capture", die)
+    monkeypatch.setattr("evalsvc.evaluations.evaluate.captures.capture", die)
     with pytest.raises(Crash):
         caller.post("/v1/evaluate", EVALUATE, Idempotency_Key="k")
     monkeypatch.undo()
@@ -316,11 +316,11 @@ def test_a_claim_whose_process_died_ends_with_its_lease(alice: Caller, monkeypat
 
 
 def test_a_sleeper_whose_claim_was_taken_writes_nothing(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evalsvc.evaluations.history import store
+    from evalsvc.evaluations.evaluate import captures
 
     # The app is there already: otherwise the second request would wait for the first one to make it.
     alice.post("/v1/evaluate", EVALUATE)
-    capture, seen = store.capture, []
+    capture, seen = captures.capture, []
 
     def overtaken(*args: Any, **kwargs: Any) -> Any:
         monkeypatch.undo()
@@ -328,7 +328,7 @@ def test_a_sleeper_whose_claim_was_taken_writes_nothing(alice: Caller, monkeypat
         seen.append(elsewhere(lambda: alice.post("/v1/evaluate", EVALUATE, Idempotency_Key="k")))
         return capture(*args, **kwargs)
 
-    monkeypatch.setattr(store, "capture", overtaken)
+    monkeypatch.setattr(captures, "capture", overtaken)
     assert_problem(alice.post("/v1/evaluate", EVALUATE, Idempotency_Key="k"), "in_progress")
 
     assert len(scores_of(alice, "exact-match")) == 2

@@ -11,8 +11,10 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.workers import lane
 from tests.conftest import Caller
 
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -35,12 +37,14 @@ def import_scores(connection: psycopg.Connection[Any], account_id: int, *scores:
     return [connection.execute(sql, [account_id, *PAIR, score]).fetchone()[0] for score in scores]
 
 
-def keep(caller: Caller, *rows: dict[str, Any], capture: str = "all", lease_seconds: float = 600.0) -> store.Captured:
+def keep(
+    caller: Caller, *rows: dict[str, Any], capture: str = "all", lease_seconds: float = 600.0
+) -> captures.Captured:
     base = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
     base |= {"explain_strategy": "never", "lane": "cpu", "in_history": False}
     request = {"capture": capture, "strategy": "none", "fingerprint": 1, "output": "a"}
     sent = [{**base, "position": i, "status": "pending", **row} for i, row in enumerate(rows)]
-    return store.capture(caller.account.pk, request, sent, [PAIR], epoch=None, lease_seconds=lease_seconds)
+    return captures.capture(caller.account.pk, request, sent, [PAIR], epoch=None, lease_seconds=lease_seconds)
 
 
 def read(caller: Caller, before: int | None = None) -> list[tuple[int, float]]:
@@ -49,15 +53,15 @@ def read(caller: Caller, before: int | None = None) -> list[tuple[int, float]]:
     return list(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
 
 
-def stored(kept: store.Captured) -> list[Evaluation]:
+def stored(kept: captures.Captured) -> list[Evaluation]:
     return list(Evaluation.objects.using("system").filter(request_id=kept.request_id).order_by("position"))
 
 
-def is_complete(kept: store.Captured) -> bool:
+def is_complete(kept: captures.Captured) -> bool:
     return EvaluationRequest.objects.using("system").get(id=kept.request_id).completed_at is not None
 
 
-def lease(connection: psycopg.Connection[Any], caller: Caller, kept: store.Captured, expected: int = 0) -> int:
+def lease(connection: psycopg.Connection[Any], caller: Caller, kept: captures.Captured, expected: int = 0) -> int:
     sql = "SELECT count(*) FROM lease_evaluations(%s, %s, 'cpu', %s, 600)"
     return connection.execute(sql, [caller.account.pk, kept.request_id, expected]).fetchone()[0]
 
@@ -133,7 +137,7 @@ def test_ids_of_a_capture_are_in_the_order_of_positions(alice: Caller) -> None:
 
 def test_a_finish_is_partial_until_the_last_and_keeps_the_first_verdict(alice: Caller) -> None:
     kept = keep(alice, {}, {})
-    finish = store.finish
+    finish = lane.finish
 
     assert finish(alice.account.pk, kept.request_id, [{"position": 1, **SUCCESS}]) == [1]
     assert not is_complete(kept)
@@ -160,7 +164,7 @@ def test_a_late_verdict_is_kept_as_the_request_asked(
     alice: Caller, capture: str, passed: bool, captured: bool, in_history: bool
 ) -> None:
     kept = keep(alice, {}, capture=capture)
-    store.finish(alice.account.pk, kept.request_id, [{"position": 0, **SUCCESS, "passed": passed}])
+    lane.finish(alice.account.pk, kept.request_id, [{"position": 0, **SUCCESS, "passed": passed}])
     (row,) = stored(kept)
 
     assert (row.captured, row.in_history) == (captured, in_history)
@@ -169,7 +173,7 @@ def test_a_late_verdict_is_kept_as_the_request_asked(
 
 def test_an_error_is_kept_and_is_no_history(alice: Caller) -> None:
     kept = keep(alice, {})
-    store.finish(alice.account.pk, kept.request_id, [{"position": 0, "status": "error", "error_code": "worker_lost"}])
+    lane.finish(alice.account.pk, kept.request_id, [{"position": 0, "status": "error", "error_code": "worker_lost"}])
     (row,) = stored(kept)
 
     assert (row.status, row.score, row.captured, row.in_history) == ("error", None, True, False)

@@ -16,14 +16,16 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from evalsvc import evaluations
 from evalsvc.catalog.models import Profile
+from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
-from evalsvc.evaluations.history import store as evaluations
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import EvaluationTag
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recording, store
 from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
@@ -54,7 +56,7 @@ def waits(caller: Caller, of: Profile, n: int = 1, **request: Any) -> list[int]:
     row |= {"status": "pending", "in_history": False}
     base = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "Good morning."} | request
     account_id = caller.account.pk
-    kept = [evaluations.capture(account_id, base, [row], [None], epoch=None, lease_seconds=600) for _ in range(n)]
+    kept = [captures.capture(account_id, base, [row], [None], epoch=None, lease_seconds=600) for _ in range(n)]
     return [one.request_id for one in kept]
 
 
@@ -286,7 +288,7 @@ def several(caller: Caller, of: Profile, capture: str) -> int:
         "app": "shop",
         "tags": {"a": "b"},
     }
-    return evaluations.capture(caller.account.pk, base, rows, [None] * 3, epoch=None, lease_seconds=600).request_id
+    return captures.capture(caller.account.pk, base, rows, [None] * 3, epoch=None, lease_seconds=600).request_id
 
 
 def what_is_stored(caller: Caller, request_id: int) -> Any:
@@ -323,7 +325,7 @@ def test_a_batch_writes_what_a_request_by_itself_writes(
         for item in items:
             item["verdicts"] = [{k: v for k, v in one.items() if k != "id"} for one in item["verdicts"]]
 
-    assert evaluations.finish(alice.account.pk, alone, own["verdicts"]) == [0, 1, 2]
+    assert lane.finish(alice.account.pk, alone, own["verdicts"]) == [0, 1, 2]
     assert store.finish(items) == {(batch, 0), (batch, 1), (batch, 2), (theirs, 0), (part, 1)}
     assert store.finish(items) == set()
 

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from evalsvc.celery import QUEUES, app
+from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
-from evalsvc.evaluations.history import store
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import Evaluation
@@ -31,7 +31,7 @@ def pending(caller: Caller, *, lease_seconds: float = 600.0) -> int:
     row = {"position": 0, "evaluator_id": EVALUATOR, "runs": EVALUATOR, "profile_name": "patronus:exact-match"}
     row |= {"family": "exact-match", "explain_strategy": "never", "lane": "cpu", "status": "pending"}
     row |= {"in_history": False}
-    kept = store.capture(caller.account.pk, request, [row], [None], epoch=None, lease_seconds=lease_seconds)
+    kept = captures.capture(caller.account.pk, request, [row], [None], epoch=None, lease_seconds=lease_seconds)
     return kept.request_id
 
 

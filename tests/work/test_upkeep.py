@@ -11,10 +11,9 @@ from django.core.management.base import CommandError
 from django.db import connections
 from django.test import override_settings
 
-from evalsvc.evaluations.history import store
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.workers.lane import work_off
+from evalsvc.evaluations.workers.lane import finish, work_off
 from tests.conftest import Caller, findings, scores_of, wait_until
 
 KIND = "You are very kind."
@@ -95,8 +94,8 @@ def test_the_second_of_two_verdicts_changes_nothing(alice: Caller) -> None:
     request_id = accept(alice)
     verdict = {"position": 0, "status": "success", "score": 0.5, "passed": True}
 
-    assert store.finish(alice.account.pk, request_id, [verdict]) == [0]
-    assert store.finish(alice.account.pk, request_id, [verdict | {"score": 0.9}]) == []
+    assert finish(alice.account.pk, request_id, [verdict]) == [0]
+    assert finish(alice.account.pk, request_id, [verdict | {"score": 0.9}]) == []
     assert [score for _, score, _ in scores_of(alice, "toxicity")] == [0.5]
 
 
@@ -104,8 +103,7 @@ def test_a_stranger_cannot_finish_or_lease(alice: Caller, charlie: Caller) -> No
     request_id = accept(alice)
 
     assert (
-        store.finish(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}])
-        == []
+        finish(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}]) == []
     )
     assert work(charlie, request_id) == []
     assert only(request_id).status == "pending"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from evalsvc.evaluations import selectors
 from evalsvc.evaluations.evaluate import replies, waiting
+from evalsvc.evaluations.evaluate import stored as stored_requests
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.evaluations.tasks import score_lane
 from tests.conftest import Caller, scores_of, wait_until
@@ -81,7 +81,7 @@ def test_a_verdict_is_pushed_to_whoever_asks_for_it(
 
 def test_a_verdict_that_came_before_anybody_listened_is_found(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     request_id = pending(alice)
-    get_stored = selectors.get_stored
+    get_stored = stored_requests.get_stored
 
     def then_it_is_done(**who: int) -> Any:
         stored = get_stored(**who)
@@ -110,7 +110,7 @@ def test_many_who_wait_look_as_often_as_one(
 ) -> None:
     """One look for all requests of an account, and never for another's."""
     looks: list[tuple[int, list[int]]] = []
-    look = selectors.finished_verdicts
+    look = stored_requests.finished_verdicts
 
     def noted(*, account_id: int, request_ids: list[int]) -> Any:
         looks.append((account_id, sorted(request_ids)))

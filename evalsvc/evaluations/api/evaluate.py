@@ -23,11 +23,10 @@ from evalsvc.evaluations.api import openapi
 from evalsvc.evaluations.evaluate import accept, waiting
 from evalsvc.evaluations.evaluate.accept import Accepted, Entry
 from evalsvc.evaluations.evaluate.replies import reply_box
-from evalsvc.evaluations.evaluate.retries import reopen
-from evalsvc.evaluations.evaluate.stored import Repeated
+from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, Repeated, Sign, find_retried, reopen
+from evalsvc.evaluations.evaluate.stored import Stored, facts_of_stored
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.queueing import enqueue_lane
-from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, Sign, Stored, facts_of_stored, find_retried
 from evalsvc.evaluations.wire.answer import evaluate_answer
 from evalsvc.evaluations.wire.request import EvaluateCall, fingerprint, read_call
 from evalsvc.rest.idempotency import REPLAYED_HEADER, finish_claim, mark_accepted, retries_of

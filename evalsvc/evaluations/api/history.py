@@ -17,11 +17,10 @@ from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.cache import History
 from evalsvc.evaluations.history.interval import interval_of
 from evalsvc.evaluations.history.lineage import origins_of
+from evalsvc.evaluations.history.read import history_summary, list_history, profiles_with_scores, thresholds_of
 from evalsvc.evaluations.history.scope import Window, window_of
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
-from evalsvc.evaluations.ingest.rows import PREFIX
-from evalsvc.evaluations.models import HistoryScore
-from evalsvc.evaluations.selectors import history_summary, list_history, profiles_with_scores, thresholds_of
+from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire.answer import digits
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps
@@ -173,7 +172,7 @@ class HistoryView(AccountView):
 
     def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Family | None]:
         """Return the names that the history goes by, and the family, which scores made elsewhere do not have."""
-        if evaluator.startswith((PREFIX, LABELS)):
+        if evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
             return evaluator, profile or "", None
         epoch = self.caller.admission.epoch
         try:

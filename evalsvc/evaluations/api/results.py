@@ -14,15 +14,17 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api.openapi import RESULT, inlined, input_schemas
 from evalsvc.evaluations.api.search import MAX_OFFSET
+from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS
 from evalsvc.evaluations.history.lineage import elsewhere
 from evalsvc.evaluations.ingest.results import ResultBatch, ResultRow, read_results
 from evalsvc.evaluations.ingest.rows import MAX_ROWS
 from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.evaluations.search.results import FEEDBACK, get_result, result_condition, search_results
-from evalsvc.evaluations.selectors import RETRY_WINDOW_SECONDS, entry_of, id_at, request_facts
+from evalsvc.evaluations.selectors import id_at
 from evalsvc.evaluations.wire.answer import evaluation_result
 from evalsvc.evaluations.wire.inputs import Inputs
 from evalsvc.evaluations.wire.request import EXPLAIN
+from evalsvc.evaluations.wire.stored import entry_of, request_facts
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.parsing import keys_of, read_body

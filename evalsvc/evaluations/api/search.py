@@ -13,9 +13,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.history.lineage import elsewhere
+from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.filters import MAX_LOG_IDS, condition, experiments_in, unread_members
-from evalsvc.evaluations.search.lookups import AnyOf
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import digits, iso_duration

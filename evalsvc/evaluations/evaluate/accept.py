@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
 from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.history import store
@@ -258,7 +259,7 @@ def _store(
         read, pairs = store.read_scoped(accepted.account_id, pairs, window), [None] * len(pairs)
     if not kept:
         return read or store.read_histories(accepted.account_id, pairs, epoch=epoch)
-    captured = store.capture(
+    captured = captures.capture(
         accepted.account_id,
         request_row(accepted, fingerprint),
         [evaluation_row(call, entry) for entry in kept],

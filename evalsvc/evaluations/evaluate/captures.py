@@ -15,8 +15,8 @@ from django.db import DatabaseError, connection
 from psycopg import Error
 
 from evalsvc.evaluations.evaluate.group_commit import Group
-from evalsvc.evaluations.history.cache import History, Pairs, brought_up_to_date, remembered
-from evalsvc.evaluations.round_trips import call, dumps, split
+from evalsvc.evaluations.history.cache import History, Pairs, brought_up_to_date, remembered, split
+from evalsvc.evaluations.round_trips import call, dumps
 from evalsvc.tenancy.scope import APP, current_role
 
 log = logging.getLogger(__name__)

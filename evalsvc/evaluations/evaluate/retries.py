@@ -1,14 +1,21 @@
-"""The verb that gives what ended in an error another try, within the request that has the other verdicts."""
+"""Calls that repeat an earlier one: how they are recognised, and how what failed in it gets another try."""
 
 from __future__ import annotations
 
-from django.conf import settings
-from django.db import connections
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
-from evalsvc.evaluations.maintenance.deletion import LOCK_REQUESTS
+from django.conf import settings
+from django.db import connection, connections
+
+from evalsvc.evaluations.locks import LOCK_REQUESTS
+from evalsvc.evaluations.round_trips import raw_connection
+from evalsvc.evaluations.selectors import id_at
 from evalsvc.tenancy.scope import account_scope, current_role
 
-# In the order of everyone who takes several: see `deleting`.
+RETRY_WINDOW_SECONDS = 600
+# In the order of everyone who takes several: see `locks`.
 LOCK_FAILED = """
 SELECT id FROM evaluations_evaluation
 WHERE account_id = %(account)s AND request_id = %(request)s AND status = 'error' AND captured
@@ -31,6 +38,48 @@ AWAIT = """
 UPDATE evaluations_evaluationrequest SET completed_at = NULL, told_pending_at = NULL, delivered_at = NULL
 WHERE account_id = %s AND id = %s
 """
+
+
+class Sign(StrEnum):
+    """What tells that a call repeats one before it."""
+
+    HEADER = "header"
+    """The client counts its retries."""
+    NAME = "name"
+    """The call names the log or the span that it is about."""
+
+
+def find_retried(
+    *, account_id: int, fingerprint: int, n_results: int, sign: Sign | None, now: datetime
+) -> Repeated | None:
+    """Return the earlier request that this one repeats, if any of the last ten minutes does.
+
+    A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
+    or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
+    What ended in an error is no answer for a name's sake: whoever saw it asks for another try, and the verdicts beside
+    it stand. Nor does an answer count of which capture has kept only some results.
+    """
+    oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
+    return find_repeated(account_id, fingerprint, n_results=n_results, sign=sign, oldest=oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The earlier request that a call repeats, and whether what failed in it is to be tried again."""
+
+    request_id: int
+    try_again: bool
+
+
+def find_repeated(
+    account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int
+) -> Repeated | None:
+    """Return the newest request that a call with this digest repeats, as `find_retried` has it, if any."""
+    sql = "SELECT request_id, try_again FROM find_repeated(%s, %s, %s, %s, %s)"
+    with connection.wrap_database_errors:
+        values = [account_id, fingerprint, oldest, n_results, sign]
+        row = raw_connection().execute(sql, values, prepare=True).fetchone()
+    return Repeated(*row) if row else None
 
 
 def reopen(*, account_id: int, request_id: int) -> list[str]:

@@ -6,16 +6,32 @@ anew and send four messages, which costs more than the rest of the answer.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db import connection, connections
 from django.db.models import Model
 
+from evalsvc.catalog.resolve import family_of
+from evalsvc.evaluations.history import store
+from evalsvc.evaluations.history.alongside import UnknownConfig, find_side
+from evalsvc.evaluations.history.cache import Pairs
+from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.history.scope import window_of
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.partitions import of_requests
 from evalsvc.evaluations.round_trips import call, raw_connection
-from evalsvc.tenancy.scope import current_role
+from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
+from evalsvc.evaluations.wire.interval_request import stored_ask
+from evalsvc.evaluations.wire.stored import entry_of, request_facts
+from evalsvc.rest.problems import Invalid, NotFound
+from evalsvc.tenancy.scope import account_scope, current_role
 
+VERDICT_COLUMNS = (
+    "position", "status", "error_code", "error_message", "score", "passed", "text_output", "explanation", "spans",
+    "extra", "duration_us",
+)  # fmt: skip
 ModelT = TypeVar("ModelT", bound=Model)
 
 
@@ -58,25 +74,78 @@ def read_stored(account_id: int, request_id: int) -> tuple[EvaluationRequest, li
     return _request.read(EvaluationRequest, rows[0][:n]), evaluations
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """The earlier request that a call repeats, and whether what failed in it is to be tried again."""
-
-    request_id: int
-    try_again: bool
-
-
-def find_repeated(
-    account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int
-) -> Repeated | None:
-    """Return the newest request that a call with this digest repeats, as `selectors.find_retried` has it, if any."""
-    sql = "SELECT request_id, try_again FROM find_repeated(%s, %s, %s, %s, %s)"
-    with connection.wrap_database_errors:
-        values = [account_id, fingerprint, oldest, n_results, sign]
-        row = raw_connection().execute(sql, values, prepare=True).fetchone()
-    return Repeated(*row) if row else None
-
-
 def stamp_told_pending(account_id: int, request_id: int) -> None:
     """Remember, once, that a request's caller was told to come back."""
     call("SELECT stamp_request(%s, %s, false)", [account_id, request_id])
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored request with its evaluations in order."""
+
+    request: EvaluationRequest
+    evaluations: list[Evaluation]
+
+    @property
+    def is_finished(self) -> bool:
+        """Say whether every evaluation has its verdict."""
+        return not self.pending
+
+    @property
+    def pending(self) -> list[Evaluation]:
+        """Return the evaluations without a verdict."""
+        return [one for one in self.evaluations if one.status == Evaluation.Status.PENDING]
+
+
+def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the verdicts that requests have so far, as a worker's replies would carry them; none for those without."""
+    with account_scope(account_id):
+        rows = Evaluation.objects.filter(account_id=account_id, **of_requests(request_ids))
+        found: dict[int, list[dict[str, Any]]] = {}
+        for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", *VERDICT_COLUMNS):
+            found.setdefault(row.pop("request_id"), []).append(row)
+        return found
+
+
+def get_stored(*, account_id: int, request_id: int) -> Stored:
+    """Return a stored request; NotFound for missing, foreign and purged."""
+    found = read_stored(account_id, request_id)
+    if found is None:
+        raise NotFound
+    return Stored(*found)
+
+
+def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
+    """Return what the answer is written from; intervals are of the history as it was before the request."""
+    request = stored.request
+    entries = [entry_of(evaluation) for evaluation in stored.evaluations]
+    pairs = [
+        (row.evaluator_id, row.profile_name) if row.family and row.profile_name and request.strategy != "none" else None
+        for row in stored.evaluations
+    ]
+    if any(pairs):
+        _add_intervals(request, entries, pairs)
+    return request_facts(request, stored.evaluations[0].log_id if stored.evaluations else None), entries
+
+
+def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs: Pairs) -> None:
+    """Compute the intervals that a stored request asked for, of the history before it."""
+    asked = request.extras or {}
+    ask, side = stored_ask(request.strategy, asked.get("interval")), None
+    with suppress(UnknownConfig):
+        side = find_side(account_id=request.account_id, experiment_id=request.experiment_id, config=asked.get("config"))
+    if side is None and ask.is_plain:
+        histories = store.read_histories(request.account_id, pairs, before=request.id)
+    else:
+        without = request.experiment_id if side is not None else None
+        try:
+            window = window_of(request.account_id, ask, pointer="", without_experiment=without)
+        except Invalid:
+            # The project or experiment of its scope has been deleted since.
+            return
+        histories = store.read_scoped(request.account_id, pairs, window, before=request.id)
+    for entry, history in zip(entries, histories, strict=True):
+        if entry.family is not None:
+            entry.interval = interval_of(ask, family_of(entry.family), history)
+            if side is not None:
+                entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)

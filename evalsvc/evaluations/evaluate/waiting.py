@@ -17,8 +17,8 @@ from prometheus_client import Counter, Gauge
 
 from evalsvc.evaluations.evaluate.accept import Accepted, fill_in
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.stored import Stored, finished_verdicts, get_stored
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
-from evalsvc.evaluations.selectors import Stored, finished_verdicts, get_stored
 from evaluators.base import Lane
 
 LOOK_SECONDS, LONGEST_LOOK_SECONDS = 2.0, 8.0

@@ -165,3 +165,8 @@ def _remember(key: tuple[int, str, str], history: History) -> None:
     if len(_memory) >= MAX_REMEMBERED and key not in _memory:
         _memory.clear()
     _memory[key] = history
+
+
+def split(pairs: Pairs) -> tuple[list[str | None], list[str | None]]:
+    """Return the evaluators and the profiles of pairs as two array parameters."""
+    return [pair[0] if pair else None for pair in pairs], [pair[1] if pair else None for pair in pairs]

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import connections
 
+from evalsvc.evaluations.lookups import bigints
 from evalsvc.evaluations.models import HistoryScore
-from evalsvc.evaluations.search.lookups import bigints
 from evalsvc.evaluations.wire.answer import digits
 from evalsvc.tenancy.scope import current_role
 

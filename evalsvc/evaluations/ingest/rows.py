@@ -14,14 +14,14 @@ import msgspec
 import orjson
 from msgspec import Meta
 
+from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, is_bigint, is_uuid, text_of
 from evalsvc.rest.parsing import decode, keys_of
 from evalsvc.rest.problems import FieldError, Problem
 from evalsvc.rest.unknown import RowKeys
 
-PREFIX = "external:"
 MAX_ROWS = 1000
-MAX_NAME = 100 - len(PREFIX)
+MAX_NAME = 100 - len(EXTERNAL_PREFIX)
 # Means and their fourth powers stay far from overflow.
 MAX_SCORE = 1e15
 MAX_DURATION = timedelta(days=366)
@@ -160,7 +160,7 @@ def read_rows(
 
 def external_id(name: str) -> str:
     """Return the id under which an account's own evaluator is kept: no managed evaluator's history can be written."""
-    return name if name.startswith(PREFIX) else PREFIX + name
+    return name if name.startswith(EXTERNAL_PREFIX) else EXTERNAL_PREFIX + name
 
 
 def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldError]:
@@ -180,10 +180,10 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
 
 def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
     """Check what the types do not."""
-    if len(external_id(row.evaluator_id)) > MAX_NAME + len(PREFIX):
+    if len(external_id(row.evaluator_id)) > MAX_NAME + len(EXTERNAL_PREFIX):
         yield FieldError("/evaluator_id", f"At most {MAX_NAME} characters.")
-    if external_id(row.evaluator_id) == PREFIX:
-        yield FieldError("/evaluator_id", f"A name follows {PREFIX!r}.")
+    if external_id(row.evaluator_id) == EXTERNAL_PREFIX:
+        yield FieldError("/evaluator_id", f"A name follows {EXTERNAL_PREFIX!r}.")
     if score is not None and not (math.isfinite(score) and abs(score) <= MAX_SCORE):
         yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
     if score is None and row.passed is None and row.text_output is None:

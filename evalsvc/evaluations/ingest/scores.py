@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db import connection
+
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.history import store
 from evalsvc.evaluations.ingest.rows import ClientScore, RowError, Wish
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.round_trips import dumps, raw_connection
 from evalsvc.projects.services import Place, place_held, remember_app
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
@@ -24,9 +26,9 @@ def keep_scores(
     calls its list of rows.
     """
     with account_scope(account.pk):
-        store.take_turns(account.pk)
+        take_turns(account.pk)
         placed, errors = _placed(account, scores, name)
-        ids = store.keep_client_scores(account.pk, placed) if placed else []
+        ids = keep_client_scores(account.pk, placed) if placed else []
         rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
     return [rows[id] for id in ids], errors
 
@@ -69,3 +71,36 @@ def _place(account: Account, wish: Wish) -> Place | list[tuple[str, str]]:
         )
     except Problem as problem:
         return [(error.pointer, error.detail) for error in problem.errors]
+
+
+def take_turns(account_id: int) -> None:
+    """Let one batch of the account after the other be kept, until the transaction ends, as `keep_client_scores` does.
+
+    To be called before a batch's apps and projects are made: two with the same new ones in another order deadlock.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('keep_client_evaluations', %s::bigint))", [account_id]
+        )
+
+
+def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[int]:
+    """Write scores that were made elsewhere, each once; return the ids of their evaluations, in the same order.
+
+    Rows of one batch that are the same are one.
+    """
+    first = {score.fingerprint: place for place, score in reversed(list(enumerate(scores)))}
+    rows = [
+        {
+            "position": place,
+            "fingerprint": fingerprint,
+            "since": scores[place].since,
+            "request": scores[place].request,
+            "evaluation": scores[place].evaluation,
+        }
+        for fingerprint, place in first.items()
+    ]
+    sql = "SELECT row_position, evaluation_id FROM keep_client_evaluations(%s, %s::jsonb)"
+    with connection.wrap_database_errors:
+        found = dict(raw_connection().execute(sql, [account_id, dumps(rows)], prepare=True, binary=True).fetchall())
+    return [found[first[score.fingerprint]] for score in scores]

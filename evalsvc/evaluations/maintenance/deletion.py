@@ -1,7 +1,6 @@
 """Verbs that take evaluations away, with all that rests on them: history scores, and requests that nothing is left of.
 
-Locks are taken in one order by all who take several: first captured evaluations, then requests, each by id. A worker
-that finishes a pending evaluation locks its request first, so an evaluation that may be pending is locked after it.
+Locks are taken in the order of `locks`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from django.db import connection
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.evaluations.locks import LOCK_EVALUATIONS, LOCK_REQUESTS
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.indirect import INDIRECT, looked_up
 from evalsvc.rest.problems import NotFound
@@ -24,12 +24,6 @@ from evalsvc.tenancy.scope import account_scope
 
 TIME_SECONDS = 20.0
 """How long a call goes on deleting: below what servers in between and clients wait."""
-LOCK_EVALUATIONS = """
-SELECT id FROM evaluations_evaluation WHERE account_id = %s AND id = ANY(%s) ORDER BY id FOR UPDATE
-"""
-LOCK_REQUESTS = """
-SELECT id FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s) ORDER BY id FOR UPDATE
-"""
 DELETE = """
 WITH gone AS (
   DELETE FROM evaluations_evaluation WHERE account_id = %(account)s AND id = ANY(%(ids)s)

@@ -26,8 +26,8 @@ from psycopg.pq import Format
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.search.lookups import AnyOf
 from evalsvc.evaluations.search.tags import HasTag, settled
 from evalsvc.rest.pagination import by_time, read_place, write_place
 from evalsvc.rest.time_limit import in_time

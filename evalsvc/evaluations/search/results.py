@@ -14,10 +14,9 @@ from django.db.models import F, Q, QuerySet
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
-from evalsvc.evaluations.ingest.rows import PREFIX
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.lookups import AnyOf, bigints
+from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
 from evalsvc.evaluations.search.indirect import is_one_of
-from evalsvc.evaluations.search.lookups import AnyOf, bigints
 from evalsvc.evaluations.search.pages import fetched, requests_of, search_evaluations
 from evalsvc.evaluations.search.tags import tagged
 from evalsvc.evaluations.wire.answer import SAMPLE_NUMBER
@@ -229,7 +228,7 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
 
 def _evaluator_id(account: Account, name: str) -> str:
     """Return the id under which results of this evaluator are kept; a name that nothing answers to stays as it is."""
-    if name.startswith(PREFIX):
+    if name.startswith(EXTERNAL_PREFIX):
         return name
     found = list_evaluators(account=account, by_alias_or_id=name)
     return found[0].evaluator_id if found else name

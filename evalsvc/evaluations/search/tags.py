@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.lookups import IsNull
 
+from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import EvaluationTag
-from evalsvc.evaluations.search.lookups import AnyOf
 from evalsvc.tenancy.scope import current_account
 
 # So many evaluations with a tag are named by their ids; of more, enough are met on the way from the newest.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -12,8 +12,8 @@ from django.db import connection
 
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.evaluate.accept import verdict_columns
-from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.round_trips import call, dumps
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.computing.scoring import computed
@@ -73,10 +73,15 @@ def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> I
         yield done
 
 
+def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
+    """Write verdicts of pending evaluations; return the positions that had none before."""
+    return call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
+
+
 def write(account_id: int, request_id: int, done: list[Scored]) -> list[Row]:
     """Write verdicts; return those that were written."""
     verdicts = [{"position": row.position, **verdict_columns(verdict)} for row, verdict in done]
-    written = set(store.finish(account_id, request_id, verdicts))
+    written = set(finish(account_id, request_id, verdicts))
     # The next one may take seconds, and others need the connection.
     connection.close()
     return [verdict for verdict in verdicts if verdict["position"] in written]

@@ -12,6 +12,7 @@ from typing import cast
 
 import orjson
 import redis
+from celery import current_app
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -22,7 +23,7 @@ from evalsvc.rest.redis_client import make_client
 from evaluators.base import Lane
 
 log = logging.getLogger(__name__)
-QUEUE = Lane.CPU.value
+QUEUE, TASK = Lane.CPU.value, "evalsvc.evaluations.compute"
 KEY, CALLED_KEY = "evalsvc:computing", "evalsvc:computing:called"
 HELD_SECONDS = 300
 CALLED_SECONDS = 5
@@ -93,7 +94,5 @@ def _told(what: str, listener: tuple[int, str] | None) -> bool:
 
 def call() -> bool:
     """Have a message of Celery start a process. Raises the broker's errors."""
-    from evalsvc.evaluations.tasks import compute
-
-    compute.apply_async(queue=QUEUE, retry=False)
+    current_app.send_task(TASK, queue=QUEUE, retry=False)
     return True

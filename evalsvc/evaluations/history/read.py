@@ -1,0 +1,79 @@
+"""Reads of histories, for people: their scores, what is known of them all, and where their lines were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, History
+from evalsvc.evaluations.history.scope import Window
+from evalsvc.evaluations.models import EvaluationTag, HistoryScore
+from evaluators.base import Family, Sample
+
+MAX_PROFILES = 20
+
+
+def list_history(
+    *, account: Account, evaluator_id: str, profile_name: str, window: Window | None = None
+) -> QuerySet[HistoryScore]:
+    """Return the scores of one history within a window (of `scope.window_of`), newest first."""
+    rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
+    return within(rows, window or {"include": "promoted"}).order_by("-id")
+
+
+def within(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScore]:
+    """Narrow a history to a window: as `scoped_scores` in sql/functions.sql."""
+    include = window["include"]
+    rows = rows if include == "all" else rows.filter(trial=False)
+    rows = rows.exclude(source=HistoryScore.Source.EXPERIMENT) if include == "none" or "tags" in window else rows
+    lookups = {"app": "app", "project": "project_id", "experiment": "experiment_id"}
+    lookups |= {"from_id": "id__gte", "revision": "revision__gte"}
+    rows = rows.filter(**{lookups[name]: value for name, value in window.items() if name in lookups})
+    for key, value in window.get("tags", {}).items():
+        digest = Func(F("account_id"), Value(key), Value(value), function="tag_digest", output_field=BigIntegerField())
+        tagged = EvaluationTag.objects.filter(account_id=OuterRef("account_id"), evaluation_id=OuterRef("source_id"))
+        rows = rows.filter(Exists(tagged.filter(digest=digest)))
+    return rows
+
+
+def history_summary(
+    rows: QuerySet[HistoryScore], history: History, most: int | None = None
+) -> dict[str, float | int | None]:
+    """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all."""
+    scores = history.scores[:most].tolist()
+    judged = [verdict == 2 for verdict in (history.facts[:most] & 3).tolist() if verdict]
+    return {
+        "n": len(scores),
+        "n_total": rows.count() if len(scores) == (most or HISTORY_LENGTH) else len(scores),
+        "mean": sum(scores) / len(scores) if scores else None,
+        "pass_rate": sum(judged) / len(judged) if judged else None,
+    }
+
+
+def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:
+    """Return the profiles under which an evaluator has scores, the first MAX_PROFILES by name."""
+    rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id).order_by("profile_name")
+    names = rows.values_list("profile_name", flat=True)
+    # From one name to the next: a history may have a million rows.
+    found = list(names[:1])
+    while found and len(found) < MAX_PROFILES and (more := list(names.filter(profile_name__gt=found[-1])[:1])):
+        found += more
+    return found
+
+
+def thresholds_of(
+    *, account: Account, profile_name: str, family: Family | None, rows: Iterable[HistoryScore]
+) -> dict[int | None, float | None]:
+    """Return the line at which each revision of a profile tells pass from fail; nothing for those that draw none."""
+    numbers = {row.revision for row in rows if row.revision is not None}
+    if family is None or not numbers:
+        return {}
+    revisions = ProfileRevision.objects.filter(
+        Q(profile__account=account) | Q(profile__account=None),
+        profile__family=family.name, profile__name=profile_name, number__in=numbers,
+    )  # fmt: skip
+    settings_of = dict(revisions.values_list("number", "settings"))
+    return {number: family.threshold_for(Sample(), settings) for number, settings in settings_of.items()}

@@ -1,0 +1,57 @@
+"""From stored rows to the facts that answers are written from."""
+
+from __future__ import annotations
+
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
+from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
+
+
+def request_facts(request: EvaluationRequest, log_id: str | None) -> RequestFacts:
+    """Return the request's part of an answer; its log is known by its evaluations."""
+    return RequestFacts(
+        sample=stored_sample(request),
+        strategy=request.strategy,
+        id=request.id,
+        created_at=request.created_at,
+        project_id=request.project_id,
+        app=request.app,
+        experiment_id=request.experiment_id,
+        extras=as_sent(request.extras) if request.extras else None,
+        tags=request.tags,
+        dataset_id=request.dataset_id,
+        dataset_sample_id=request.dataset_sample_id,
+        log_id=log_id,
+    )
+
+
+def entry_of(row: Evaluation) -> EntryFacts:
+    """Return one stored evaluation's part of an answer."""
+    return EntryFacts(
+        evaluator_id=row.evaluator_id,
+        profile_name=row.profile_name or "",
+        # Each by its name: a page makes thousands of them.
+        verdict=Verdict(
+            row.status,
+            row.error_code,
+            row.error_message,
+            row.score,
+            row.passed,
+            row.text_output,
+            row.explanation,
+            row.spans,
+            row.extra,
+            row.duration_us,
+        ),
+        explain_strategy=row.explain_strategy,
+        family=row.family,
+        profile_id=row.profile_id,
+        profile_revision=row.profile_revision,
+        evaluation_id=row.id,
+        captured=bool(row.captured),
+        evaluation_type=row.evaluation_type,
+        details=as_sent(row.details) if row.details else None,
+        favorite=row.favorite,
+        feedback=row.feedback,
+    )
