@@ -7,6 +7,7 @@ import uuid
 from functools import cache
 
 import redis
+from celery import current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
@@ -14,7 +15,7 @@ from redis.exceptions import RedisError
 from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
-KEY = "experiments:pumps"
+KEY, TASK = "experiments:pumps", "evalsvc.experiments.pump"
 ALIVE_SECONDS = 6.0
 # The sender's clock sets the end and the worker's clock reads it, so it must not be near. A pump too many ends at once.
 MESSAGE_SECONDS = 600
@@ -39,12 +40,10 @@ def _redis() -> redis.Redis:
 
 def enqueue_pumps() -> int:
     """Enqueue the pumps that are missing; return how many messages were sent."""
-    from evalsvc.experiments.tasks import pump
-
     missing = settings.EXPERIMENT_PUMPS - n_alive()
     for sent in range(missing):
         try:
-            pump.apply_async(queue="experiments", retry=False, expires=MESSAGE_SECONDS)
+            current_app.send_task(TASK, queue="experiments", retry=False, expires=MESSAGE_SECONDS)
         except (OperationalError, RedisError, OSError):
             log.warning("no pump enqueued: the broker does not answer; beat will do it")
             return sent

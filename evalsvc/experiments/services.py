@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,8 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.definition.configs import Candidate, hash_of
-from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.projects.models import Experiment
@@ -32,16 +30,6 @@ SELECT %s, %s, (o.ordinal - 1)::int, e.id
 FROM unnest(%s::int[]) WITH ORDINALITY AS o(place, ordinal)
 JOIN datasets_example e ON e.version_id = %s AND e.position = o.place
 """
-
-
-@dataclass(frozen=True, slots=True)
-class PlanSpec:
-    """A plan that has been checked: everything but its experiment."""
-
-    version: DatasetVersion
-    metrics: Sequence[Metric]
-    primary_metric: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 def create_experiment(

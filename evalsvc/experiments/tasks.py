@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 LONGEST_PUMP_SECONDS = 3600
 
 
-@shared_task(name="evalsvc.experiments.runner.scheduler", time_limit=LONGEST_PUMP_SECONDS)
+@shared_task(name=queueing.TASK, time_limit=LONGEST_PUMP_SECONDS)
 def pump() -> None:
     """Work on experiments for a while; hand over to a fresh pump if there is more to do."""
     name = queueing.join()

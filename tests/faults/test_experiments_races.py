@@ -200,7 +200,8 @@ def test_a_resume_while_a_worker_gives_up_is_not_lost(alice: Caller, connection:
 
     (unit,) = store.claim_units(limit=1, **LEASE)
     with mock.patch("evalsvc.experiments.decisions.control.settle", settle_slowly):
-        stop_by_worker(unit=unit, reason="error", detail="A test says so.")
+        whose = {"account_id": unit.account_id, "experiment_id": unit.experiment_id, "config_id": unit.config_id}
+        stop_by_worker(**whose, reason="error", detail="A test says so.")
         somebody.join()
     view = live(alice, experiment["id"])
     assert statuses == [200]

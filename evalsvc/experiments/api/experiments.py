@@ -16,7 +16,7 @@ from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.definition.configs import Candidate, expand
 from evalsvc.experiments.definition.fields.unmapped import check_components
 from evalsvc.experiments.definition.fields.unreadable import check_outputs
-from evalsvc.experiments.definition.plans import check_plan, check_templates
+from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import warned
 from evalsvc.experiments.notices import WORK, tell_after_commit
 from evalsvc.experiments.queueing import enqueue_pumps
@@ -39,7 +39,7 @@ def enqueue_after_commit() -> None:
 class PlansExperiments(AccountView):
     """What creating and previewing share."""
 
-    def read(self, request: Request) -> tuple[Mapping[str, Any], services.PlanSpec | None, list[Candidate]]:
+    def read(self, request: Request) -> tuple[Mapping[str, Any], PlanSpec | None, list[Candidate]]:
         """Check the body and resolve its plan and configs."""
         body = checked(bodies.ExperimentIn(data=request.data))
         wanted = body.get("configs") or []

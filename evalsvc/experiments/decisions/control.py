@@ -19,7 +19,6 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
-from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.services import add_configs
 from evalsvc.rest.problems import FieldError, Invalid
@@ -210,13 +209,13 @@ def _free_name(config: Config) -> str:
     return f"{config.name[:90]} ({number})"
 
 
-def stop_by_worker(*, unit: Unit, reason: str, detail: str) -> None:
+def stop_by_worker(*, account_id: int, experiment_id: int, config_id: int, reason: str, detail: str) -> None:
     """Stop a config of which no example can be answered now; it can be resumed when the cause is gone."""
-    with account_scope(unit.account_id):
-        plan = find_locked_plan(unit.account_id, unit.experiment_id)
+    with account_scope(account_id):
+        plan = find_locked_plan(account_id, experiment_id)
         if plan is None:
             return
-        config = Config.objects.get(account_id=unit.account_id, pk=unit.config_id)
+        config = Config.objects.get(account_id=account_id, pk=config_id)
         drop = Drop(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
         state = State.FAILED if reason == Config.StopReason.ERROR else State.STOPPED
         if stop(plan, config, reason=reason, drop=drop, state=state):

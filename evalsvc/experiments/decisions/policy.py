@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from evalsvc.experiments.decisions.stopping import RESUMED, bring_back, note, stop
-from evalsvc.experiments.inference.evidence import Pairs, is_comparable, primary_metric
+from evalsvc.experiments.inference.evidence import Pairs, primary_metric
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
 from evalsvc.stats.racing import Contender, Drop, Rules, decide, unsupported
 
@@ -45,7 +45,7 @@ def contenders_of(
 
 def stop_losers(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) -> None:
     """Stop what the policy says, and bring back whose stop rests on nobody any more, until nothing changes."""
-    if plan.policy == Policy.MANUAL or not is_comparable(primary_metric(plan)):
+    if plan.policy == Policy.MANUAL or not primary_metric(plan).is_comparable:
         return
     while _decide_once(plan, configs, pairs):
         # Ends: what came back is not stopped for epsilon before it has answered more, and no other stop is taken back.

@@ -57,6 +57,11 @@ class Metric:
         row["settings"] = dict(self.settings) if self.settings is not None else None
         return row
 
+    @property
+    def is_comparable(self) -> bool:
+        """Say whether pairs of its scores can be compared: single numbers within a known range."""
+        return self.kind in ("algebraic", "distributive") and self.value_range is not None
+
     def rescaled(self, value: float) -> float:
         """Return a score on [0, 1], higher being better: the scale on which configs are compared."""
         assert self.value_range is not None  # noqa: S101  the primary metric of a race is bounded

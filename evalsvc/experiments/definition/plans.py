@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.accounts.models import Account
@@ -12,11 +13,9 @@ from evalsvc.datasets.selectors import get_version
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
 from evalsvc.experiments.definition.fields.unmapped import check_mappings
-from evalsvc.experiments.definition.metrics import resolve_metrics
+from evalsvc.experiments.definition.metrics import Metric, resolve_metrics
 from evalsvc.experiments.definition.templates import UnknownField, look_up, names_in
-from evalsvc.experiments.inference.evidence import is_comparable
 from evalsvc.experiments.models import Config, Errors, Policy
-from evalsvc.experiments.services import PlanSpec
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
 N_SAMPLED = 100
@@ -24,6 +23,16 @@ PASSED_ON = (
     *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
     *("stop_when_decided", "errors", "abort_on_error", "promote"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSpec:
+    """A plan that has been checked: everything but its experiment."""
+
+    version: DatasetVersion
+    metrics: Sequence[Metric]
+    primary_metric: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) -> PlanSpec:
@@ -36,7 +45,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     primary = next((metric for metric in metrics if metric.name == name), None)
     if primary is None:
         raise Invalid(FieldError("/plan/primary_metric", f"No metric is named {name!r}."))
-    if body["policy"] != Policy.MANUAL and not is_comparable(primary):
+    if body["policy"] != Policy.MANUAL and not primary.is_comparable:
         detail = (
             f"Policy {body['policy']!r} compares configs example by example, which needs an algebraic or distributive"
             f" primary metric with a `value_range`; {name!r} has none."

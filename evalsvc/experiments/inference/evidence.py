@@ -44,11 +44,6 @@ def primary_metric(plan: ExperimentPlan) -> Metric:
     return next(metric for row in plan.metrics if (metric := Metric.from_json(row)).name == plan.primary_metric)
 
 
-def is_comparable(metric: Metric) -> bool:
-    """Say whether pairs of scores of a metric can be compared: single numbers within a known range."""
-    return metric.kind in ("algebraic", "distributive") and metric.value_range is not None
-
-
 def known_pairs(experiment_id: int) -> Pairs:
     """Return the stored evidence, from this process' memory if nobody has added to it since. Under the lock only."""
     with connections[current_role()].cursor() as cursor:
@@ -92,7 +87,7 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config], *, compare
     sheet = Sheet(metric, [config.pk for config in active])
     if compares:
         compare_all(plan, metric, active, sheet)
-    if not is_comparable(metric):
+    if not metric.is_comparable:
         return {}
     pairs = known_pairs(plan.experiment_id)
     while due := list(_due(plan, active, pairs)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.experiments.inference import comparisons, evidence
 from evalsvc.experiments.inference.comparisons import is_pairable, pairs_of, read_comparisons
-from evalsvc.experiments.inference.evidence import is_comparable, primary_metric, read_pairs, weighed
+from evalsvc.experiments.inference.evidence import primary_metric, read_pairs, weighed
 from evalsvc.experiments.inference.looks import looks_anew
 from evalsvc.experiments.inference.sheet import Sheet
 from evalsvc.experiments.models import Config, ExperimentPlan, Look
@@ -32,7 +32,7 @@ def find(experiment_id: int, *, is_complete: bool | None = None) -> Iterator[dic
     if is_pairable(metric):
         sheet = Sheet(metric, [config.pk for config in configs])
         yield from _comparisons(plan, configs, sheet, is_complete)
-        if is_comparable(metric):
+        if metric.is_comparable:
             yield from _evidence(plan, configs, sheet, is_complete)
     yield from _looks(plan, configs, is_complete)
 

@@ -13,7 +13,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
 from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons
 from evalsvc.experiments.inference.estimates import Tally, decision_of, figures, needs_series, requested_of, tally_of
-from evalsvc.experiments.inference.evidence import Pairs, is_comparable, primary_metric, read_pairs
+from evalsvc.experiments.inference.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.looks import added_looks
 from evalsvc.experiments.inference.spread import quantiles_in
 from evalsvc.experiments.inference.standing import leader_of
@@ -87,7 +87,7 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
     quantiles = quantiles_in(counts, plan.level)
     question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
     against = baseline or leader
-    pairs = read_pairs(plan.pk, of=against.pk) if against and is_comparable(metric) else {}
+    pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
     views = [_config_view(scene, config, against, question, pairs) for config in scene.configs]
     for view in views:
         for name, shown in view["metrics"].items():

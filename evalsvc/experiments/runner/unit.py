@@ -112,13 +112,23 @@ class Slot:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
                     detail = f"The endpoint has answered 429 to {MAX_REFUSALS} calls in a row, with pauses in between."
-                    stop_by_worker(unit=self.unit, reason="error", detail=detail)
+                    self._stop("error", detail)
                 return
             except MustStop as exc:
-                stop_by_worker(unit=self.unit, reason=exc.reason, detail=exc.detail)
+                self._stop(exc.reason, exc.detail)
                 return
             if time.monotonic() - self._flushed_at > FLUSH_SECONDS:
                 self._flush()
+
+    def _stop(self, reason: str, detail: str) -> None:
+        unit = self.unit
+        stop_by_worker(
+            account_id=unit.account_id,
+            experiment_id=unit.experiment_id,
+            config_id=unit.config_id,
+            reason=reason,
+            detail=detail,
+        )
 
     def _produced(self, asking: Asking, example: Example, twin: dict[str, Any] | None) -> Produced:
         if twin is not None:
