@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -15,6 +16,15 @@ from benchmarks.stub_tasks import seeded_task
 from tests.conftest import Caller
 
 EXACT = {"name": "accuracy", "evaluator": "exact-match"}
+
+
+@pytest.fixture
+def alone(alone: None) -> Iterator[None]:
+    """Leave this test's experiments to no pump, either: tests with workers of their own have left some running."""
+    from evalsvc.experiments.api import experiments
+
+    with mock.patch.object(experiments, "enqueue_pumps", lambda: 0):
+        yield
 
 
 @pytest.fixture(scope="session")
