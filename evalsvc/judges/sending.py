@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-import httpx2
 import openai
 import orjson
 from openai import AsyncOpenAI, Omit, RequestOptions
@@ -18,7 +17,7 @@ from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.reading import from_outbound, from_status
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.for_libraries import Letter, async_http_client, letter_of
+from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_http_client, letter_of
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_LETTERS = 256
@@ -41,7 +40,7 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, Any], 
                 return _opened(await letter.send(content))
             client = _client(connection.base_url, connection.key, headers)
             # The client's own models cost more time than all the rest and know fewer endpoints than we meet.
-            response = await client.post(path, cast_to=httpx2.Response, content=content, options=_options(connection))
+            response = await client.post(path, cast_to=Answer, content=content, options=_options(connection))
             if len(_letters) >= MAX_LETTERS:
                 _letters.clear()
             _letters[key] = letter_of(response.request)
@@ -50,12 +49,12 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, Any], 
         raise from_outbound(exc) from None
     except openai.APIStatusError as exc:
         raise from_status(exc, secrets=(connection.key, *connection.headers.values())) from None
-    except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, TypeError, ValueError) as exc:
+    except (openai.OpenAIError, *HTTP_ERRORS, TypeError, ValueError) as exc:
         # TypeError and ValueError: a body that cannot be written as JSON.
         raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
 
 
-def _opened(answer: httpx2.Response) -> bytes:
+def _opened(answer: Answer) -> bytes:
     """Return the content of an answer; raises what the library would for one that is no success."""
     if answer.is_success:
         return answer.content

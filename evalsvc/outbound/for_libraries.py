@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import httpx2
 
 from evalsvc.outbound.aio import wires
 from evalsvc.outbound.headers import RawHeaders
 from evalsvc.outbound.wires import Origin, origin_of
+
+Answer: TypeAlias = httpx2.Response
+HTTP_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL)
+"""What the libraries' client raises by itself, before and after anything is sent."""
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
