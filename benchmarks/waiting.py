@@ -202,11 +202,10 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 def add_rows(running: Running, found: Found, report: Report) -> None:
     """Add rates, what the others met meanwhile, and what an answer cost."""
-    if not found.n:
-        return
     report.add(Row("judged evaluations", "answers/s", figure([found.n / found.seconds]), Goal(200, at_least=True)))
     for account in running.accounts:
-        report.add(Row(f"  waited, {account.name}", "s", figure(account.seconds)))
+        if account.seconds:
+            report.add(Row(f"  waited, {account.name}", "s", figure(account.seconds)))
         each = account.asked / max(account.outcomes.total(), 1)
         report.add(Row(f"  requests an answer, {account.name}", "", figure([each])))
     for name in found.busy:
@@ -218,7 +217,7 @@ def add_rows(running: Running, found: Found, report: Report) -> None:
             goal = Goal(100.0) if (name, q) == ("/readyz", 0.99) else None
             note = f"quiet {text_of(then)} ms"
             report.add(Row(f"  {name} beside them, p{q * 100:g}", "ms", figure([now]), goal, note=note))
-    for name, seconds in found.cpu.items():
+    for name, seconds in found.cpu.items() if found.n else ():
         report.add(Row(f"CPU of one answer: {name}", "ms CPU", figure([seconds * 1000 / found.n])))
 
 
