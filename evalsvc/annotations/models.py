@@ -21,7 +21,7 @@ class InUse(models.Manager["AnnotationCriteria"]):
 
 
 class AnnotationCriteria(models.Model):
-    """A question that people answer about logs. Its labels, the answers, are evaluations: evaluations/ingest/labels.py."""
+    """A question that people answer about logs. Its labels are evaluations: see evaluations/ingest/labels.py."""
 
     class Type(models.TextChoices):
         BINARY = "binary", "Pass or fail"
