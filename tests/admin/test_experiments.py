@@ -100,7 +100,8 @@ def test_decisions_come_with_their_evidence(reader: Person, alice: Caller, stub:
     text = text_of(reader.get(page(experiment)))
 
     assert "stub-accuracy-0.10-a@15 stopped against stub-accuracy-0.95-c@15" in text
-    assert "e_value" in text
+    # On a busy machine the planner looks so late that the loser cannot catch up any more.
+    assert "e_value" in text or "remaining" in text
 
 
 def test_the_fragment_is_sent_when_something_has_changed(reader: Person, alice: Caller) -> None:

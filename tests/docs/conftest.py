@@ -48,9 +48,9 @@ def web(worker: Any) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def pumped() -> Iterator[None]:
-    """A worker for experiments, for metrics that are added to their outputs."""
+    """A worker for experiments, for metrics that are added to their outputs; it would take the units of others, too."""
     with pumping():
         yield
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +74,18 @@ def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, leas
     from evalsvc.experiments.runner.scheduler import Pump
 
     Pump(slots=slots, n_pumps=1, lease_seconds=lease_seconds).run(seconds=seconds, idle_seconds=idle_seconds)
+
+
+def finish(caller: Caller, id: str, *, seconds: float = 120) -> None:
+    """Pump until an experiment is done: what is put off comes back later than one pump waits for more."""
+    from evalsvc.experiments.models import WorkUnit
+
+    deadline = time.monotonic() + seconds
+    while live(caller, id)["experiment"]["state"] != "done":
+        if time.monotonic() > deadline:
+            units = WorkUnit.objects.using("system").filter(experiment_id=id).exclude(state="done")
+            raise AssertionError(f"not done after {seconds} s; left: {list(units.values())}")
+        pump()
 
 
 @contextmanager

@@ -12,10 +12,11 @@ from django.db import OperationalError
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner import score
 from evalsvc.judges import known, outside
-from tests.conftest import Caller, wait_until
+from tests.conftest import Caller
 from tests.experiments.conftest import (
     by_name,
     chat,
+    finish,
     live,
     make_connection,
     make_dataset,
@@ -39,8 +40,7 @@ def judged(caller: Caller, base_url: str, model: str, *, n: int = 8, **connectio
     experiment = make_experiment(
         caller, make_dataset(caller, n=n), [chat(asked, "stub-accuracy-0.60-a", "only")], metrics=[metric]
     )
-    # What is put off comes back later than one pump of a test waits for more.
-    wait_until(lambda: pump() or live(caller, experiment["id"])["experiment"]["state"] == "done", seconds=300)
+    finish(caller, experiment["id"])
     assert recounted(caller, experiment["id"]) == []
     return {**by_name(live(caller, experiment["id"]))["only"], "id": experiment["id"]}
 
