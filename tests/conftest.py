@@ -188,7 +188,7 @@ def untold(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     from evalsvc.evaluations.api import evaluate
 
-    with mock.patch.object(evaluate, "enqueue_lane", lambda ref, *, reply_to: True):
+    with mock.patch.object(evaluate, "enqueue_lane", lambda request_id, lane, *, reply_to: True):
         yield
 
 

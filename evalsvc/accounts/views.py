@@ -16,6 +16,7 @@ from evalsvc.accounts.authentication import Caller, identified
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.permissions import check_scope
 from evalsvc.accounts.throttling import add_rate_limit_headers, check_limits
+from evalsvc.rest.answers import Answer
 from evalsvc.rest.fields import naming_choices
 from evalsvc.rest.idempotency import (
     KEY_META,
@@ -201,7 +202,7 @@ class AccountView(APIView):
         if self.claim is not None and response.status_code < 400:
             # A view without a scope has done its work by now; what it did can be done twice.
             with nullcontext() if self._scope is not None else account_scope(self.account.pk):
-                finish_claim(self.claim, response)
+                finish_claim(self.claim, Answer(response.status_code, response.content, response.headers))
             self.claim = None
         self._leave(None)
 

@@ -10,10 +10,10 @@ from evalsvc.evaluations.workers.judging import waking as judging
 from evaluators.base import Lane
 
 
-def enqueue_lane(ref: LaneRef, *, reply_to: str | None) -> bool:
+def enqueue_lane(request_id: int, lane: str, *, reply_to: str | None) -> bool:
     """Tell that one lane of a request has work, and where its verdicts are waited for; say whether that was heard."""
-    wake = judging.wake if ref.lane == Lane.JUDGE else computing.wake
-    return wake(ref.request_id, reply_to=reply_to)
+    wake = judging.wake if lane == Lane.JUDGE else computing.wake
+    return wake(request_id, reply_to=reply_to)
 
 
 def enqueue_again(refs: Iterable[LaneRef]) -> bool:

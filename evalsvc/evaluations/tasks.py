@@ -13,7 +13,6 @@ from evalsvc.evaluations import partitions
 from evalsvc.evaluations.evaluate.replies import send_reply
 from evalsvc.evaluations.maintenance import retention
 from evalsvc.evaluations.maintenance import sweep as upkeep
-from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.queueing import enqueue_again, enqueue_lane
 from evalsvc.evaluations.workers.computing import waking
 from evalsvc.evaluations.workers.computing.drain import drain, shutting_down, take_over
@@ -72,7 +71,7 @@ def score_lane(
 def hand_over(account_id: int, request_id: int, expected_attempts: int, reply_to: str | None) -> None:
     """Leave to the runners what a process of an earlier version has sent: they claim it from the database."""
     judging.free(account_id=account_id, request_id=request_id, expected_attempts=expected_attempts)
-    enqueue_lane(LaneRef(account_id, request_id, Lane.JUDGE.value, expected_attempts), reply_to=reply_to)
+    enqueue_lane(request_id, Lane.JUDGE.value, reply_to=reply_to)
     connections.close_all()
 
 

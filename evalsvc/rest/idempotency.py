@@ -18,6 +18,7 @@ from typing import Any
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
+from evalsvc.rest.answers import Answer
 from evalsvc.rest.metrics import REPLAYS
 from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
@@ -169,12 +170,10 @@ def mark_accepted(claim: Claim, resource_id: int) -> None:
     _update(claim, "resource_id = %s", [resource_id])
 
 
-def finish_claim(claim: Claim, response: HttpResponse) -> None:
+def finish_claim(claim: Claim, answer: Answer) -> None:
     """Record the answer, inside the transaction that did the work; a lost claim rolls that work back."""
-    headers = {name: response[name] for name in KEPT_HEADERS if name in response}
-    _update(
-        claim, "status = %s, body = %s, headers = %s", [response.status_code, response.content, json.dumps(headers)]
-    )
+    headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
+    _update(claim, "status = %s, body = %s, headers = %s", [answer.status, answer.body, json.dumps(headers)])
 
 
 def _update(claim: Claim, assignments: str, values: list[Any]) -> None:

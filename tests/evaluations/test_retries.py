@@ -204,7 +204,7 @@ def test_a_new_idempotency_key_asks_for_a_new_evaluation(alice: Caller) -> None:
 def test_after_ten_minutes_it_is_a_new_evaluation(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     first = request_of(alice, QUICK | LOG)
     later = timezone.now() + timedelta(minutes=11)
-    monkeypatch.setattr("evalsvc.evaluations.api.evaluate.timezone.now", lambda: later)
+    monkeypatch.setattr("evalsvc.evaluations.evaluate.use_case.timezone.now", lambda: later)
 
     assert request_of(alice, QUICK | LOG) != first
 
@@ -226,7 +226,7 @@ def test_after_a_deletion_it_is_a_new_evaluation(alice: Caller) -> None:
 
 
 def test_what_keeps_nothing_looks_nothing_up(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsvc.evaluations.api.evaluate.find_retried", lambda **_: pytest.fail("looked up"))
+    monkeypatch.setattr("evalsvc.evaluations.evaluate.use_case.find_retried", lambda **_: pytest.fail("looked up"))
 
     answer = alice.post("/v1/evaluate", {**QUICK, **LOG, "capture": "none"})
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from evalsvc.evaluations.api.evaluate import read_prefer
 from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, scores_of
 

@@ -226,7 +226,7 @@ def test_verdicts_outlive_a_database_that_goes_away(stub: RunningStub, start: Ca
 def test_without_redis_work_is_found_all_the_same(stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
     asker = Asker(stub)
     fast = asker.profile("stub-judge-pass")
-    monkeypatch.setattr("evalsvc.evaluations.api.evaluate.enqueue_lane", lambda ref, *, reply_to: False)
+    monkeypatch.setattr("evalsvc.evaluations.api.evaluate.enqueue_lane", lambda request_id, lane, *, reply_to: False)
     with running(asker.caller):
         answer = asker.caller.evaluate("judge/" + fast, output="Hello.", headers={"prefer": "wait=60"})
 

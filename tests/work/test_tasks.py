@@ -93,7 +93,7 @@ def test_the_cpu_lane_is_called_by_a_message_that_a_restart_of_the_broker_keeps(
         settings.CELERY_BROKER_URL.replace("redis+socket://", "unix://").replace("virtual_host", "db")
     )
     before: list[Any] = broker.lrange("experiments", 0, -1)
-    assert enqueue_lane(LaneRef(1, secrets.randbits(62), "cpu", 2), reply_to="here") is True
+    assert enqueue_lane(secrets.randbits(62), "cpu", reply_to="here") is True
     after: list[Any] = broker.lrange("experiments", 0, -1)
     (message,) = [text for text in after if text not in before]
     broker.lrem("experiments", 1, message)
@@ -114,7 +114,7 @@ def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypa
     request_id = pending(alice, lease_seconds=-1e9)  # the first that a sweep takes
     ref = LaneRef(alice.account.pk, request_id, "cpu", 0)
 
-    assert enqueue_lane(ref, reply_to=None) is False
+    assert enqueue_lane(request_id, "cpu", reply_to=None) is False
 
     assert only(request_id).status == "pending"
     assert ref in sweep.sweep()

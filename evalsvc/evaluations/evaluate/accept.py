@@ -15,7 +15,6 @@ from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
-from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import Side, UnknownConfig, find_side
 from evalsvc.evaluations.history.cache import History
@@ -367,8 +366,3 @@ def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
     if run is not None:
         facts.family, facts.profile_id, facts.profile_revision = run.family.name, run.profile.id, run.profile.revision
     return facts
-
-
-def mark_told_pending(*, account_id: int, request_id: int) -> None:
-    """Remember that the caller was told to come back: the same call again is then the same evaluation."""
-    stamp_told_pending(account_id, request_id)

@@ -75,7 +75,7 @@ def read_stored(account_id: int, request_id: int) -> tuple[EvaluationRequest, li
 
 
 def stamp_told_pending(account_id: int, request_id: int) -> None:
-    """Remember, once, that a request's caller was told to come back."""
+    """Remember, once, that a caller was told to come back: the same call again is then the same evaluation."""
     call("SELECT stamp_request(%s, %s, false)", [account_id, request_id])
 
 

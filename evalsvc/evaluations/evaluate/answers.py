@@ -1,0 +1,60 @@
+"""The answers of an evaluate call: with every verdict, or with the address and the time at which to ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from django.utils import timezone
+
+from evalsvc.evaluations.evaluate import waiting
+from evalsvc.evaluations.evaluate.accept import Accepted, facts_of
+from evalsvc.evaluations.evaluate.stored import Stored, facts_of_stored
+from evalsvc.evaluations.wire.answer import evaluate_answer
+from evalsvc.evaluations.wire.prefer import Prefer
+from evalsvc.rest.answers import JSON, Answer
+from evaluators.base import Lane
+
+
+def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 0.0) -> Answer:
+    """Answer a call that was accepted now: 200, or 202 where the caller would rather not wait for what is left.
+
+    `age_seconds` is how long ago the work began that is still pending.
+    """
+    headers = {}
+    if accepted.pending_lanes or (prefer.respond_async and prefer.seconds == 0):
+        headers["Location"] = address_of(accepted.request_id)
+    if accepted.pending_lanes:
+        asks_judge = Lane.JUDGE in accepted.pending_lanes
+        pause = waiting.retry_after(accepted.account_id, asks_judge=asks_judge, age_seconds=age_seconds)
+        headers["Retry-After"] = str(pause)
+    status = 202 if headers and prefer.respond_async else 200
+    return _answer(status, evaluate_answer(*facts_of(accepted)), headers, prefer.applied)
+
+
+def answer_stored(stored: Stored, prefer: Prefer) -> Answer:
+    """Answer a call that was accepted before, as far as it has come."""
+    headers = {}
+    if not stored.is_finished:
+        headers = {"Location": address_of(stored.request.id), "Retry-After": str(_pause_for(stored))}
+    status = 202 if headers and prefer.respond_async else 200
+    return _answer(status, evaluate_answer(*facts_of_stored(stored)), headers, prefer.applied)
+
+
+def _answer(status: int, body: dict[str, Any], headers: Mapping[str, str], applied: str) -> Answer:
+    preference = {"Preference-Applied": applied} if applied else {}
+    return Answer(status, orjson.dumps(body), {"Content-Type": JSON, **headers, **preference})
+
+
+def address_of(request_id: int | None) -> str:
+    """Return where the results of a request are fetched."""
+    return f"/v1/evaluate/{request_id}"
+
+
+def _pause_for(stored: Stored) -> int:
+    """Return in how many seconds to ask again for what is pending; what was given another try is as old as that."""
+    began = max(evaluation.created_at for evaluation in stored.pending)
+    asks_judge = any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
+    age = (timezone.now() - began).total_seconds()
+    return waiting.retry_after(stored.request.account_id, asks_judge=asks_judge, age_seconds=age)

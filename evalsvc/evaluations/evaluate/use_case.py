@@ -1,0 +1,174 @@
+"""An evaluate call from what was asked to its answer: recognised, accepted, told to workers, waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.db import connection
+from django.utils import timezone
+
+from evalsvc.accounts.authentication import Caller
+from evalsvc.accounts.gate import expect_repeats
+from evalsvc.evaluations.evaluate import accept, waiting
+from evalsvc.evaluations.evaluate.accept import Accepted, Entry
+from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
+from evalsvc.evaluations.evaluate.replies import reply_box
+from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, Repeated, Sign, find_retried, reopen
+from evalsvc.evaluations.evaluate.stored import stamp_told_pending
+from evalsvc.evaluations.wire.prefer import Prefer
+from evalsvc.evaluations.wire.request import EvaluateCall
+from evalsvc.rest.answers import Answer
+from evalsvc.rest.idempotency import Claim, finish_claim, mark_accepted
+from evalsvc.tenancy.scope import account_scope
+from evaluators.base import Lane
+
+
+class Enqueue(Protocol):
+    """How the edge tells workers of work: it is handed in, so that nothing below can enqueue."""
+
+    def __call__(self, request_id: int, lane: str, *, reply_to: str | None) -> bool:
+        """Tell that a lane of a request has work, and where its verdicts are waited for; say whether it was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call with what its HTTP request says beside the body.
+
+    `fingerprint` is the digest of account and body. `is_retry` is None for clients that do not count their tries.
+    """
+
+    call: EvaluateCall
+    fingerprint: int
+    prefer: Prefer
+    is_retry: bool | None
+
+
+def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> Answer:
+    """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
+    account_id = caller.account.pk
+    entries = accept.plan(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
+    # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
+    sign = None if claim else sign_of(asked, entries)
+    with one_at_a_time(account_id, asked.fingerprint) if sign else nullcontext():
+        earlier = None if claim else _find_earlier(caller, asked, sign, len(entries))
+        if earlier is None:
+            answer, accepted = _accept(caller, asked, entries, claim)
+        else:
+            reopened = reopen(account_id=account_id, request_id=earlier.request_id) if earlier.try_again else []
+    if earlier is None:
+        return answer or _work(accepted, asked.prefer, claim, enqueue)
+    for lane in reopened:
+        enqueue(earlier.request_id, lane, reply_to=None)
+    return answer_again(account_id, earlier.request_id, asked.prefer)
+
+
+def answer_again(account_id: int, request_id: int, prefer: Prefer) -> Answer:
+    """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
+    stored = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
+    if not stored.is_finished and not prefer.respond_async:
+        stamp_told_pending(account_id, request_id)
+        expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
+    return answer_stored(stored, prefer)
+
+
+def sign_of(asked: Asked, entries: list[Entry]) -> Sign | None:
+    """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
+    if asked.is_retry is not None:
+        # A client that counts its tries says by 0 that it means the call anew, whatever log it is about.
+        return Sign.HEADER if asked.is_retry else None
+    leaves_rows = asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
+    return Sign.NAME if asked.call.names_itself and leaves_rows else None
+
+
+def is_queued(entry: Entry) -> bool:
+    """Say whether an evaluator is left to a worker."""
+    return entry.verdict.status == "pending" and entry.lane != Lane.INLINE
+
+
+@contextmanager
+def one_at_a_time(account_id: int, fingerprint: int) -> Iterator[None]:
+    """Let only one of equal calls look for an earlier one and, if there is none, become it."""
+    with account_scope(account_id):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [fingerprint])
+        yield
+
+
+def _find_earlier(caller: Caller, asked: Asked, sign: Sign | None, n_results: int) -> Repeated | None:
+    """Find the request that this one repeats, where something says that it may.
+
+    That is a sign in it, or that callers of this account were told to come back lately.
+    """
+    if sign is None and not caller.admission.expects_repeats:
+        return None
+    return find_retried(
+        account_id=caller.account.pk,
+        fingerprint=asked.fingerprint,
+        n_results=n_results,
+        sign=sign,
+        now=timezone.now(),
+    )
+
+
+def _accept(caller: Caller, asked: Asked, entries: list[Entry], claim: Claim | None) -> tuple[Answer | None, Accepted]:
+    """Do the inline work and make the rest durable; return the answer too when nothing is left to do.
+
+    What the claim stands for is written in the same transaction as the work.
+    """
+    prefer, account_id = asked.prefer, caller.account.pk
+    with account_scope(account_id) if claim else nullcontext():
+        accepted = accept.accept(
+            account_id=account_id,
+            epoch=caller.admission.epoch,
+            call=asked.call,
+            entries=entries,
+            fingerprint=asked.fingerprint,
+            keep_always=prefer.respond_async,
+            tells_pending=not prefer.respond_async and not waiting.may_wait(account_id, prefer.seconds),
+        )
+        if not accepted.pending_lanes and not prefer.respond_async:
+            answer = answer_accepted(accepted, prefer)
+            if claim:
+                finish_claim(claim, answer)
+            return answer, accepted
+        if claim:
+            mark_accepted(claim, _stored_id(accepted))
+    return None, accepted
+
+
+def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> Answer:
+    """Tell workers of the pending lanes, wait as long as the caller prefers, and answer.
+
+    While work is pending the key stands for it, so that a repeated call sees how far it has come.
+    """
+    began = time.monotonic()
+    _await(accepted, 0 if accepted.is_told_pending else prefer.seconds, enqueue)
+    if accepted.pending_lanes and not prefer.respond_async:
+        if not accepted.is_told_pending:
+            stamp_told_pending(accepted.account_id, _stored_id(accepted))
+        expect_repeats(accepted.account_id, seconds=RETRY_WINDOW_SECONDS)
+    answer = answer_accepted(accepted, prefer, age_seconds=time.monotonic() - began)
+    if claim and not accepted.pending_lanes:
+        with account_scope(accepted.account_id):
+            finish_claim(claim, answer)
+    return answer
+
+
+def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:
+    request_id = _stored_id(accepted)
+    # A place is taken before the work is enqueued: its verdict must find somebody who listens.
+    with waiting.place_for(accepted.account_id, request_id, seconds) as waiter:
+        reply_to = reply_box().address if waiter else None
+        for lane in accepted.pending_lanes:
+            enqueue(request_id, lane, reply_to=reply_to)
+        if waiter:
+            waiting.await_verdicts(accepted, waiter, seconds)
+
+
+def _stored_id(accepted: Accepted) -> int:
+    assert accepted.request_id is not None  # noqa: S101  pending work always has a row
+    return accepted.request_id

@@ -1,0 +1,24 @@
+"""An answer before it is a response of the web framework: what use cases return, and idempotency keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, body and headers; the content type is one of the headers."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def to_response(answer: Answer) -> HttpResponse:
+    """Return what Django sends."""
+    return HttpResponse(answer.body, status=answer.status, headers=answer.headers)
