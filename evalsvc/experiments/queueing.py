@@ -9,10 +9,13 @@ from functools import cache
 import redis
 from celery import current_app
 from django.conf import settings
+from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from evalsvc.experiments.notices import WORK, tell_after_commit
 from evalsvc.rest.redis_client import make_client
+from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
 KEY, TASK = "experiments:pumps", "evalsvc.experiments.pump"
@@ -48,6 +51,12 @@ def enqueue_pumps() -> int:
             log.warning("no pump enqueued: the broker does not answer; beat will do it")
             return sent
     return max(0, missing)
+
+
+def enqueue_after_commit() -> None:
+    """Wake the pumps, and enqueue those that are missing, when what they shall work on is there."""
+    tell_after_commit(WORK)
+    transaction.on_commit(lambda: enqueue_pumps(), using=current_role())
 
 
 def n_alive() -> int:

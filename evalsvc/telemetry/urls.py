@@ -2,9 +2,9 @@
 
 from django.urls import path
 
-from evalsvc.telemetry.api import LogsView, LogView, TracesView, TraceView
-from evalsvc.telemetry.delete_api import SpansView
-from evalsvc.telemetry.search_api import LogSearchView, SpanSearchView
+from evalsvc.telemetry.api.export import LogsView, LogView, TracesView, TraceView
+from evalsvc.telemetry.api.search import LogSearchView, SpanSearchView
+from evalsvc.telemetry.api.spans import SpansView
 
 urlpatterns = [
     path("v1/traces", TracesView.as_view()),

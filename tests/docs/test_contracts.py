@@ -35,6 +35,7 @@ BREACHES = [
     ("Statistics know numbers only", "evalsvc/stats/history.py", "import evalsvc.tenancy.scope"),
     ("Services cannot enqueue", "evalsvc/evaluations/evaluate/accept.py", "import evalsvc.evaluations.queueing"),
     ("The edges alone know tasks and queues", "evalsvc/annotations/services.py", "import evalsvc.evaluations.tasks"),
+    ("Only addresses lead to HTTP", "evalsvc/catalog/admin/profiles.py", "import evalsvc.catalog.api.profiles"),
     ("Settings alone read the environment", "evalsvc/rest/problems.py", "import evalsvc.env"),
     ("HTTP goes out by one way", "evalsvc/judges/chat.py", "import httpx2"),
     ("The product imports neither tests nor benchmarks", "evalsvc/ops/views.py", "import tests.conftest"),

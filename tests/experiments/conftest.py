@@ -22,9 +22,9 @@ EXACT = {"name": "accuracy", "evaluator": "exact-match"}
 @pytest.fixture
 def alone(alone: None) -> Iterator[None]:
     """Leave this test's experiments to no pump, either: tests with workers of their own have left some running."""
-    from evalsvc.experiments.api import experiments
+    from evalsvc.experiments import queueing
 
-    with mock.patch.object(experiments, "enqueue_pumps", lambda: 0):
+    with mock.patch.object(queueing, "enqueue_pumps", lambda: 0):
         yield
 
 

@@ -99,7 +99,7 @@ def test_what_is_raised_in_a_view_is_a_problem_and_tells_no_secret(
     def broken(self: Any, request: Any) -> None:
         raise error
 
-    monkeypatch.setattr("evalsvc.accounts.api.WhoamiView.get", broken)
+    monkeypatch.setattr("evalsvc.accounts.api.whoami.WhoamiView.get", broken)
     answer = alice.get("/v1/whoami")
 
     assert_problem(answer, code)

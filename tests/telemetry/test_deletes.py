@@ -118,7 +118,7 @@ def test_it_ends_in_time_and_says_so(alice: Caller, project_id: str, monkeypatch
     def short(**wanted: Any) -> deleting.Deleted:
         return deleting.delete_traces(**wanted, clock=lambda: float(next(ticks) * 15))
 
-    monkeypatch.setattr("evalsvc.telemetry.delete_api.delete_traces", short)
+    monkeypatch.setattr("evalsvc.telemetry.api.spans.delete_traces", short)
     answers = [alice.call("DELETE", "/v1/otel/spans?app=shop").json() for _ in range(2)]
     assert answers[0] == {"n_spans": 1, "n_logs": 0, "done": False}
     assert left(alice)[0] == 1

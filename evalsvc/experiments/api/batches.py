@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import batches
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.models import ExperimentPlan, Output
+from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.reporting.results import rows_out
 from evalsvc.experiments.runner.additions import progress_of

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.decisions.promotion import promote_config
 from evalsvc.experiments.definition.configs import expand
@@ -20,6 +19,7 @@ from evalsvc.experiments.definition.fields.unreadable import check_outputs
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import warnings_of
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.rest.idempotency import key_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.db import transaction
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,22 +17,14 @@ from evalsvc.experiments.definition.fields.unmapped import check_components
 from evalsvc.experiments.definition.fields.unreadable import check_outputs
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import warned
-from evalsvc.experiments.notices import WORK, tell_after_commit
-from evalsvc.experiments.queueing import enqueue_pumps
+from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.preview import preview
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.tenancy.scope import current_role
 
 ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("experiment", shapes.EXPERIMENT))}
-
-
-def enqueue_after_commit() -> None:
-    """Wake the pumps, and enqueue those that are missing, when what they shall work on is there."""
-    tell_after_commit(WORK)
-    transaction.on_commit(lambda: enqueue_pumps(), using=current_role())
 
 
 class PlansExperiments(AccountView):

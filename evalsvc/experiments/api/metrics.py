@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.tenancy.scope import account_scope

@@ -10,10 +10,10 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.api.experiments import enqueue_after_commit
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config
+from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import metric_view, watched_in
 from evalsvc.experiments.runner import push
 from evalsvc.experiments.runner.score import needs_worker

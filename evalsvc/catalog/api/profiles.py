@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema, extend_schema_view, inline_serializer
 
-from evalsvc.catalog.api import (
+from evalsvc.catalog.api.criteria import (
     ArchiveView,
     CriteriaIn,
     CriteriaOut,

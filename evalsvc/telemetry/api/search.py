@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.telemetry.answers import as_text, log_out, span_out
-from evalsvc.telemetry.api import LogOut, SpanOut
+from evalsvc.telemetry.api.export import LogOut, SpanOut
 from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, condition
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.selectors import search

@@ -1,0 +1,9 @@
+"""The addresses of accounts."""
+
+from django.urls import path
+
+from evalsvc.accounts.api.whoami import WhoamiView
+
+urlpatterns = [
+    path("v1/whoami", WhoamiView.as_view()),
+]

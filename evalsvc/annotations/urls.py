@@ -1,0 +1,11 @@
+"""The addresses of annotations."""
+
+from django.urls import path
+
+from evalsvc.annotations.api.annotations import AllAnnotationCriteriaView, AnnotateView, AnnotationCriteriaView
+
+urlpatterns = [
+    path("v1/annotate", AnnotateView.as_view()),
+    path("v1/annotation-criteria", AllAnnotationCriteriaView.as_view()),
+    path("v1/annotation-criteria/<uuid:id>", AnnotationCriteriaView.as_view()),
+]

@@ -1,0 +1,18 @@
+"""The addresses of evaluators and their profiles."""
+
+from django.urls import path
+
+from evalsvc.catalog.api.criteria import ArchiveView, CriteriaView, RevisionView
+from evalsvc.catalog.api.evaluators import EvaluatorsView, FamiliesView
+from evalsvc.catalog.api.profiles import ProfileArchiveView, ProfileRevisionView, ProfilesView
+
+urlpatterns = [
+    path("v1/evaluators", EvaluatorsView.as_view()),
+    path("v1/evaluator-families", FamiliesView.as_view()),
+    path("v1/evaluator-criteria", CriteriaView.as_view()),
+    path("v1/evaluator-criteria/<uuid:public_id>/revision", RevisionView.as_view()),
+    path("v1/evaluator-criteria/<uuid:public_id>/archive", ArchiveView.as_view()),
+    path("v1/evaluator-profiles", ProfilesView.as_view()),
+    path("v1/evaluator-profiles/<uuid:public_id>/revision", ProfileRevisionView.as_view()),
+    path("v1/evaluator-profiles/<uuid:public_id>/archive", ProfileArchiveView.as_view()),
+]
