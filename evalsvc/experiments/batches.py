@@ -14,7 +14,7 @@ from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
-from evalsvc.experiments.runner import push
+from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid
 
@@ -60,8 +60,8 @@ def score_batch(
     )
     config = Config.objects.get(experiment_id=experiment.pk)
     outputs = {str(row.get("id") or i): row.get("output") for i, row in enumerate(rows, 1)}
-    while leased := push.lease(account=account, config=config, size=len(rows), lease_seconds=LEASE_SECONDS):
-        push.post_outputs(
+    while leased := units.lease(account=account, config=config, size=len(rows), lease_seconds=LEASE_SECONDS):
+        units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
             token=leased.unit.token,
             outputs=[{"pos": pos, "output": outputs[example["id"]]} for pos, example in leased.examples.items()],

@@ -61,7 +61,7 @@ def record(runner: Runner, unit: Any) -> None:
     import threading
     import uuid
 
-    from evalsvc.experiments.runner import push
+    from evalsvc.experiments.runner.push import units as push
     from evalsvc.tenancy.scope import account_scope
 
     def work() -> None:

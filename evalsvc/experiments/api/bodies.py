@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, KINDS
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
-from evalsvc.experiments.runner.push import ERROR_TYPES
+from evalsvc.experiments.runner.push.units import ERROR_TYPES
 from evalsvc.rest.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
 from evalsvc.stats.running import STRATEGIES

@@ -10,13 +10,10 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api import bodies, shapes
-from evalsvc.experiments.decisions.step import step
-from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.models import Aggregate, Config
+from evalsvc.experiments.models import Config
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.reporting.live import metric_view, watched_in
-from evalsvc.experiments.runner import push
-from evalsvc.experiments.runner.score import needs_worker
+from evalsvc.experiments.runner.push import units
+from evalsvc.experiments.runner.push.post import post
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.tenancy.scope import account_scope
 
@@ -46,7 +43,7 @@ class LeaseView(AccountView):
             config = get_config(account=self.account, experiment_id=id, id=config_id)
         body = checked(bodies.LeaseIn(data=request.data if request.body else {}))
         size = body.get("n") or plan.micro_batch
-        leased = push.lease(account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"])
+        leased = units.lease(account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"])
         if leased is None:
             state = plan.state if config.state == Config.State.RUNNING else config.state
             return Response({"state": state, "unit": None, "retry_after_ms": RETRY_AFTER_MS})
@@ -78,39 +75,25 @@ class OutputsView(AccountView):
     )
     def post(self, request: Request, id: int, unit_id: int) -> Response:
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
-        with account_scope(self.account.pk):
-            held = push.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
         body = checked(bodies.OutputsIn(data=request.data))
-        posted = push.post_outputs(
-            held=held,
+        standing = post(
+            account=self.account,
+            experiment_id=id,
+            unit_id=unit_id,
             token=body["token"],
             outputs=body["outputs"],
             is_done=body["done"] is not False,
             lease_seconds=body["lease_seconds"],
         )
-        recorded = posted.recorded
-        if not step(account_id=self.account.pk, experiment_id=id) and recorded.config_state != Config.State.RUNNING:
-            # Nobody posts after the last one, so nobody else would notice that it was the last.
-            step(account_id=self.account.pk, experiment_id=id, wait=True)
-        with account_scope(self.account.pk):
-            plan = get_plan(account=self.account, id=id)
-            config = Config.objects.get(account=self.account, pk=held.config_id)
-            rows = Aggregate.objects.filter(config=config)
-            sums = {(row.config_id, row.metric, row.scope): row for row in rows}
-            metrics = [Metric.from_json(row) for row in plan.metrics]
-            watched = watched_in(plan, [config], metrics)
-            live = {
-                metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)))
-                for metric in metrics
-            }
-        if needs_worker(metrics):
+        if standing.leaves_work:
             enqueue_after_commit()
+        recorded = standing.posted.recorded
         answer = {
             "accepted": recorded.accepted,
-            "bad_outputs": [{"pos": pos, "message": why} for pos, why in posted.bad_outputs.items()],
+            "bad_outputs": [{"pos": pos, "message": why} for pos, why in standing.posted.bad_outputs.items()],
             "is_held": recorded.is_held,
-            "state": config.state,
-            "epoch": config.epoch,
-            "live": {name: {field: view[field] for field in SHOWN} for name, view in live.items()},
+            "state": standing.config.state,
+            "epoch": standing.config.epoch,
+            "live": {name: {field: view[field] for field in SHOWN} for name, view in standing.live.items()},
         }
         return Response(answer)

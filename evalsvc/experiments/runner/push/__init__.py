@@ -1,0 +1,1 @@
+"""Outputs that come from the caller's own code."""

@@ -1,0 +1,68 @@
+"""One post of outputs by the caller's own code: recorded, weighed, and how its config stands then."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.decisions.step import step
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import metric_view, watched_in
+from evalsvc.experiments.runner.push import units
+from evalsvc.experiments.runner.push.units import Posted
+from evalsvc.experiments.runner.score import needs_worker
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.tenancy.scope import account_scope
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What came of a post, and how the config stands after it: each metric as the live view has it, by name."""
+
+    posted: Posted
+    config: Config
+    live: Mapping[str, Mapping[str, Any]]
+    leaves_work: bool
+    """Whether some metrics are left to workers."""
+
+
+def post(
+    *,
+    account: Account,
+    experiment_id: int,
+    unit_id: int,
+    token: uuid.UUID,
+    outputs: Sequence[Mapping[str, Any]],
+    is_done: bool,
+    lease_seconds: float,
+) -> Standing:
+    """Record the outputs of a leased unit, and let the planner weigh them; raises NotFound, Invalid."""
+    with account_scope(account.pk):
+        held = units.get_unit(account=account, experiment_id=experiment_id, unit_id=unit_id)
+    posted = units.post_outputs(held=held, token=token, outputs=outputs, is_done=is_done, lease_seconds=lease_seconds)
+    _weigh(account, experiment_id, has_ended=posted.recorded.config_state != Config.State.RUNNING)
+    with account_scope(account.pk):
+        plan = get_plan(account=account, id=experiment_id)
+        config = Config.objects.get(account=account, pk=held.config_id)
+        metrics = [Metric.from_json(row) for row in plan.metrics]
+        return Standing(posted, config, _live(plan, config, metrics), needs_worker(metrics))
+
+
+def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:
+    weighed = step(account_id=account.pk, experiment_id=experiment_id)
+    if has_ended and not weighed:
+        # Nobody posts after the last one, so nobody else would notice that it was the last.
+        step(account_id=account.pk, experiment_id=experiment_id, wait=True)
+
+
+def _live(plan: ExperimentPlan, config: Config, metrics: Sequence[Metric]) -> dict[str, Mapping[str, Any]]:
+    sums = {(row.config_id, row.metric, row.scope): row for row in Aggregate.objects.filter(config=config)}
+    watched = watched_in(plan, [config], metrics)
+    return {
+        metric.name: metric_view(plan, config, metric, sums, watched.get((config.pk, metric.name)))
+        for metric in metrics
+    }
