@@ -23,10 +23,10 @@ import httpx
 
 from benchmarks.stub_llm import running_stub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
-from evalsvc.ops.embedded.throwaway import throwaway
-from evalsvc.ops.supervisor import roster
-from evalsvc.ops.supervisor.backends import child_environment
-from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+from evalsvc.local.embedded.throwaway import throwaway
+from evalsvc.local.supervisor import roster
+from evalsvc.local.supervisor.backends import child_environment
+from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOWEST, HIGHEST = 0.45, 0.80

@@ -30,7 +30,7 @@ from benchmarks.frame import Report, parser, run
 from benchmarks.load import Connections, http_request
 from benchmarks.slices import Failed
 from benchmarks.stack import Stack, account_with_key, celery, cpu_seconds, gunicorn, stack, wait_until
-from evalsvc.ops.supervisor.roster import listen_on_free_port
+from evalsvc.local.supervisor.roster import listen_on_free_port
 
 GROUPS = Path("/sys/fs/cgroup/cpu")
 PERIOD_US = 50_000

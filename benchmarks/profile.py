@@ -37,7 +37,7 @@ COMMITS = "SELECT 'commits', xact_commit, 0.0 FROM pg_stat_database WHERE datnam
 
 def measure(options: argparse.Namespace, report: Report) -> None:
     """Load gunicorn, sample each of its processes meanwhile, and print where the time went."""
-    from evalsvc.ops.embedded import postgres
+    from evalsvc.local.embedded import postgres
 
     if not shutil.which(options.sampler):
         raise SystemExit(f"There is no {options.sampler!r}: `pip install py-spy`, and name it with --sampler.")

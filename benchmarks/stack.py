@@ -18,12 +18,12 @@ from urllib.request import urlopen
 import psutil
 
 from benchmarks.machine import cpu_seconds
-from evalsvc.ops.embedded.home import load_secrets, prepare_home
-from evalsvc.ops.embedded.postgres import EmbeddedPostgres
-from evalsvc.ops.embedded.roles import ensure_roles
-from evalsvc.ops.embedded.valkey import EmbeddedValkey
-from evalsvc.ops.supervisor.process import Command, start, stop_tree
-from evalsvc.ops.supervisor.roster import listen_on_free_port
+from evalsvc.local.embedded.home import load_secrets, prepare_home
+from evalsvc.local.embedded.postgres import EmbeddedPostgres
+from evalsvc.local.embedded.roles import ensure_roles
+from evalsvc.local.embedded.valkey import EmbeddedValkey
+from evalsvc.local.process import Command, start, stop_tree
+from evalsvc.local.supervisor.roster import listen_on_free_port
 
 __all__ = ["Stack", "account_with_key", "celery", "cpu_seconds", "gunicorn", "stack"]
 

@@ -39,7 +39,7 @@ def look_through_static_files_once() -> None:
 
 def start() -> None:
     """Start PostgreSQL and Valkey, migrate, and set Django up."""
-    from evalsvc.ops.embedded.throwaway import throwaway
+    from evalsvc.local.embedded.throwaway import throwaway
 
     global servers
     servers = _stack.enter_context(throwaway())

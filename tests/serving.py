@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
-from evalsvc.ops.supervisor.roster import listen_on_free_port
+from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import CHECKOUT, stop_group, wait_until
 
 CONFIGURED = ("-c", "evalsvc/ops/gunicorn_conf.py")

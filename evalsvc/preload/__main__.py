@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
-from evalsvc.ops.supervisor.roster import (
+from evalsvc.local.supervisor.roster import (
     GIVES_UP,
     QUEUE_OF_CLOCK,
     QUEUES_WITH_MODELS,
@@ -17,7 +17,7 @@ from evalsvc.ops.supervisor.roster import (
     go_file,
     worker_name,
 )
-from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 from evalsvc.preload import parts
 from evalsvc.preload.imports import import_service, load_models
 from evalsvc.preload.parts import Place

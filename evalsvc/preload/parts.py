@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evalsvc.ops.supervisor.child import ChildSpec
-from evalsvc.ops.supervisor.forked import Fork
-from evalsvc.ops.supervisor.launch import die_with_parent
-from evalsvc.ops.supervisor.roster import WEB, WORKERS, answers, ready_file, worker_name
+from evalsvc.local.launch import die_with_parent
+from evalsvc.local.supervisor.child import ChildSpec
+from evalsvc.local.supervisor.forked import Fork
+from evalsvc.local.supervisor.roster import WEB, WORKERS, answers, ready_file, worker_name
 
 
 @dataclass(frozen=True)

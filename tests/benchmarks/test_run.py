@@ -20,7 +20,7 @@ from benchmarks.figures import Row, figure
 from benchmarks.frame import Report, parser
 from benchmarks.slices import Failed, all_succeeded, check, requests_to, take
 from benchmarks.versions import NOW, PARENT, NoSuchVersion, Side, checkout, name_of, sides
-from evalsvc.ops.supervisor.roster import WORKERS
+from evalsvc.local.supervisor.roster import WORKERS
 from tests.conftest import CHECKOUT, alive, stop_group, wait_until
 
 pytestmark = pytest.mark.timeout(600)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.ops.supervisor.demo import first_evaluation
+from evalsvc.local.supervisor.demo import first_evaluation
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import pumping
 from tests.serving import serving

@@ -29,6 +29,7 @@ BREACHES = [
         "import evalsvc.experiments.runner.score",
     ),
     ("One way down in experiments", "evalsvc/experiments/newcomer.py", ""),
+    ("One way down on one machine", "evalsvc/local/embedded/home.py", "import evalsvc.local.supervisor.run"),
     ("Evaluators are plain Python", "evaluators/base.py", "import django.conf"),
     ("Families do not import each other", "evaluators/families/phi.py", "import evaluators.families.pii"),
     ("The client stands alone", "evalsvc/client/metrics.py", "import numpy"),

@@ -21,7 +21,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from evalsvc.ops.supervisor.roster import listen_on_free_port
+from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
 from tests.serving import answers, start_web
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from evalsvc.ops.embedded.roles import ensure_roles
-from evalsvc.ops.embedded.urls import PASSWORDS
+from evalsvc.local.embedded.roles import ensure_roles
+from evalsvc.local.embedded.urls import PASSWORDS
 from tests.conftest import CHECKOUT
 
 VARIABLES = {"owner": "DATABASE_MIGRATION_URL", "app": "DATABASE_URL", "system": "DATABASE_SYSTEM_URL"}

@@ -9,9 +9,9 @@ import sys
 import psycopg
 import pytest
 
-from evalsvc.ops.embedded.urls import RolesRefused
-from evalsvc.ops.supervisor.aside import aside
-from evalsvc.ops.supervisor.supervisor import ServiceFailed
+from evalsvc.local.embedded.urls import RolesRefused
+from evalsvc.local.supervisor.aside import aside
+from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 
 def test_the_answer_comes_back_and_the_import_does_not() -> None:

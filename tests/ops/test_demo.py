@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from evalsvc.ops.supervisor import demo
-from evalsvc.ops.supervisor.demo import EARLIER_OUTPUTS, Verdict, banner, first_evaluation, write_demo_env
-from evalsvc.ops.supervisor.supervisor import ServiceFailed
+from evalsvc.local.supervisor import demo
+from evalsvc.local.supervisor.demo import EARLIER_OUTPUTS, Verdict, banner, first_evaluation, write_demo_env
+from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 ACCOUNT = {
     "EVALSVC_ADMIN_USER": "demo",

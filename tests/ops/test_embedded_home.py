@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from evalsvc.ops.embedded import home as home_module
-from evalsvc.ops.embedded.home import MAKERS, evalsvc_home, load_secrets, read_env_file, write_env_file
+from evalsvc.local.embedded import home as home_module
+from evalsvc.local.embedded.home import MAKERS, evalsvc_home, load_secrets, read_env_file, write_env_file
 
 
 def mode(path: Path) -> int:

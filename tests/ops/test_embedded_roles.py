@@ -6,9 +6,9 @@ import psycopg
 import pytest
 from psycopg import errors, sql
 
-from evalsvc.ops.embedded.roles import ensure_roles, may_create_roles, remedy
-from evalsvc.ops.embedded.throwaway import Services, throwaway
-from evalsvc.ops.embedded.urls import DatabaseUrls, RolesRefused, database_name
+from evalsvc.local.embedded.roles import ensure_roles, may_create_roles, remedy
+from evalsvc.local.embedded.throwaway import Services, throwaway
+from evalsvc.local.embedded.urls import DatabaseUrls, RolesRefused, database_name
 
 PASSWORDS = {
     "DATABASE_OWNER_PASSWORD": "owner's /p@ss:word?",

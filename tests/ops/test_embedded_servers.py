@@ -17,10 +17,10 @@ import pytest
 import redis
 
 import evalsvc
-from evalsvc.ops.embedded.postgres import EmbeddedPostgres
-from evalsvc.ops.embedded.server import MAX_SOCKET_PATH, ServerFailed, make_socket_dir
-from evalsvc.ops.embedded.throwaway import Services, throwaway
-from evalsvc.ops.embedded.valkey import EmbeddedValkey
+from evalsvc.local.embedded.postgres import EmbeddedPostgres
+from evalsvc.local.embedded.server import MAX_SOCKET_PATH, ServerFailed, make_socket_dir
+from evalsvc.local.embedded.throwaway import Services, throwaway
+from evalsvc.local.embedded.valkey import EmbeddedValkey
 
 CHECKOUT = Path(evalsvc.__file__).parents[1]
 SITE_PACKAGES = Path(psycopg.__file__).parents[1]
@@ -28,7 +28,7 @@ SITE_PACKAGES = Path(psycopg.__file__).parents[1]
 START_AND_SLEEP = """
 import sys, time
 from pathlib import Path
-from evalsvc.ops.embedded.throwaway import throwaway
+from evalsvc.local.embedded.throwaway import throwaway
 with throwaway(Path(sys.argv[1])) as services:
     print(services.postgres.process.pid, services.valkey.process.pid, flush=True)
     print(services.postgres.socket_dir, services.valkey.socket_dir, flush=True)
@@ -204,7 +204,7 @@ def test_the_binaries_are_copied_when_their_user_cannot_read_them(open_dir: Path
     (open_dir / "closed").chmod(0o700)
     server = EmbeddedPostgres(open_dir / "home", password="x" * 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evalsvc.ops.embedded.postgres.package_folder", lambda name: package)
+        patch.setattr("evalsvc.local.embedded.postgres.package_folder", lambda name: package)
         try:
             server.start()
             assert server.process is not None

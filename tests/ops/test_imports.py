@@ -51,7 +51,7 @@ def test_no_thread_runs_before_the_forks(told: list[list[str]]) -> None:
 
 def test_the_supervisor_never_imports_the_client_of_the_database() -> None:
     """It stays for as long as the service runs, and would hold 14 MB for four questions at its start."""
-    code = "import sys, evalsvc.ops.supervisor.command; print({'psycopg', 'django'} & set(sys.modules))"
+    code = "import sys, evalsvc.local.supervisor.command; print({'psycopg', 'django'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "set()\n"

@@ -20,9 +20,9 @@ import pytest
 from celery.signals import worker_ready
 
 from evalsvc.celery import app
-from evalsvc.ops import alive
-from evalsvc.ops.supervisor import roster
-from evalsvc.ops.supervisor.backends import (
+from evalsvc.local.process import Command, kill_tree, start, stop_tree, tail
+from evalsvc.local.supervisor import roster
+from evalsvc.local.supervisor.backends import (
     NOT_FOR_CHILDREN,
     Backends,
     application_secrets,
@@ -31,10 +31,10 @@ from evalsvc.ops.supervisor.backends import (
     outside_database,
     remove_old_sockets,
 )
-from evalsvc.ops.supervisor.child import ChildSpec
-from evalsvc.ops.supervisor.forked import Fork
-from evalsvc.ops.supervisor.lock import AlreadyRunning, hold_home
-from evalsvc.ops.supervisor.process import Command, kill_tree, start, stop_tree, tail
+from evalsvc.local.supervisor.child import ChildSpec
+from evalsvc.local.supervisor.forked import Fork
+from evalsvc.local.supervisor.lock import AlreadyRunning, hold_home
+from evalsvc.ops import alive
 from evalsvc.preload import parts
 from evalsvc.preload.parts import Place
 from evaluators.base import Lane

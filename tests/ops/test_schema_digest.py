@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from evalsvc.ops.supervisor import demo_account, schema
-from evalsvc.ops.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
+from evalsvc.local.supervisor import demo_account, schema
+from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
 
 CHECKOUT = Path(schema.__file__).resolve().parents[3]
 

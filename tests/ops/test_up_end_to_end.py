@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 import evalsvc
-from evalsvc.ops.embedded.home import read_env_file
+from evalsvc.local.embedded.home import read_env_file
 from tests.conftest import alive
 
 CHECKOUT = Path(evalsvc.__file__).parents[1]

@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 import evalsvc
-from evalsvc.ops.supervisor import child as child_module
-from evalsvc.ops.supervisor.child import Child, ChildSpec, rotate
-from evalsvc.ops.supervisor.lock import AlreadyRunning, hold_home
-from evalsvc.ops.supervisor.process import Command
-from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+from evalsvc.local.process import Command
+from evalsvc.local.supervisor import child as child_module
+from evalsvc.local.supervisor.child import Child, ChildSpec, rotate
+from evalsvc.local.supervisor.lock import AlreadyRunning, hold_home
+from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
 CHECKOUT = Path(evalsvc.__file__).parents[1]
 SLEEP = "import time; time.sleep(600)"
@@ -200,7 +200,7 @@ SUPERVISE = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from evalsvc.ops.supervisor.supervisor import StopRequested, Supervisor
+from evalsvc.local.supervisor.supervisor import StopRequested, Supervisor
 from test_up_supervisor import STUBBORN, printed_pid, spec, pid_of
 with Supervisor(Path(sys.argv[1])) as supervisor:
     child = supervisor.add(spec("worker", STUBBORN, stop_timeout=1))

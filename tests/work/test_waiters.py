@@ -20,7 +20,7 @@ import pytest
 from django.conf import settings
 
 from benchmarks.http_caller import Caller as HttpCaller
-from evalsvc.ops.supervisor.roster import listen_on_free_port
+from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.serving import CONFIGURED, answers, start_web
 

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.ops.supervisor.command import CHECKOUT, HELP, add_arguments, start
-from evalsvc.ops.supervisor.run import Options
+from evalsvc.local.supervisor.command import CHECKOUT, HELP, add_arguments, start
+from evalsvc.local.supervisor.run import Options
 
 
 class Command(BaseCommand):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalsvc.ops.embedded.home import APPLICATION_SECRETS, load_secrets, prepare_home
-from evalsvc.ops.embedded.postgres import EmbeddedPostgres
-from evalsvc.ops.embedded.roles import ensure_roles
-from evalsvc.ops.embedded.valkey import EmbeddedValkey
+from evalsvc.local.embedded.home import APPLICATION_SECRETS, load_secrets, prepare_home
+from evalsvc.local.embedded.postgres import EmbeddedPostgres
+from evalsvc.local.embedded.roles import ensure_roles
+from evalsvc.local.embedded.valkey import EmbeddedValkey
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evalsvc.ops.supervisor.child import ChildSpec
-from evalsvc.ops.supervisor.process import Command
+from evalsvc.local.process import Command
+from evalsvc.local.supervisor.child import ChildSpec
 
 # queue -> pool and concurrency. Judges wait for others, and the system for the database, so threads; the rest computes.
 WORKERS = {

@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from evalsvc.ops.supervisor.process import Command, kill_tree, spawn, stop_tree, tail
+from evalsvc.local.process import Command, kill_tree, spawn, stop_tree, tail
 
 # The kernel's sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the closing zero.
 MAX_SOCKET_PATH = 100

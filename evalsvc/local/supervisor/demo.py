@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evalsvc.ops.embedded.home import write_env_file
-from evalsvc.ops.supervisor.supervisor import ServiceFailed
+from evalsvc.local.embedded.home import write_env_file
+from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 QUESTION = {
     "evaluators": [{"evaluator": "exact-match"}],

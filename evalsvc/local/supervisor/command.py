@@ -6,10 +6,10 @@ from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
-from evalsvc.ops.embedded.server import ServerFailed
-from evalsvc.ops.supervisor.lock import AlreadyRunning
-from evalsvc.ops.supervisor.run import Options, run_service
-from evalsvc.ops.supervisor.supervisor import ServiceFailed
+from evalsvc.local.embedded.server import ServerFailed
+from evalsvc.local.supervisor.lock import AlreadyRunning
+from evalsvc.local.supervisor.run import Options, run_service
+from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 HELP = (

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from evalsvc.ops.embedded.home import APPLICATION_SECRETS
-from evalsvc.ops.embedded.postgres import EmbeddedPostgres
-from evalsvc.ops.embedded.server import EmbeddedServer
-from evalsvc.ops.embedded.urls import DatabaseUrls, database_name, role_urls
-from evalsvc.ops.embedded.valkey import EmbeddedValkey
-from evalsvc.ops.supervisor.child import ChildSpec
-from evalsvc.ops.supervisor.process import Command
+from evalsvc.local.embedded.home import APPLICATION_SECRETS
+from evalsvc.local.embedded.postgres import EmbeddedPostgres
+from evalsvc.local.embedded.server import EmbeddedServer
+from evalsvc.local.embedded.urls import DatabaseUrls, database_name, role_urls
+from evalsvc.local.embedded.valkey import EmbeddedValkey
+from evalsvc.local.process import Command
+from evalsvc.local.supervisor.child import ChildSpec
 
 # libpq reads these besides the URL; someone's shell must not redirect the service.
 LIBPQ_PREFIX = "PG"
@@ -66,7 +66,7 @@ class Backends:
 
     def database_urls(self) -> DatabaseUrls:
         """Make what is missing in the running database server, and return the URLs of the three roles."""
-        from evalsvc.ops.embedded.roles import ensure_roles
+        from evalsvc.local.embedded.roles import ensure_roles
 
         if self.postgres:
             return ensure_roles(self.postgres.url, self.secrets, reset_passwords=True)
@@ -97,7 +97,7 @@ def outside_database(environment: Mapping[str, str], passwords: Mapping[str, str
     """The three URLs on the operator's server: those given, or three roles made with the one URL given."""
     import psycopg
 
-    from evalsvc.ops.embedded.roles import ensure_roles, may_create_roles, remedy
+    from evalsvc.local.embedded.roles import ensure_roles, may_create_roles, remedy
 
     url = environment["DATABASE_URL"]
     owner = environment.get("DATABASE_MIGRATION_URL")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalsvc.ops.supervisor.launch import die_with_parent
+from evalsvc.local.launch import die_with_parent
 
 ARGUMENTS_START, ARGUMENTS_END = 47, 48  # among the fields of /proc/self/stat, from 0
 PAUSE_SECONDS = 0.01

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalsvc.ops.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
-from evalsvc.ops.embedded.urls import DatabaseUrls
-from evalsvc.ops.supervisor import demo, demo_account, roster
-from evalsvc.ops.supervisor.aside import aside
-from evalsvc.ops.supervisor.backends import Backends, application_secrets, child_environment
-from evalsvc.ops.supervisor.child import Child
-from evalsvc.ops.supervisor.lock import HomeLock, hold_home
-from evalsvc.ops.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
-from evalsvc.ops.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
+from evalsvc.local.embedded.urls import DatabaseUrls
+from evalsvc.local.supervisor import demo, demo_account, roster
+from evalsvc.local.supervisor.aside import aside
+from evalsvc.local.supervisor.backends import Backends, application_secrets, child_environment
+from evalsvc.local.supervisor.child import Child
+from evalsvc.local.supervisor.lock import HomeLock, hold_home
+from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
+from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
 START_SECONDS = 300  # for each of web and workers
 SAYING_SECONDS = 5  # after so long it is said what the start waits for

@@ -5,9 +5,9 @@ import signal
 import socket
 from pathlib import Path
 
-from evalsvc.ops.embedded.binaries import package_folder, usable_copy
-from evalsvc.ops.embedded.server import EmbeddedServer
-from evalsvc.ops.supervisor.process import Command
+from evalsvc.local.embedded.binaries import package_folder, usable_copy
+from evalsvc.local.embedded.server import EmbeddedServer
+from evalsvc.local.process import Command
 
 
 class EmbeddedValkey(EmbeddedServer):

@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from evalsvc.ops.supervisor.launch import die_with_parent
-from evalsvc.ops.supervisor.supervisor import ServiceFailed
+from evalsvc.local.launch import die_with_parent
+from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 
 def aside(work: Callable[[], Any]) -> Any:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evalsvc.ops.embedded.home import running_as_root
+from evalsvc.local.embedded.home import running_as_root
 
 # Nobody exists on every system: nothing has to be installed or created to run PostgreSQL, which refuses root.
 UNPRIVILEGED = "nobody"

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 import psutil
 
-from evalsvc.ops.embedded.binaries import as_user, package_folder, postgres_user, usable_copy
-from evalsvc.ops.embedded.server import EmbeddedServer, ServerFailed
-from evalsvc.ops.supervisor.process import Command, is_alive, kill_all
+from evalsvc.local.embedded.binaries import as_user, package_folder, postgres_user, usable_copy
+from evalsvc.local.embedded.server import EmbeddedServer, ServerFailed
+from evalsvc.local.process import Command, is_alive, kill_all
 
 ADMINISTRATOR = "postgres"
 SETTINGS = {

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from evalsvc.ops.embedded.urls import (
+from evalsvc.local.embedded.urls import (
     PASSWORDS,
     DatabaseUrls,
     Roles,
