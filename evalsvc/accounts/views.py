@@ -33,7 +33,7 @@ from evalsvc.rest.idempotency import (
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.parsing import join_chunks, read_body
 from evalsvc.rest.problems import FieldError, Invalid, escape
-from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings
+from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.tenancy.scope import account_scope
 
 
@@ -184,8 +184,8 @@ class AccountView(APIView):
         try:
             # Rendering is part of it: a transaction that it left open would take in what this thread does next.
             if isinstance(final, Response):
-                if self.warnings and isinstance(final.data, dict):
-                    final.data = {**final.data, "warnings": self.warnings}
+                if self.warnings:
+                    final.data = with_warnings(final.data, self.warnings)
                 final.render()
                 # The view, its request and this answer refer to each other: what it was written from would stay, for
                 # as long as it takes the garbage collector to come and walk it.

@@ -12,6 +12,8 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from evalsvc.rest.shapes import plain
+
 
 class OrjsonRenderer(BaseRenderer):
     """JSON by orjson; NaN cannot be written (it becomes null), and no family may produce one."""
@@ -30,15 +32,15 @@ class OrjsonRenderer(BaseRenderer):
 def dumps(data: Any) -> bytes:
     """Write JSON as all answers are written."""
     try:
-        return orjson.dumps(data, default=str)
+        return orjson.dumps(data, default=plain)
     except TypeError:
         # PostgreSQL keeps 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
         return json.dumps(data, default=_written, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _written(value: Any) -> str:
+def _written(value: Any) -> Any:
     # As orjson does: with a T between date and time.
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return value.isoformat() if isinstance(value, datetime) else plain(value)
 
 
 class AnyAccept(BaseContentNegotiation):

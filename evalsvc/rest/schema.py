@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalsvc.rest.shapes import described
+
 PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "code", "errors", "request_id", "remedy"],
@@ -55,7 +57,7 @@ IDEMPOTENCY_KEY = {
 def add_common_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Add the problem answers and the security schemes to every operation."""
     components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Problem"] = PROBLEM
+    components.setdefault("schemas", {}).update({"Problem": PROBLEM, **described()})
     components["securitySchemes"] = {
         "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-KEY"},
         "Bearer": {"type": "http", "scheme": "bearer"},

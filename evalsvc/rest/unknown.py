@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from evalsvc.rest.nearest import MAX_WORD, nearest
 from evalsvc.rest.problems import escape
@@ -43,3 +45,10 @@ def _warning(key: str, known: Collection[str], at: str, what: str) -> dict[str, 
         "detail": f"`{key[:MAX_WORD]}` is not a field of this {what}, and was ignored.",
         "did_you_mean": nearest(key, known),
     }
+
+
+def with_warnings(answer: Any, warnings: Sequence[Mapping[str, Any]]) -> Any:
+    """Return an answer that says them; one without a body says nothing, and a struct without a place is an error."""
+    if answer is None or isinstance(answer, list):
+        return answer
+    return {**answer, "warnings": warnings} if isinstance(answer, dict) else structs.replace(answer, warnings=warnings)

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.verdicts import Verdict, refused
+from evalsvc.evaluations.wire import answer as wire
 from evalsvc.evaluations.wire.answer import (
     EntryFacts,
     RequestFacts,
     as_number,
     digits,
-    evaluate_answer,
-    evaluation_result,
     iso_duration,
-    result_of,
 )
+from evalsvc.rest.shapes import plain
 from tests.evaluators.samples import make_sample
 
 quick = settings(deadline=None, max_examples=200)
@@ -40,6 +39,18 @@ REQUEST = RequestFacts(
     log_id="l",
 )
 SUCCESS = Verdict("success", score=0.5, passed=True, spans=[[0, 1]], extra={"n": 1}, duration_us=216_000)
+
+
+def evaluation_result(request: RequestFacts, entry: EntryFacts) -> Any:
+    return plain(wire.evaluation_result(request, entry))
+
+
+def result_of(request: RequestFacts, entry: EntryFacts) -> Any:
+    return plain(wire.result_of(request, entry))
+
+
+def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> Any:
+    return plain(wire.evaluate_answer(request, entries))
 
 
 def entry(verdict: Verdict = SUCCESS, **fields: Any) -> EntryFacts:

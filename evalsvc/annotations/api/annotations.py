@@ -18,8 +18,10 @@ from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBo
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
-from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
+from evalsvc.evaluations.api.search import evaluation_out
+from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
 from evalsvc.rest.parsing import decode, keys_of, read_body
+from evalsvc.rest.shapes import answers
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -151,7 +153,7 @@ class AnnotateView(AnnotationsView):
         operation_id="annotate",
         tags=["annotations"],
         request=schema_of(AnnotateBody),
-        responses=inline_serializer("AnnotationEnvelope", {"evaluation": EvaluationOut()}),
+        responses=answers(EvaluationEnvelope),
     )
     def post(self, request: Request) -> Response:
         """Keep what a person says about a log. The same criteria and log again replace it: nothing counts twice."""
@@ -162,4 +164,4 @@ class AnnotateView(AnnotationsView):
             log_id=body.log_id,
             given=Given(body.value_pass, body.value_score, body.value_text, body.explanation),
         )
-        return Response({"evaluation": evaluation_out(row)})
+        return Response(EvaluationEnvelope(evaluation=evaluation_out(row)))

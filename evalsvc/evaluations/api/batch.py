@@ -5,24 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations.api.search import EvaluationOut, evaluation_out
+from evalsvc.evaluations.api.search import evaluation_out
 from evalsvc.evaluations.ingest.rows import MAX_ROWS, Batch, Row, read_batch
 from evalsvc.evaluations.ingest.scores import keep_scores
+from evalsvc.evaluations.wire.shapes import KeptEvaluations, RowError
 from evalsvc.rest.parsing import keys_of, read_body
-
-
-class RowErrorOut(serializers.Serializer[Any]):
-    """Why a row was left out."""
-
-    index = serializers.IntegerField()
-    pointer = serializers.CharField()
-    detail = serializers.CharField()
+from evalsvc.rest.shapes import answers
 
 
 def request_schema() -> dict[str, Any]:
@@ -41,9 +34,7 @@ class BatchView(AccountView):
         operation_id="keep_evaluations",
         tags=["evaluations"],
         request={"application/json": request_schema()},
-        responses=inline_serializer(
-            "KeptEvaluations", {"evaluations": EvaluationOut(many=True), "errors": RowErrorOut(many=True)}
-        ),
+        responses=answers(KeptEvaluations),
     )
     def post(self, request: Request) -> Response:
         """Keep 1 to 1000 scores; rows that cannot be read are left out and named in `errors`, the others are kept.
@@ -55,6 +46,5 @@ class BatchView(AccountView):
         self.warn_of(keys_of(body), Batch.__struct_fields__, rows.warnings)
         kept, unplaced = keep_scores(account=self.account, scores=rows.scores)
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        answer = {"evaluations": [evaluation_out(row) for row in kept]}
-        told = [{"index": error.index, "pointer": error.pointer, "detail": error.detail} for error in errors]
-        return Response(answer | {"errors": told})
+        told = [RowError(index=error.index, pointer=error.pointer, detail=error.detail) for error in errors]
+        return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in kept], errors=told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +13,9 @@ from evalsvc.accounts.views import AccountView, checked, sent_once
 from evalsvc.evaluations.api.search import EvaluationView
 from evalsvc.evaluations.maintenance.deletion import COLUMNS, delete_evaluation, delete_evaluations
 from evalsvc.evaluations.wire.request import is_bigint
+from evalsvc.evaluations.wire.shapes import DeletedEvaluations
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.shapes import answers
 
 
 class OneEvaluationView(EvaluationView):
@@ -57,11 +59,7 @@ class EvaluationsView(AccountView):
         operation_id="delete_evaluations",
         tags=["evaluations"],
         parameters=[DeleteIn],
-        responses={
-            200: inline_serializer(
-                "DeletedEvaluations", {"n_deleted": serializers.IntegerField(), "done": serializers.BooleanField()}
-            )
-        },
+        responses=answers(DeletedEvaluations),
     )
     def delete(self, request: Request) -> Response:
         """Delete the evaluations that meet all filters, of which at least one has to be given; pending ones too.
@@ -76,4 +74,4 @@ class EvaluationsView(AccountView):
         deleted = delete_evaluations(
             account=self.account, filters=wanted, batch_size=batch_size, actor=self.caller.actor
         )
-        return Response({"n_deleted": deleted.n, "done": deleted.done})
+        return Response(DeletedEvaluations(n_deleted=deleted.n, done=deleted.done))

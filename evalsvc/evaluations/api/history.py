@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.catalog.resolve import Unresolved, resolve, resolve_evaluator
-from evalsvc.evaluations.api import openapi
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.cache import History
 from evalsvc.evaluations.history.interval import interval_of
@@ -21,12 +20,13 @@ from evalsvc.evaluations.history.read import history_summary, list_history, prof
 from evalsvc.evaluations.history.scope import Window, window_of
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
-from evalsvc.evaluations.wire.answer import digits
+from evalsvc.evaluations.wire import shapes
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.shapes import answers
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Family
 
@@ -40,7 +40,6 @@ class HistoryIn(serializers.Serializer[Any]):
     cursor = serializers.CharField(required=False, max_length=500)
 
 
-ORIGIN = ("evaluation_id", "experiment_id", "config_id", "output_id", "example_id")
 ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
 
 
@@ -65,47 +64,6 @@ def asked_parameters() -> list[OpenApiParameter]:
     ]
 
 
-POINT = {
-    "type": "object",
-    "required": ["id", "created_at", "score", "pass", "source", *ORIGIN],
-    "properties": {
-        "id": {"type": "string"},
-        "created_at": {"type": "string", "format": "date-time"},
-        "score": {"type": "number"},
-        "pass": {"type": ["boolean", "null"]},
-        "threshold": {"type": ["number", "null"]},
-        "revision": {"type": ["integer", "null"]},
-        "source": {"type": "string"},
-        **{name: {"type": ["string", "null"]} for name in ORIGIN},
-    },
-}
-ANSWER = {
-    "type": "object",
-    "required": ["evaluator_id", "profile_name", "n", "n_total", "mean", "pass_rate", "confidence_interval", "points"],
-    "properties": {
-        "evaluator_id": {"type": "string"},
-        "profile_name": {"type": "string"},
-        "n": {"type": "integer", "description": "Scores that the interval is of: the newest 1000 at most."},
-        "n_total": {"type": "integer", "description": "All captured scores."},
-        "mean": {"type": ["number", "null"], "description": "Of the n newest."},
-        "pass_rate": {"type": ["number", "null"], "description": "Of the n newest."},
-        "confidence_interval": openapi.INTERVAL,
-        "points": {"type": "array", "items": POINT},
-        "next_cursor": {"type": ["string", "null"]},
-        "other_profiles": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Without any score: the other profiles under which this evaluator has some.",
-        },
-        "warnings": {
-            "type": "array",
-            "description": "Without any score, and with the scope of an app that the account does not have.",
-            "items": openapi.WARNING,
-        },
-    },
-}
-
-
 class HistoryView(AccountView):
     """A history and how sure it is."""
 
@@ -124,7 +82,7 @@ class HistoryView(AccountView):
                 description="Id or alias; `external:<name>`; `annotation:<criteria id>`.",
             ),
         ],
-        responses={(200, "application/json"): OpenApiResponse(ANSWER)},
+        responses=answers(shapes.History),
     )
     def get(self, request: Request) -> Response:
         """Return captured scores, newest first, with the interval of the newest 1000.
@@ -144,11 +102,12 @@ class HistoryView(AccountView):
         points, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=of)
         history = self._read((evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
-        answer["confidence_interval"] = interval_of(ask, family, history)
+        answer["confidence_interval"] = shapes.interval_shape(interval_of(ask, family, history))
         if not answer["n_total"]:
             answer |= self._elsewhere(evaluator_id, profile_name, ask)
         lines = thresholds_of(account=self.account, profile_name=profile_name, family=family, rows=points)
-        return Response({**answer, "points": points_out(self.account.pk, points, lines), "next_cursor": cursor})
+        shown = points_out(self.account.pk, points, lines)
+        return Response(shapes.History(**answer, points=shown, next_cursor=cursor))
 
     def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
         """Say where there are scores when there are none here: under which profiles, and of an app of which name."""
@@ -159,7 +118,7 @@ class HistoryView(AccountView):
         name, names = ask.scope[1], list_apps(account=self.account).values_list("name", flat=True)
         if name not in names:
             warning = {"pointer": "/scope.app", "detail": f"No app is named {name!r}."}
-            answer["warnings"] = [{**warning, "did_you_mean": nearest(name, names)}]
+            answer["warnings"] = [shapes.KeyWarning(**warning, did_you_mean=nearest(name, names))]
         return answer
 
     def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> History:
@@ -193,21 +152,21 @@ class HistoryView(AccountView):
 
 def points_out(
     account_id: int, rows: Sequence[HistoryScore], thresholds: Mapping[int | None, float | None]
-) -> list[dict[str, Any]]:
+) -> list[shapes.HistoryPoint]:
     """Return scores of a history, each with where it comes from, and the line of its verdict where its profile has one.
 
     `score` is what ranks, whatever the answer of its family is on the wire.
     """
     return [
-        {
-            "id": digits(row.id),
-            "created_at": row.created_at,
-            "score": row.score,
-            "pass": row.passed,
-            "threshold": thresholds.get(row.revision),
-            "revision": row.revision,
-            "source": row.source,
+        shapes.HistoryPoint(
+            id=str(row.id),
+            created_at=row.created_at,
+            score=row.score,
+            passed=row.passed,
+            threshold=thresholds.get(row.revision),
+            revision=row.revision,
+            source=row.source,
             **origin,
-        }
+        )
         for row, origin in zip(rows, origins_of(account_id, rows), strict=True)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +12,9 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.evaluations.ingest.feedback import set_favorite, set_feedback
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.results import N_TAGGED, get_result, list_tags
+from evalsvc.evaluations.search.results import get_result, list_tags
+from evalsvc.evaluations.wire import shapes
+from evalsvc.rest.shapes import answers
 
 MARKED = {204: OpenApiResponse(description="It is so, whatever it was before.")}
 
@@ -68,15 +70,6 @@ class TagsIn(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
 
-class TagOut(serializers.Serializer[Any]):
-    """A key and a value that requests were tagged with."""
-
-    key = serializers.CharField(allow_blank=True)
-    value = serializers.CharField(allow_blank=True)
-    created_at = serializers.DateTimeField(help_text=f"First use among the newest {N_TAGGED} tagged requests.")
-    last_used = serializers.DateTimeField()
-
-
 class TagsView(AccountView):
     """Tags."""
 
@@ -84,9 +77,10 @@ class TagsView(AccountView):
         operation_id="list_tags",
         tags=["evaluation results"],
         parameters=[TagsIn],
-        responses=inline_serializer("Tags", {"tags": TagOut(many=True)}),
+        responses=answers(shapes.Tags),
     )
     def get(self, request: Request) -> Response:
         """List the tags of the newest 10 000 tagged requests whose results are kept, the last used first."""
         wanted = checked(TagsIn(data=sent(request)))
-        return Response({"tags": list_tags(account=self.account, **wanted)})
+        rows = list_tags(account=self.account, **wanted)
+        return Response(shapes.Tags(tags=[shapes.Tag(**row) for row in rows]))

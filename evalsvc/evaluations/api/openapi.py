@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter
 
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
-from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, MAX_TAGS, OF
+from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
+from evalsvc.evaluations.wire.shapes import SCOPE, SINCE, EvaluateAnswer
+from evalsvc.rest.shapes import answer, answers
 from evalsvc.stats.strategies import STRATEGIES
 
 NULLABLE_TEXT = {"type": ["string", "null"]}
@@ -69,42 +71,6 @@ INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-ONE_NAME = {"type": "string", "minLength": 1, "maxLength": 255}
-SCOPE = {
-    "anyOf": [
-        {"const": "account"},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-            "properties": {
-                **{name: ONE_NAME for name in ("app", "project", "experiment")},
-                "tags": {
-                    "type": "object",
-                    "minProperties": 1,
-                    "maxProperties": MAX_TAGS,
-                    "additionalProperties": {"type": "string"},
-                },
-            },
-        },
-    ]
-}
-SINCE = {
-    "anyOf": [
-        {"type": "string", "format": "date-time"},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-            "properties": {
-                "scores": {"type": "integer", "minimum": 2, "maximum": 1000},
-                "revision": {"type": "integer", "minimum": 1},
-            },
-        },
-    ]
-}
 INTERVAL_ASK = {
     "type": "object",
     "additionalProperties": False,
@@ -154,119 +120,6 @@ def request_schema() -> dict[str, Any]:
     return {"type": "object", "required": ["evaluators"], "properties": properties}
 
 
-INTERVAL = {
-    "type": ["object", "null"],
-    "required": ["strategy", "alpha", "lower", "median", "upper", "n", "method", "degenerate", "warnings"],
-    "properties": {
-        "strategy": {"type": "string"},
-        "alpha": {"type": "number", "description": "The confidence level."},
-        "lower": NULLABLE_NUMBER,
-        "median": NULLABLE_NUMBER,
-        "upper": NULLABLE_NUMBER,
-        "n": {"type": "integer", "description": "Scores in the history, at most 1000."},
-        "method": NULLABLE_TEXT,
-        "degenerate": {"type": "boolean"},
-        "warnings": {"type": "array", "items": {"type": "string"}},
-        "autocorrelation_width_factor": NULLABLE_NUMBER,
-        "advice": {"type": ["object", "null"]},
-        "reason": {**NULLABLE_TEXT, "description": "Why there are no numbers."},
-        "of": {"enum": [*OF], "description": "Of the share that passes, or of the mean score."},
-        "n_no_verdict": {"type": "integer", "description": "Scores that nobody judged, which `of: pass` leaves out."},
-        "scope": SCOPE,
-        "since": {"anyOf": [SINCE, {"type": "null"}]},
-        "include_experiments": {"enum": [*INCLUDE]},
-        "sources": {
-            "type": "object",
-            "description": (
-                "Where the values come from: `n` and `rate`, their mean, of each part. `evaluation`: captured calls;"
-                " `experiment`: outputs of planned experiments that were promoted, of all with `include_experiments:"
-                " all`; `import`: scores made elsewhere. The `n` add up to that of the interval."
-            ),
-            "additionalProperties": {
-                "type": "object",
-                "properties": {"n": {"type": "integer"}, "rate": NULLABLE_NUMBER},
-            },
-        },
-        "drift": {
-            "type": ["object", "null"],
-            "description": "When the level shifted, the means before and after, and the interval since then.",
-        },
-        "suggested_since": {
-            "type": ["object", "null"],
-            "description": "With `mixed_revisions`: a `since` of one revision only.",
-        },
-    },
-}
-RESULT = {
-    "type": "object",
-    "required": [
-        "evaluator_id",
-        "criteria",
-        "profile_name",
-        "status",
-        "error_code",
-        "error_message",
-        "evaluation_result",
-    ],
-    "properties": {
-        "evaluator_id": {"type": "string"},
-        "criteria": {"type": "string"},
-        "profile_name": {"type": "string"},
-        "criterion_id": NULLABLE_TEXT,
-        "status": {"type": "string", "enum": ["success", "error", "validation_error", "pending"]},
-        "error_code": NULLABLE_TEXT,
-        "error_message": NULLABLE_TEXT,
-        "error_info": {
-            "type": ["object", "null"],
-            "description": "What is known of a verdict that failed, for example what its judge has used.",
-        },
-        "evaluation_id": NULLABLE_TEXT,
-        "evaluation_result": {
-            "type": ["object", "null"],
-            "properties": {
-                "id": NULLABLE_TEXT,
-                "pass": {"type": "boolean"},
-                "score_raw": {"type": "number"},
-                "explanation": NULLABLE_TEXT,
-                "additional_info": {
-                    "type": "object",
-                    "properties": {
-                        "positions": {
-                            "type": ["array", "null"],
-                            "items": {"type": "array", "items": {"type": "integer"}},
-                            "description": "Half-open character offsets into the output.",
-                        },
-                        "extra": {"type": ["object", "null"]},
-                        "confidence_interval": INTERVAL,
-                    },
-                },
-            },
-            "additionalProperties": True,
-        },
-    },
-}
-WARNING = {
-    "type": "object",
-    "required": ["pointer", "detail", "did_you_mean"],
-    "properties": {
-        "pointer": {"type": "string"},
-        "detail": {"type": "string"},
-        "did_you_mean": {"type": "array", "items": {"type": "string"}},
-    },
-}
-ANSWER = {
-    "type": "object",
-    "required": ["id", "results"],
-    "properties": {
-        "id": NULLABLE_TEXT,
-        "results": {"type": "array", "items": RESULT},
-        "warnings": {
-            "type": "array",
-            "description": "Only where there is something to say: keys that nothing reads, inputs of the wrong type.",
-            "items": WARNING,
-        },
-    },
-}
 PREFER = OpenApiParameter(
     "Prefer", str, OpenApiParameter.HEADER, description="`wait=N` seconds, `respond-async`, or both (RFC 7240)."
 )
@@ -277,8 +130,8 @@ EVALUATE: dict[str, Any] = {
     "request": {"application/json": request_schema()},
     "parameters": [PREFER],
     "responses": {
-        (200, "application/json"): OpenApiResponse(ANSWER, "A result per evaluator, each with its own status."),
-        (202, "application/json"): OpenApiResponse(ANSWER, "Accepted; fetch the rest at `Location`."),
+        (200, "application/json"): answer(EvaluateAnswer, "A result per evaluator, each with its own status."),
+        (202, "application/json"): answer(EvaluateAnswer, "Accepted; fetch the rest at `Location`."),
     },
 }
 STORED_EVALUATE: dict[str, Any] = {
@@ -287,5 +140,5 @@ STORED_EVALUATE: dict[str, Any] = {
     "parameters": [
         OpenApiParameter("Prefer", str, OpenApiParameter.HEADER, description="`wait=N` seconds for what is pending.")
     ],
-    "responses": {(200, "application/json"): OpenApiResponse(ANSWER, "The results so far.")},
+    "responses": answers(EvaluateAnswer, "The results so far."),
 }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations.api.openapi import RESULT, inlined, input_schemas
+from evalsvc.evaluations.api.openapi import inlined, input_schemas
 from evalsvc.evaluations.api.search import MAX_OFFSET
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS
 from evalsvc.evaluations.history.lineage import elsewhere
@@ -24,23 +24,25 @@ from evalsvc.evaluations.selectors import id_at
 from evalsvc.evaluations.wire.answer import evaluation_result
 from evalsvc.evaluations.wire.inputs import Inputs
 from evalsvc.evaluations.wire.request import EXPLAIN
+from evalsvc.evaluations.wire.shapes import (
+    EvaluationResult,
+    EvaluationResultAnswer,
+    EvaluationResultPage,
+    EvaluationResults,
+    RowError,
+)
 from evalsvc.evaluations.wire.stored import entry_of, request_facts
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.shapes import answers
 
 # No request has this id or a higher one: nothing that was kept before counts.
 NEVER = 2**63 - 1
 DEFAULT_LIMIT = 1000
 MAX_TAGS = 100
 ORDERS = [f"{sign}{column}" for column in ("created_at", "dataset_sample_id") for sign in ("", "+", "-")]
-RESULT_OUT: dict[str, Any] = {**cast("dict[str, Any]", RESULT["properties"])["evaluation_result"], "type": "object"}
-ROW_ERROR = {
-    "type": "object",
-    "required": ["index", "pointer", "detail"],
-    "properties": {"index": {"type": "integer"}, "pointer": {"type": "string"}, "detail": {"type": "string"}},
-}
 
 
 def batch_schema() -> dict[str, Any]:
@@ -52,18 +54,12 @@ def batch_schema() -> dict[str, Any]:
     return {"type": "object", "required": ["evaluation_results"], "properties": {"evaluation_results": rows}}
 
 
-def result_out(row: Any, request: Any = None) -> dict[str, Any]:
+def result_out(row: Any, request: Any = None) -> EvaluationResult:
     """Return an evaluation in the shape of /v1/evaluation-results, with the inputs of its request.
 
     `row` is an Evaluation, or a row of `search_results`, which comes with its request's.
     """
     return evaluation_result(request_facts(request or row.request, row.log_id), entry_of(row))
-
-
-def answer_schema(name: str, schema: dict[str, Any], **others: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an answer whose keys are all required."""
-    properties = {name: schema, **others}
-    return {"type": "object", "required": list(properties), "properties": properties}
 
 
 class ResultBatchView(AccountView):
@@ -75,15 +71,7 @@ class ResultBatchView(AccountView):
         operation_id="keep_evaluation_results",
         tags=["evaluation results"],
         request={"application/json": batch_schema()},
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                answer_schema(
-                    "evaluation_results",
-                    {"type": "array", "items": RESULT_OUT},
-                    errors={"type": "array", "items": ROW_ERROR},
-                )
-            )
-        },
+        responses=answers(EvaluationResults),
     )
     def post(self, request: Request) -> Response:
         """Keep 1 to 1000 results; rows that cannot be read are left out and named in `errors`, the others are kept.
@@ -96,8 +84,8 @@ class ResultBatchView(AccountView):
         self.warn_of(keys_of(body), ResultBatch.__struct_fields__, rows.warnings)
         kept, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        told = [{"index": error.index, "pointer": error.pointer, "detail": error.detail} for error in errors]
-        return Response({"evaluation_results": [result_out(row) for row in kept], "errors": told})
+        told = [RowError(index=error.index, pointer=error.pointer, detail=error.detail) for error in errors]
+        return Response(EvaluationResults(evaluation_results=[result_out(row) for row in kept], errors=told))
 
     def _since(self, request: Request) -> int:
         """Return the lowest id of a request that this call may repeat."""
@@ -112,11 +100,12 @@ class ResultView(AccountView):
     @extend_schema(
         operation_id="evaluation_result",
         tags=["evaluation results"],
-        responses={(200, "application/json"): OpenApiResponse(answer_schema("evaluation_result", RESULT_OUT))},
+        responses=answers(EvaluationResultAnswer),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id, with the inputs of its request. One that failed has no result."""
-        return Response({"evaluation_result": result_out(get_result(account=self.account, id=id))})
+        result = result_out(get_result(account=self.account, id=id))
+        return Response(EvaluationResultAnswer(evaluation_result=result))
 
 
 class Digits(serializers.IntegerField):
@@ -185,13 +174,7 @@ class ResultSearchView(AccountView):
         operation_id="search_evaluation_results",
         tags=["evaluation results"],
         request=ResultSearchIn,
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                answer_schema(
-                    "results", {"type": "array", "items": RESULT_OUT}, next_cursor={"type": ["string", "null"]}
-                )
-            )
-        },
+        responses=answers(EvaluationResultPage),
     )
     def post(self, request: Request) -> Response:
         """Return the results that meet all filters, with their inputs: newest first unless `order` says otherwise.
@@ -212,4 +195,4 @@ class ResultSearchView(AccountView):
             offset=wanted.get("offset") or 0,
         )
         rows = [result_out(row, inputs) for row, inputs in found.rows]
-        return Response({"results": rows, "next_cursor": found.next_cursor})
+        return Response(EvaluationResultPage(results=rows, next_cursor=found.next_cursor))

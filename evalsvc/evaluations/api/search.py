@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import F, Q
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,53 +21,12 @@ from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import digits, iso_duration
 from evalsvc.evaluations.wire.inputs import as_sent
 from evalsvc.evaluations.wire.scores import extra_of, score_of
+from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage, StoredEvaluation
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.shapes import answers
 
 # Each row before it is read and left out.
 MAX_OFFSET = 100_000
-
-
-class EvaluationOut(serializers.Serializer[Evaluation]):
-    """A captured evaluation. Its inputs are those of its request."""
-
-    id = serializers.CharField()
-    log_id = serializers.CharField(help_text="Empty where none was named; never null, which clients refuse.")
-    created_at = serializers.DateTimeField()
-    project_id = serializers.UUIDField(allow_null=True)
-    app = serializers.CharField(allow_null=True)
-    experiment_id = serializers.IntegerField(allow_null=True)
-    experiment_id_str = serializers.CharField(allow_null=True, help_text="The same, exact in every language.")
-    evaluator_family = serializers.CharField(allow_null=True)
-    evaluator_id = serializers.CharField()
-    criteria = serializers.CharField(allow_null=True)
-    criteria_id = serializers.UUIDField(allow_null=True)
-    criteria_revision = serializers.IntegerField(allow_null=True)
-    criteria_config = serializers.DictField(allow_null=True, help_text="Null in lists: see the evaluation itself.")
-    status = serializers.CharField()
-    error_code = serializers.CharField(allow_null=True)
-    error_message = serializers.CharField(allow_null=True)
-    score = serializers.FloatField(allow_null=True)
-    text_output = serializers.CharField(allow_null=True)
-    explanation = serializers.CharField(allow_null=True)
-    explain_strategy = serializers.CharField()
-    evaluation_duration = serializers.CharField(allow_null=True)
-    explanation_duration = serializers.CharField(allow_null=True)
-    metric_name = serializers.CharField(allow_null=True)
-    metric_description = serializers.CharField(allow_null=True)
-    annotation_criteria_id = serializers.CharField(allow_null=True)
-    usage = serializers.DictField(child=serializers.IntegerField(), allow_null=True)
-    evaluation_type = serializers.CharField()
-    favorite = serializers.BooleanField()
-    feedback = serializers.ChoiceField(Evaluation.Feedback.choices, allow_null=True)
-    tags = serializers.DictField(child=serializers.CharField())
-    dataset_id = serializers.CharField(allow_null=True)
-    dataset_sample_id = serializers.CharField(allow_null=True)
-    trace_id = serializers.CharField(allow_null=True)
-    span_id = serializers.CharField(allow_null=True)
-
-
-EvaluationOut._declared_fields["pass"] = serializers.BooleanField(allow_null=True)
-EvaluationOut._declared_fields["metadata"] = serializers.DictField(allow_null=True)
 
 
 class SearchIn(serializers.Serializer[Any]):
@@ -89,51 +48,51 @@ class SearchIn(serializers.Serializer[Any]):
         return attrs
 
 
-def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | None = None) -> dict[str, Any]:
+def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | None = None) -> StoredEvaluation:
     """Return an evaluation in the shape of /v1/evaluations.
 
     `row` is an Evaluation or a row of `search_evaluations`, which comes with its request's row of `requests_of`.
     """
     request, details = request or row.request, as_sent(row.details) if row.details else {}
-    return {
-        "id": digits(row.id),
-        "log_id": row.log_id or "",
-        "created_at": row.created_at,
-        "project_id": row.project_id,
-        "app": row.app,
-        "experiment_id": row.experiment_id,
+    return StoredEvaluation(
+        id=str(row.id),
+        log_id=row.log_id or "",
+        created_at=row.created_at,
+        project_id=row.project_id,
+        app=row.app,
+        experiment_id=row.experiment_id,
         # JavaScript cannot hold the number; the clients of this wire read nothing else.
-        "experiment_id_str": digits(row.experiment_id),
-        "evaluator_family": row.family,
-        "evaluator_id": row.evaluator_id,
-        "criteria": row.profile_name or None,
-        "criteria_id": row.profile_id,
-        "criteria_revision": row.profile_revision,
-        "criteria_config": config,
-        "status": row.status,
-        "error_code": row.error_code,
-        "error_message": row.error_message,
-        "explain_strategy": row.explain_strategy,
-        "pass": row.passed,
-        "score": score_of(row.family, row.score, row.passed),
-        "text_output": row.text_output,
-        "metadata": _metadata(row, details),
-        "explanation": row.explanation,
-        "evaluation_duration": iso_duration(row.duration_us),
-        "explanation_duration": iso_duration(details.get("explanation_us")),
-        "usage": usage_of(row.extra) if row.extra else None,
-        "metric_name": details.get("metric_name"),
-        "metric_description": details.get("metric_description"),
-        "annotation_criteria_id": details.get("annotation_criteria_id"),
-        "evaluation_type": row.evaluation_type,
-        "favorite": row.favorite,
-        "feedback": row.feedback,
-        "tags": request.tags or {},
-        "dataset_id": row.dataset_id,
-        "dataset_sample_id": request.dataset_sample_id,
-        "trace_id": row.trace_id,
-        "span_id": request.span_id,
-    }
+        experiment_id_str=digits(row.experiment_id),
+        evaluator_family=row.family,
+        evaluator_id=row.evaluator_id,
+        criteria=row.profile_name or None,
+        criteria_id=row.profile_id,
+        criteria_revision=row.profile_revision,
+        criteria_config=config,
+        status=row.status,
+        error_code=row.error_code,
+        error_message=row.error_message,
+        explain_strategy=row.explain_strategy,
+        passed=row.passed,
+        score=score_of(row.family, row.score, row.passed),
+        text_output=row.text_output,
+        metadata=_metadata(row, details),
+        explanation=row.explanation,
+        evaluation_duration=iso_duration(row.duration_us),
+        explanation_duration=iso_duration(details.get("explanation_us")),
+        usage=usage_of(row.extra) if row.extra else None,
+        metric_name=details.get("metric_name"),
+        metric_description=details.get("metric_description"),
+        annotation_criteria_id=details.get("annotation_criteria_id"),
+        evaluation_type=row.evaluation_type,
+        favorite=row.favorite,
+        feedback=row.feedback,
+        tags=request.tags or {},
+        dataset_id=row.dataset_id,
+        dataset_sample_id=request.dataset_sample_id,
+        trace_id=row.trace_id,
+        span_id=request.span_id,
+    )
 
 
 def usage_of(extra: Any) -> dict[str, int] | None:
@@ -159,13 +118,13 @@ class EvaluationView(AccountView):
     @extend_schema(
         operation_id="evaluation",
         tags=["evaluations"],
-        responses=inline_serializer("EvaluationEnvelope", {"evaluation": EvaluationOut()}),
+        responses=answers(EvaluationEnvelope),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id."""
         row = get_evaluation(account=self.account, id=id)
         config = settings_of(account=self.account, profile_id=row.profile_id, number=row.profile_revision)
-        return Response({"evaluation": evaluation_out(row, config=config)})
+        return Response(EvaluationEnvelope(evaluation=evaluation_out(row, config=config)))
 
 
 class SearchView(AccountView):
@@ -177,10 +136,7 @@ class SearchView(AccountView):
         operation_id="search_evaluations",
         tags=["evaluations"],
         request=SearchIn,
-        responses=inline_serializer(
-            "EvaluationPage",
-            {"evaluations": EvaluationOut(many=True), "next_cursor": serializers.CharField(allow_null=True)},
-        ),
+        responses=answers(EvaluationPage),
     )
     def post(self, request: Request) -> Response:
         """Return captured evaluations, newest first, that all filters let through.
@@ -203,7 +159,7 @@ class SearchView(AccountView):
         requests = requests_of(account=self.account, request_ids=[row.request_id for row in found.rows])
         # What is deleted meanwhile is left out.
         rows = [evaluation_out(row, requests[row.request_id]) for row in found.rows if row.request_id in requests]
-        return Response({"evaluations": rows, "next_cursor": found.next_cursor})
+        return Response(EvaluationPage(evaluations=rows, next_cursor=found.next_cursor))
 
 
 def _older_filters(wanted: Mapping[str, Any]) -> Q:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-import orjson
 from django.utils import timezone
 
 from evalsvc.evaluations.evaluate import waiting
@@ -13,7 +11,9 @@ from evalsvc.evaluations.evaluate.accept import Accepted, facts_of
 from evalsvc.evaluations.evaluate.stored import Stored, facts_of_stored
 from evalsvc.evaluations.wire.answer import evaluate_answer
 from evalsvc.evaluations.wire.prefer import Prefer
+from evalsvc.evaluations.wire.shapes import EvaluateAnswer
 from evalsvc.rest.answers import JSON, Answer
+from evalsvc.rest.rendering import dumps
 from evaluators.base import Lane
 
 
@@ -42,9 +42,9 @@ def answer_stored(stored: Stored, prefer: Prefer) -> Answer:
     return _answer(status, evaluate_answer(*facts_of_stored(stored)), headers, prefer.applied)
 
 
-def _answer(status: int, body: dict[str, Any], headers: Mapping[str, str], applied: str) -> Answer:
+def _answer(status: int, body: EvaluateAnswer, headers: Mapping[str, str], applied: str) -> Answer:
     preference = {"Preference-Applied": applied} if applied else {}
-    return Answer(status, orjson.dumps(body), {"Content-Type": JSON, **headers, **preference})
+    return Answer(status, dumps(body), {"Content-Type": JSON, **headers, **preference})
 
 
 def address_of(request_id: int | None) -> str:

@@ -8,9 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import UNSET
+
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import echo
 from evalsvc.evaluations.wire.scores import extra_of, score_of
+from evalsvc.evaluations.wire.shapes import (
+    AdditionalInfo,
+    EvaluateAnswer,
+    EvaluationResult,
+    EvaluatorAnswer,
+    KeyWarning,
+    interval_shape,
+)
 from evaluators.base import Sample
 
 SAMPLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -56,85 +66,88 @@ class EntryFacts:
     experiment_interval: dict[str, Any] | None = None
 
 
-def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> dict[str, Any]:
+def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> EvaluateAnswer:
     """Return the body of POST /v1/evaluate and GET /v1/evaluate/{id}."""
-    answer = {"id": digits(request.id), "results": [result_of(request, entry) for entry in entries]}
-    return {**answer, "warnings": list(request.warnings)} if request.warnings else answer
+    return EvaluateAnswer(
+        id=digits(request.id),
+        results=[result_of(request, entry) for entry in entries],
+        warnings=[KeyWarning(**warning) for warning in request.warnings] or UNSET,
+    )
 
 
-def result_of(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
+def result_of(request: RequestFacts, entry: EntryFacts) -> EvaluatorAnswer:
     """Return one entry of `results`."""
     verdict = entry.verdict
-    return {
-        "evaluator_id": entry.evaluator_id,
-        "criteria": entry.profile_name,
-        "profile_name": entry.profile_name,
-        "criterion_id": digits(entry.profile_id),
-        "status": verdict.status,
-        "error_code": verdict.error_code,
-        "error_message": verdict.error_message,
-        "error_info": verdict.extra or None if verdict.error_code else None,
-        "evaluation_id": digits(entry.evaluation_id),
-        "evaluation_result": evaluation_result(request, entry) if verdict.status == "success" else None,
-    }
+    return EvaluatorAnswer(
+        evaluator_id=entry.evaluator_id,
+        criteria=entry.profile_name,
+        profile_name=entry.profile_name,
+        criterion_id=digits(entry.profile_id),
+        status=verdict.status,
+        error_code=verdict.error_code,
+        error_message=verdict.error_message,
+        error_info=verdict.extra or None if verdict.error_code else None,
+        evaluation_id=digits(entry.evaluation_id),
+        evaluation_result=evaluation_result(request, entry) if verdict.status == "success" else None,
+    )
 
 
-def evaluation_result(request: RequestFacts, entry: EntryFacts) -> dict[str, Any]:
+def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationResult:
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
     details = entry.details or {}
     score = score_of(entry.family, verdict.score, verdict.passed)
-    return {
-        "id": digits(entry.evaluation_id) if captured else None,
-        "project_id": digits(request.project_id) if captured else None,
-        "app": request.app if captured else None,
-        "experiment_id": digits(request.experiment_id) if captured else None,
-        "created_at": request.created_at if captured else None,
-        "evaluator_id": entry.evaluator_id,
-        "evaluator_family": entry.family,
-        "criteria": entry.profile_name,
-        "profile_name": entry.profile_name,
-        "criteria_revision": entry.profile_revision,
-        "evaluator_profile_public_id": digits(entry.profile_id),
+    return EvaluationResult(
+        id=digits(entry.evaluation_id) if captured else None,
+        project_id=digits(request.project_id) if captured else None,
+        app=request.app if captured else None,
+        experiment_id=digits(request.experiment_id) if captured else None,
+        created_at=request.created_at if captured else None,
+        evaluator_id=entry.evaluator_id,
+        evaluator_family=entry.family,
+        criteria=entry.profile_name,
+        profile_name=entry.profile_name,
+        criteria_revision=entry.profile_revision,
+        evaluator_profile_public_id=digits(entry.profile_id),
         **echo(request.sample, request.extras),
-        "evaluated_model_attachments": extras.get("attachments"),
-        "evaluated_model_id": extras.get("id"),
-        "evaluated_model_name": extras.get("name"),
-        "evaluated_model_provider": extras.get("provider"),
-        "evaluated_model_params": extras.get("params"),
-        "evaluated_model_selected_model": extras.get("selected_model"),
-        "pass": verdict.passed,
-        "score_raw": score,
-        "score_normalized": score,
-        "text_output": verdict.text_output,
-        "additional_info": {
-            "positions": verdict.spans,
-            "extra": extra_of(entry.family, verdict.score, verdict.extra),
-            "confidence_interval": entry.interval,
+        evaluated_model_attachments=extras.get("attachments"),
+        evaluated_model_id=extras.get("id"),
+        evaluated_model_name=extras.get("name"),
+        evaluated_model_provider=extras.get("provider"),
+        evaluated_model_params=extras.get("params"),
+        evaluated_model_selected_model=extras.get("selected_model"),
+        passed=verdict.passed,
+        score_raw=score,
+        score_normalized=score,
+        text_output=verdict.text_output,
+        additional_info=AdditionalInfo(
+            positions=verdict.spans,
+            extra=extra_of(entry.family, verdict.score, verdict.extra),
+            confidence_interval=interval_shape(entry.interval),
             # Clients of this wire know the three above.
-            **({"experiment_interval": entry.experiment_interval} if entry.experiment_interval else {}),
-        },
-        "evaluation_metadata": details.get("metadata") or provenance_of(verdict),
-        "explanation": verdict.explanation,
-        "explain": entry.explain_strategy != "never",
-        "explain_strategy": entry.explain_strategy,
-        "evaluation_duration": iso_duration(verdict.duration_us),
-        "explanation_duration": iso_duration(details.get("explanation_us")),
-        "dataset_id": request.dataset_id,
-        "dataset_sample_id": as_number(request.dataset_sample_id),
-        "tags": request.tags or {},
-        "log_id": request.log_id,
-        "external": entry.evaluation_type != "patronus_evaluation",
-        "favorite": entry.favorite,
+            experiment_interval=entry.experiment_interval or UNSET,
+        ),
+        evaluation_metadata=details.get("metadata") or provenance_of(verdict),
+        explanation=verdict.explanation,
+        explain=entry.explain_strategy != "never",
+        explain_strategy=entry.explain_strategy,
+        evaluation_duration=iso_duration(verdict.duration_us),
+        explanation_duration=iso_duration(details.get("explanation_us")),
+        dataset_id=request.dataset_id,
+        dataset_sample_id=as_number(request.dataset_sample_id),
+        tags=request.tags or {},
+        log_id=request.log_id,
+        external=entry.evaluation_type != "patronus_evaluation",
+        favorite=entry.favorite,
         # As this shape has always had it; /v1/evaluations says `positive` or `negative`.
-        "evaluation_feedback": None if entry.feedback is None else entry.feedback == "positive",
-        "evaluation_run_id": None,
-        "evaluation_type": entry.evaluation_type,
-        "metric_name": details.get("metric_name"),
-        "metric_description": details.get("metric_description"),
-        "annotation_criteria_id": details.get("annotation_criteria_id"),
-        "usage_tokens": usage_tokens(verdict),
-    }
+        evaluation_feedback=None if entry.feedback is None else entry.feedback == "positive",
+        evaluation_run_id=None,
+        evaluation_type=entry.evaluation_type,
+        metric_name=details.get("metric_name"),
+        metric_description=details.get("metric_description"),
+        annotation_criteria_id=details.get("annotation_criteria_id"),
+        usage_tokens=usage_tokens(verdict),
+    )
 
 
 def provenance_of(verdict: Verdict) -> dict[str, Any] | None:
