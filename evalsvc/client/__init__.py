@@ -1,7 +1,6 @@
 """A small client for users' own code: httpx only, nothing of the server."""
 
 from evalsvc.client.client import Client
-from evalsvc.client.comparing import Comparison
 from evalsvc.client.errors import (
     ApiError,
     AuthenticationError,
@@ -15,12 +14,15 @@ from evalsvc.client.errors import (
     ServerError,
     UnreachableError,
 )
-from evalsvc.client.experiment import ExperimentResult
-from evalsvc.client.live import Live, Standing
-from evalsvc.client.metrics import CustomMetric, Metric, Metrics
-from evalsvc.client.results import EvaluationResult, Row, RowScore
-from evalsvc.client.tracing import Output
-from evalsvc.client.verdicts import EvaluateResult, History, HistoryPoint, Interval, Verdict
+from evalsvc.client.experiment.result import ExperimentResult
+from evalsvc.client.experiment.tracing import Output
+from evalsvc.client.results.comparison import Comparison
+from evalsvc.client.results.live import Live, Standing
+from evalsvc.client.results.metrics import Metric, Metrics
+from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.results.verdicts import EvaluateResult, History, HistoryPoint, Interval, Verdict
+from evalsvc.client.scoring.result import EvaluationResult
+from evalsvc.client.scoring.scorers import CustomMetric
 
 __all__ = [
     "ApiError",

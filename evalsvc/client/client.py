@@ -6,19 +6,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
-from evalsvc.client.api import Api
-from evalsvc.client.comparing import Comparison, id_of
-from evalsvc.client.crew import Crew, Known
-from evalsvc.client.defaults import default_evaluators
-from evalsvc.client.experiment import ExperimentResult
-from evalsvc.client.later import wait_until_scored
-from evalsvc.client.launch import Examples, Wanted, check_scorers, examples_of, pair_up, scorers_of, unfinished
-from evalsvc.client.live import Live
-from evalsvc.client.metrics import CustomMetric, Evaluators, Scorers, plan_metrics
-from evalsvc.client.options import Options, RunOptions, run_options
-from evalsvc.client.results import EvaluationResult
-from evalsvc.client.runnables import name_of
-from evalsvc.client.service import Service
+from evalsvc.client.experiment.examples import Examples, Known, examples_of
+from evalsvc.client.experiment.options import Options, RunOptions, run_options
+from evalsvc.client.experiment.request import Wanted, check_scorers, pair_up, scorers_of, unfinished
+from evalsvc.client.experiment.result import ExperimentResult
+from evalsvc.client.experiment.runnables import name_of
+from evalsvc.client.experiment.worker_pool import Crew
+from evalsvc.client.results.comparison import Comparison
+from evalsvc.client.results.live import Live
+from evalsvc.client.scoring.added_metrics import wait_until_scored
+from evalsvc.client.scoring.defaults import default_evaluators
+from evalsvc.client.scoring.result import EvaluationResult
+from evalsvc.client.scoring.scorers import CustomMetric, Scorers, plan_metrics
+from evalsvc.client.service.evaluators import Evaluators
+from evalsvc.client.service.service import Service
 from evalsvc.client.values import for_wire
 
 EVAL = "eval"
@@ -31,15 +32,6 @@ class Client(Service):
 
     The address and the key come from the arguments, or from EVALSVC_BASE_URL and EVALSVC_API_KEY.
     """
-
-    @property
-    def _api(self) -> Api:
-        return Api(self._transport)
-
-    @property
-    def experiments_api(self) -> Api:
-        """Return the calls of experiments one by one, for what the methods here do not cover."""
-        return self._api
 
     def eval(
         self,
@@ -117,7 +109,7 @@ class Client(Service):
 
         Functions of `metrics` are given again, since the service does not have them.
         """
-        body = self._api.experiment(experiment_id)
+        body = self.experiments_api.experiment(experiment_id)
         config = body["configs"][0]["name"]
         experiment = self._attach(body, {config: runnable}, scorers_of(metrics), {}, options, HOW_TO_RESUME_EVAL)
         for result in experiment.results_of(config):
@@ -175,8 +167,8 @@ class Client(Service):
         Each is an id of a config, or of an experiment with one, or a result of `eval`. Without a metric it is the
         primary metric of the first. Examples are matched by themselves, or over two dataset versions by id and content.
         """
-        params: dict[str, Any] = {"a": id_of(a), "b": id_of(b)} | ({"metric": metric} if metric else {})
-        api = self._api
+        params: dict[str, Any] = {"a": _config_id(a), "b": _config_id(b)} | ({"metric": metric} if metric else {})
+        api = self.experiments_api
         return Comparison.read(api.compare(params), lambda cursor: api.compare({**params, "cursor": cursor}))
 
     def score_batch(
@@ -199,10 +191,10 @@ class Client(Service):
         body = {"rows": [for_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
         body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
         body |= {} if promote is None else {"promote": promote}
-        answer = self._api.score_batch(body)
+        answer = self.experiments_api.score_batch(body)
         experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
         names = [one["name"] for one in metrics]
-        wait_until_scored(self._api, experiment_id, config_id, names, n_wanted=len(rows))
+        wait_until_scored(self.experiments_api, experiment_id, config_id, names, n_wanted=len(rows))
         return self.resume_experiment(experiment_id).result(config_id)
 
     def resume_experiment(
@@ -214,7 +206,7 @@ class Client(Service):
         **options: Unpack[RunOptions],
     ) -> ExperimentResult:
         """Take up an experiment with runnables for its push configs; `run()` goes on with it. Without any, look on."""
-        body = self._api.experiment(experiment_id)
+        body = self.experiments_api.experiment(experiment_id)
         return self._attach(body, configs or {}, scorers_of(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
 
     def _defaults(self, examples: Examples, options: Mapping[str, Any]) -> Evaluators:
@@ -229,10 +221,10 @@ class Client(Service):
 
     def _open(self, wanted: Wanted, resume: bool, how_to_resume: str) -> ExperimentResult:
         request = wanted.as_wire()
-        dataset = wanted.examples.stored(self._api)
-        body = unfinished(self._api, wanted, dataset) if resume else None
+        dataset = wanted.examples.stored(self.experiments_api)
+        body = unfinished(self.experiments_api, wanted, dataset) if resume else None
         if body is None:
-            body = self._api.create_experiment({**request, "plan": {**request["plan"], **dataset}})
+            body = self.experiments_api.create_experiment({**request, "plan": {**request["plan"], **dataset}})
         known = wanted.examples.known
         return self._attach(body, wanted.configs, wanted.scorers, known, wanted.options, how_to_resume)
 
@@ -249,7 +241,7 @@ class Client(Service):
         if runnables:
             check_scorers(body, scorers)
         crew = Crew(
-            self._api,
+            self.experiments_api,
             body["id"],
             scorers,
             known,
@@ -260,9 +252,18 @@ class Client(Service):
             crew.add(config_id, name, runnable)
         return ExperimentResult(
             client=self,
-            api=self._api,
             body=body,
             crew=crew,
             how_to_resume=how_to_resume.format(id=body["id"]),
             progress=chosen["progress"],
         )
+
+
+def _config_id(wanted: str | EvaluationResult) -> str:
+    """Return the id that names a config: an id as it is, or that of the config which gave a result."""
+    if isinstance(wanted, str):
+        return wanted
+    id = wanted.config_id or wanted.experiment_id
+    if id is None:
+        raise ValueError("This result was not made by the service, so it has no config there to compare.")
+    return id

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, InvalidError, NotFoundError, UnreachableError
-from evalsvc.client.defaults import JUDGED, SIMILARITY, default_evaluators
+from evalsvc.client.scoring.defaults import JUDGED, SIMILARITY, default_evaluators
 from tests.client.test_transport import BadLine, answering, lost
 from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
 
@@ -254,8 +254,8 @@ def test_the_caller_s_own_objects_are_run(client: Client) -> None:
 
 
 def test_equal_inputs_are_stored_once(client: Client) -> None:
-    first = client._api.experiment(str(run(client, knows).experiment_id))["plan"]
-    again = client._api.experiment(str(run(client, knows, name="again").experiment_id))["plan"]
+    first = client.experiments_api.experiment(str(run(client, knows).experiment_id))["plan"]
+    again = client.experiments_api.experiment(str(run(client, knows, name="again").experiment_id))["plan"]
 
     assert (first["dataset_id"], first["dataset_version"]) == (again["dataset_id"], again["dataset_version"])
 
@@ -315,13 +315,13 @@ def interrupted(client: Client, **options: Any) -> tuple[Interrupting, str, str]
     expected = [one["query"] for one in MANY]
     with pytest.raises(KeyboardInterrupt):
         run(client, runnable, MANY, expected, name=name, threads=1, **options)
-    (found,) = client._api.experiments(name)
+    (found,) = client.experiments_api.experiments(name)
     return runnable, name, found["id"]
 
 
 def test_an_interrupted_evaluation_goes_on(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     runnable, _, experiment_id = interrupted(client)
-    recorded = client._api.live(experiment_id)[0].configs[0].n_done  # type: ignore[union-attr]
+    recorded = client.experiments_api.live(experiment_id)[0].configs[0].n_done  # type: ignore[union-attr]
 
     result = client.resume(experiment_id, runnable, progress=False, threads=1)
 
@@ -381,13 +381,16 @@ def test_it_survives_a_crash(client: Client, web: str, alice: Caller, tmp_path: 
     env = os.environ | {"EVALSVC_BASE_URL": web, "EVALSVC_API_KEY": alice.key}
     process = subprocess.Popen([sys.executable, "-c", KILLED, name], env=env, cwd=CHECKOUT, stderr=subprocess.DEVNULL)
     try:
-        found = wait_until(lambda: list(client._api.experiments(name)))[0]
-        wait_until(lambda: client._api.live(found["id"])[0].configs[0].n_done >= 10)  # type: ignore[union-attr]
+        found = wait_until(lambda: list(client.experiments_api.experiments(name)))[0]
+        wait_until(lambda: client.experiments_api.live(found["id"])[0].configs[0].n_done >= 10)  # type: ignore[union-attr]
     finally:
         process.kill()
         process.wait()
     recorded = {
-        row["pos"] for row in client._api.results(found["id"], client._api.experiment(found["id"])["configs"][0]["id"])
+        row["pos"]
+        for row in client.experiments_api.results(
+            found["id"], client.experiments_api.experiment(found["id"])["configs"][0]["id"]
+        )
     }
     calls: Counter[str] = Counter()
     lock = threading.Lock()
@@ -407,7 +410,7 @@ def test_it_survives_a_crash(client: Client, web: str, alice: Caller, tmp_path: 
 
 
 def test_it_outlives_a_restart_of_the_service(web: str, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsvc.client.transport.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("evalsvc.client.service.transport.FIRST_PAUSE_SECONDS", 0.001)
     line = BadLine()
     with Client(web, alice.key, http_transport=line) as client:
 
@@ -424,7 +427,7 @@ def test_it_outlives_a_restart_of_the_service(web: str, alice: Caller, monkeypat
 def test_a_service_that_stays_away_is_said_with_how_to_go_on(
     web: str, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalsvc.client.transport.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("evalsvc.client.service.transport.FIRST_PAUSE_SECONDS", 0.001)
     line = BadLine()
     with Client(web, alice.key, http_transport=line) as client, pytest.raises(UnreachableError) as caught:
         run(client, lambda query: line.before.extend([lost] * 100) or query, threads=1)

@@ -112,9 +112,9 @@ def test_a_deleted_experiment_is_scored_here_under_a_new_name(client: Client) ->
 
 
 def test_it_says_when_nobody_scores(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evalsvc.client import later
+    from evalsvc.client.scoring import added_metrics
 
-    monkeypatch.setattr(later, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(added_metrics, "PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with pytest.raises(TimeoutError, match="known of 0 outputs"):
         run(client, knows).calculate_metrics(BLEU)

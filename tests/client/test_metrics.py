@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from evalsvc.client import CustomMetric
-from evalsvc.client.metrics import estimate, plan_metrics, posted_score
+from evalsvc.client.scoring.estimates import estimate
+from evalsvc.client.scoring.scorers import plan_metrics, posted_score
 
 
 def score(input: Any, output: Any, expected: Any) -> float:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from evalsvc.client import Client, service
+from evalsvc.client import Client
+from evalsvc.client.service import service
 
 
 @dataclass

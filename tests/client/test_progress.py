@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from evalsvc.client.live import Live
-from evalsvc.client.progress import Progress
+from evalsvc.client import Live
+from evalsvc.client.experiment.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.client.runnables import Loop, Runner, name_of
+from evalsvc.client.coroutines import Loop
+from evalsvc.client.experiment.runnables import Runner, name_of
 
 
 class Pipeline:

@@ -107,7 +107,7 @@ def test_it_needs_no_opentelemetry() -> None:
     code = """
 import sys
 sys.modules["opentelemetry"] = None
-from evalsvc.client.tracing import Place, Tracing
+from evalsvc.client.experiment.tracing import Place, Tracing
 with Tracing().example() as place:
     assert place == Place()
 """

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, Row
-from evalsvc.client.metrics import custom, plan_metrics
-from evalsvc.client.whole import whole_metrics
+from evalsvc.client.scoring.batches import whole_metrics
+from evalsvc.client.scoring.scorers import custom, plan_metrics
 
 GOLDS = ["a", "b", "c", "d", "e", "f", "g"]
 

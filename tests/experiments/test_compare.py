@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.client.comparing import Comparison
-from evalsvc.client.live import Live
+from evalsvc.client import Comparison, Live
 from evalsvc.experiments.admin.words import versus_words
 from evalsvc.experiments.decisions.step import step
 from tests.conftest import Caller

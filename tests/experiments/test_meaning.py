@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.client.live import Live
+from evalsvc.client import Live
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
 from tests.experiments.test_push import Runner

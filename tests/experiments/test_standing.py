@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.client.live import Standing
-from evalsvc.client.metrics import Metrics
+from evalsvc.client import Metrics, Standing
 from evalsvc.experiments.admin.words import number, versus_words
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.versus import Question, comparison_out

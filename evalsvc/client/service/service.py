@@ -10,9 +10,10 @@ from typing import Any, Self
 
 import httpx
 
-from evalsvc.client.metrics import Evaluators, each_evaluator, evaluator_as_wire, split_evaluator
-from evalsvc.client.transport import Transport, pause_asked_for
-from evalsvc.client.verdicts import EvaluateResult, History
+from evalsvc.client.results.verdicts import EvaluateResult, History
+from evalsvc.client.service.evaluators import Evaluators, each_evaluator, evaluator_as_wire, split_evaluator
+from evalsvc.client.service.experiments_api import Api
+from evalsvc.client.service.transport import Transport, pause_asked_for
 
 Passages = str | Sequence[str | Mapping[str, Any]]
 LONGEST_WAIT_SECONDS = 25
@@ -47,6 +48,11 @@ class Service:
     def close(self) -> None:
         """Close the connections."""
         self._transport.close()
+
+    @property
+    def experiments_api(self) -> Api:
+        """Return the calls of experiments one by one, for what the methods here do not cover."""
+        return Api(self._transport)
 
     def whoami(self) -> dict[str, Any]:
         """Return the account and the scope of the key."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsvc.client.errors import InvalidError, NotFoundError
-from evalsvc.client.live import Live
-from evalsvc.client.transport import Transport
+from evalsvc.client.results.live import Live
+from evalsvc.client.service.transport import Transport
 
 DATASETS_A_PAGE = 1000
 # Hours of work should outlive a restart of the service: these calls are tried for about half a minute.
@@ -169,13 +168,3 @@ class Api:
     def _experiment(answer: Mapping[str, Any]) -> dict[str, Any]:
         experiment: dict[str, Any] = answer["experiment"]
         return experiment
-
-
-def content_name(lines: Sequence[str]) -> str:
-    """Return the name of a dataset that is made of its content: equal inputs find the dataset they made before."""
-    return f"inputs-{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:24]}"
-
-
-def json_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return examples as lines of canonical JSON."""
-    return [json.dumps(one, sort_keys=True, ensure_ascii=True, allow_nan=False) for one in examples]

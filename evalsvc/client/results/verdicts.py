@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from evalsvc.client.metrics import Metrics
-from evalsvc.client.tables import drawn
+from evalsvc.client.results.metrics import Metrics
+from evalsvc.client.results.tables import drawn
 
 SOURCES = {"evaluation": "evaluations", "experiment": "of experiments", "import": "imported"}
 

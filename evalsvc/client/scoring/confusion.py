@@ -12,12 +12,11 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalsvc.client.metrics import Metric, wilson
-
-if TYPE_CHECKING:
-    from evalsvc.client.results import Row
+from evalsvc.client.results.metrics import Metric
+from evalsvc.client.results.rows import Row
+from evalsvc.client.scoring.estimates import wilson
 
 Label = Callable[[Any], Any]
 RESAMPLES = 1000

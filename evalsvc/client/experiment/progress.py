@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TextIO
 
-from evalsvc.client.live import Live, Standing
+from evalsvc.client.results.live import Live, Standing
 
 WIDTH = 24
 SECONDS_BETWEEN_LINES = 30.0

@@ -3,57 +3,67 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from evalsvc.client.api import Api
-from evalsvc.client.live import Standing
-from evalsvc.client.metrics import CustomMetric, Metric, Scorer, custom, evaluator_as_wire
-from evalsvc.client.rescoring import part_of, score_here
-from evalsvc.client.runnables import Loop
-
-if TYPE_CHECKING:
-    from evalsvc.client.results import EvaluationResult, Row, RowScore
+from evalsvc.client.coroutines import Loop
+from evalsvc.client.results.live import Standing
+from evalsvc.client.results.metrics import Metric
+from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.scoring.rescoring import part_of, score_here
+from evalsvc.client.scoring.scorers import CustomMetric, Scorer, custom
+from evalsvc.client.service.evaluators import evaluator_as_wire
+from evalsvc.client.service.experiments_api import Api
 
 SCORES_A_REQUEST = 500
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 PATIENCE_SECONDS = 300.0
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """One config of an experiment that the service has."""
+
+    api: Api
+    experiment_id: str
+    config_id: str
+
+    def outputs(self) -> Iterator[dict[str, Any]]:
+        """Yield its outputs with their scores."""
+        return self.api.results(self.experiment_id, self.config_id)
+
+
 def score_later(
-    result: EvaluationResult,
-    api: Api,
+    run: StoredRun,
+    rows: Sequence[Row],
     wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
     *,
+    taken: Container[str],
     name: str | None,
     component: str | None,
 ) -> Metric:
-    """Add a metric to the result's experiment, wait until it is scored, and take its scores and estimate over.
+    """Add a metric to the run's experiment, wait until it is scored, and take its scores and estimate over.
 
-    An evaluator runs in the service, over the outputs of all configs. A function runs here, over those of this result,
-    and its numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, ValueError for
+    An evaluator runs in the service, over the outputs of all configs. A function runs here, over these rows, and its
+    numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, ValueError for
     one under which another function's numbers are, TimeoutError when nothing has been scored for five minutes.
     """
-    entry = _entry(result.rows, wanted, name, component)
+    entry = _entry(rows, wanted, name, component)
     label = entry["name"]
-    if label in result.metrics and label not in {row["name"] for row in api.metrics(_id(result))}:
+    if label in taken and label not in {row["name"] for row in run.api.metrics(run.experiment_id)}:
         raise ValueError(f"This result has a metric {label!r} of its own. Give another `name`.")
-    api.add_metrics(_id(result), [entry])
+    run.api.add_metrics(run.experiment_id, [entry])
     sent: Mapping[int, Any] = {}
     if entry.get("source") == "client":
-        sent = _send(result, api, label, custom(wanted), component)  # type: ignore[arg-type]
-    standing = wait_until_scored(api, _id(result), str(result.config_id), [label])
-    stored = _stored_scores(result, api, label)
+        sent = _send(run, rows, label, custom(wanted), component)  # type: ignore[arg-type]
+    standing = wait_until_scored(run.api, run.experiment_id, run.config_id, [label])
+    stored = _stored_scores(run, label)
     _refuse_another(label, sent, stored)
-    for row in result.rows:
+    for row in rows:
         if row.pos in stored:
             row.scores[label] = stored[row.pos]
     return standing.metrics[label]
-
-
-def _id(result: EvaluationResult) -> str:
-    assert result.experiment_id is not None  # noqa: S101  the caller has looked
-    return result.experiment_id
 
 
 def _entry(
@@ -96,25 +106,24 @@ def _only_key(parts: Sequence[Any]) -> str:
 
 
 def _send(
-    result: EvaluationResult, api: Api, label: str, metric: CustomMetric, component: str | None
+    run: StoredRun, rows: Sequence[Row], label: str, metric: CustomMetric, component: str | None
 ) -> Mapping[int, Any]:
-    """Compute the numbers of this result's outputs here and send them; one that is there already stays.
+    """Compute the numbers of these rows' outputs here and send them; one that is there already stays.
 
     Returned are, by position, those of a call that brought nothing new: they should be what is there.
     """
-    outputs = api.results(_id(result), str(result.config_id))
-    ids = {row["pos"]: row["id"] for row in outputs if row["status"] == "ok"}
+    ids = {output["pos"]: output["id"] for output in run.outputs() if output["status"] == "ok"}
+    answered = [row for row in rows if row.is_ok and row.pos in ids]
     loop = Loop()
     try:
-        rows = [row for row in result.rows if row.is_ok and row.pos in ids]
-        scores = [{"output_id": ids[row.pos], **_scored(row, metric, component, loop)} for row in rows]
+        scores = [{"output_id": ids[row.pos], **_scored(row, metric, component, loop)} for row in answered]
     finally:
         loop.close()
     n_new = sum(
-        api.post_scores(_id(result), label, scores[start : start + SCORES_A_REQUEST])
+        run.api.post_scores(run.experiment_id, label, scores[start : start + SCORES_A_REQUEST])
         for start in range(0, len(scores), SCORES_A_REQUEST)
     )
-    return {} if n_new else {row.pos: score.get("value") for row, score in zip(rows, scores, strict=True)}
+    return {} if n_new else {row.pos: score.get("value") for row, score in zip(answered, scores, strict=True)}
 
 
 def _refuse_another(label: str, sent: Mapping[int, Any], stored: Mapping[int, RowScore]) -> None:
@@ -168,11 +177,7 @@ def _n_tried(metric: Metric) -> int:
     return metric.n + metric.n_error + metric.n_na
 
 
-def _stored_scores(result: EvaluationResult, api: Api, label: str) -> dict[int, RowScore]:
+def _stored_scores(run: StoredRun, label: str) -> dict[int, RowScore]:
     """Return what the service has of a metric, by position."""
-    from evalsvc.client.results import RowScore
-
-    found = (
-        (body["pos"], (body.get("scores") or {}).get(label)) for body in api.results(_id(result), str(result.config_id))
-    )
+    found = ((output["pos"], (output.get("scores") or {}).get(label)) for output in run.outputs())
     return {pos: RowScore.of(score) for pos, score in found if score is not None}

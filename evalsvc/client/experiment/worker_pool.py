@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.client.api import Api
+from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
-from evalsvc.client.live import ALIVE, Live
-from evalsvc.client.metrics import CustomMetric, is_whole
-from evalsvc.client.rescoring import score_here
-from evalsvc.client.results import Row, RowScore
-from evalsvc.client.runnables import Loop, Runner
-from evalsvc.client.tracing import EXPERIMENT, Output, Place, Tracing
-from evalsvc.client.values import for_wire, from_json
+from evalsvc.client.experiment.examples import Known, as_components, row_of
+from evalsvc.client.experiment.runnables import Runner
+from evalsvc.client.experiment.tracing import EXPERIMENT, Output, Place, Tracing
+from evalsvc.client.results.live import ALIVE, Live
+from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.scoring.rescoring import score_here
+from evalsvc.client.scoring.scorers import CustomMetric, is_whole
+from evalsvc.client.service.experiments_api import Api
 
 log = logging.getLogger("evalsvc.client")
 
@@ -28,15 +29,6 @@ MAX_MESSAGE = 2000
 PLACE = ("trace_id", "span_id")
 TOOK = ("input_tokens", "output_tokens", "cost", *PLACE)
 REFUSED_BODIES = frozenset({"validation_failed", "body_too_large", "malformed_json"})
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """An example as the caller gave it: its own objects, which JSON may not hold."""
-
-    index: int
-    input: Any
-    expected: Any
 
 
 @dataclass(slots=True)
@@ -263,38 +255,6 @@ def _take(row: Row, made: Any) -> None:
     row.input_tokens, row.output_tokens, row.cost = made.input_tokens, made.output_tokens, made.cost
     if made.trace_id is not None:
         _note_place(row, made.place())
-
-
-def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:
-    """Return a row for an example of the service; the caller's own objects are used where this process has them."""
-    key = str(example["id"])
-    own = known.get(key)
-    return Row(
-        example_id=key,
-        pos=example["pos"],
-        index=own.index if own is not None else None,
-        input=own.input if own is not None else from_json(example["input"]),
-        expected=own.expected if own is not None else from_json(example.get("expected")),
-        contexts=example.get("contexts"),
-        metadata=from_json(example.get("metadata")),
-    )
-
-
-def as_components(output: Any) -> dict[str, Any]:
-    """Return an output as the service keeps it: by component, of which `output` is the answer.
-
-    A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
-    """
-    value = for_wire(output)
-    is_components = isinstance(value, dict) and "output" in value and len(value) > 1
-    return value if is_components else {"output": value}
-
-
-def of_components(components: Any) -> Any:
-    """Return what `as_components` was given."""
-    if not isinstance(components, dict):
-        return from_json(components)
-    return from_json(components["output"] if set(components) == {"output"} else components)
 
 
 def _message(exc: BaseException) -> str:

@@ -8,20 +8,19 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalsvc.client.api import Api
-from evalsvc.client.crew import TOOK, Crew, of_components, row_of
 from evalsvc.client.errors import ClientError
-from evalsvc.client.live import Live, Standing
-from evalsvc.client.metrics import is_whole
-from evalsvc.client.progress import Progress
-from evalsvc.client.results import EvaluationResult, Row, RowScore
+from evalsvc.client.experiment.examples import of_components, row_of
+from evalsvc.client.experiment.progress import Progress
+from evalsvc.client.experiment.worker_pool import TOOK, Crew
+from evalsvc.client.results.live import Live, Standing
+from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.scoring.batches import held_to_its_type, named_apart, whole_metrics
+from evalsvc.client.scoring.result import EvaluationResult
+from evalsvc.client.scoring.scorers import is_whole
+from evalsvc.client.service.service import Service
 from evalsvc.client.values import from_json
-from evalsvc.client.whole import held_to_its_type, named_apart, whole_metrics
-
-if TYPE_CHECKING:
-    from evalsvc.client.client import Client
 
 SECONDS_BETWEEN_READS = 1.0
 SHORTEST_PAUSE_SECONDS = 0.2
@@ -32,14 +31,14 @@ class ExperimentResult:
     """Several configs on the same examples: what they scored, and the levers to stop, resume and clone them."""
 
     def __init__(
-        self, *, client: Client, api: Api, body: Mapping[str, Any], crew: Crew, how_to_resume: str, progress: bool
+        self, *, client: Service, body: Mapping[str, Any], crew: Crew, how_to_resume: str, progress: bool
     ) -> None:
         self.id: str = body["id"]
         self.name: str = body["name"]
         self.plan: Mapping[str, Any] = body["plan"]
         self._parameters = {config["id"]: config["parameters"] for config in body.get("configs", ())}
         self._client = client
-        self._api = api
+        self._api = client.experiments_api
         self._crew = crew
         self._how_to_resume = f"What is recorded is kept. Go on with {how_to_resume}"
         self._thread: threading.Thread | None = None

@@ -7,12 +7,10 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evalsvc.client.results.rows import Row
 from evalsvc.client.values import to_json
-
-if TYPE_CHECKING:
-    from evalsvc.client.results import Row
 
 FACTS = (
     "index", "example_id", "input", "expected", "output", "status", "error_type", "error_message", "latency_ms", "cost",

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.client.api import Api, content_name, json_lines
-from evalsvc.client.crew import Known
-from evalsvc.client.metrics import CustomMetric, Evaluators, Scorers, custom, is_whole, plan_metrics
-from evalsvc.client.options import plan_options
-from evalsvc.client.runnables import components_of, name_of
-from evalsvc.client.values import for_wire, to_json
+from evalsvc.client.experiment.examples import Examples
+from evalsvc.client.experiment.options import plan_options
+from evalsvc.client.experiment.runnables import components_of, name_of
+from evalsvc.client.scoring.scorers import CustomMetric, Scorers, custom, is_whole, plan_metrics
+from evalsvc.client.service.evaluators import Evaluators
+from evalsvc.client.service.experiments_api import Api
+from evalsvc.client.values import to_json
 
 UNFINISHED = frozenset({"draft", "running", "idle"})
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """What everything is run on: inputs with or without expected outputs, or a dataset that the service has."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    known: dict[str, Known] = field(default_factory=dict)
-    dataset_id: str | None = None
-    dataset_version: int | None = None
-
-    def stored(self, api: Api) -> dict[str, Any]:
-        """Return the plan's reference to them, uploading inputs first."""
-        if self.dataset_id is not None:
-            version = {} if self.dataset_version is None else {"dataset_version": self.dataset_version}
-            return {"dataset_id": self.dataset_id, **version}
-        lines = json_lines(self.rows)
-        return api.upload(content_name(lines), lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,48 +46,6 @@ class Wanted:
         if components := components_of(runnable):
             parameters.setdefault("components", components)
         return {"name": name, "kind": "push", "parameters": parameters}
-
-
-def examples_of(
-    inputs: Sequence[Any] | Mapping[str, Any] | str | None,
-    expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None,
-    contexts: Sequence[Sequence[Any] | None] | None = None,
-    *,
-    dataset_id: str | None = None,
-    dataset_version: int | None = None,
-) -> Examples:
-    """Line inputs up with what is expected of them; one input may stand without a list around it.
-
-    ValueError, naming the counts, when the lengths differ.
-    """
-    if (inputs is None) == (dataset_id is None):
-        raise ValueError("Give either `inputs` or `dataset_id`.")
-    if inputs is None:
-        if expected_outputs is not None or contexts is not None:
-            raise ValueError("A dataset brings its own expected outputs and contexts; give only `dataset_id`.")
-        return Examples(dataset_id=dataset_id, dataset_version=dataset_version)
-    values, expected, retrieved = _listed(inputs), _listed(expected_outputs), list(contexts or [])
-    if not values:
-        raise ValueError("There are no inputs.")
-    for what, others in (("expected outputs", expected), ("contexts", retrieved)):
-        if others and len(others) != len(values):
-            raise ValueError(f"There are {len(values)} inputs and {len(others)} {what}; give one for each, or none.")
-    rows, known = [], {}
-    for i, value in enumerate(values):
-        row = {"id": str(i), "input": to_json(value)}
-        if expected and expected[i] is not None:
-            row["expected"] = for_wire(expected[i])
-        if retrieved and (passages := retrieved[i]) is not None:
-            row["contexts"] = for_wire(list(passages))
-        rows.append(row)
-        known[str(i)] = Known(i, value, expected[i] if expected else None)
-    return Examples(rows, known)
-
-
-def _listed(values: Sequence[Any] | Mapping[str, Any] | str | None) -> list[Any]:
-    if values is None:
-        return []
-    return [values] if isinstance(values, (str, Mapping)) else list(values)
 
 
 def scorers_of(metrics: Scorers | None) -> dict[str, CustomMetric]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evalsvc.client.coroutines import Loop, settled
 from evalsvc.client.errors import ConfigurationError
-from evalsvc.client.metrics import CustomMetric, Metric, Scorer, custom, estimate, evaluator_as_wire, posted_score
-from evalsvc.client.results import Row, RowScore, refuse_taken
-from evalsvc.client.runnables import Loop, settled
+from evalsvc.client.results.metrics import Metric
+from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.scoring.batches import one_example
+from evalsvc.client.scoring.estimates import estimate
+from evalsvc.client.scoring.scorers import CustomMetric, Scorer, custom, posted_score
+from evalsvc.client.service.evaluators import evaluator_as_wire
+from evalsvc.client.service.service import Service
 from evalsvc.client.values import as_text
-from evalsvc.client.whole import one_example
 
-if TYPE_CHECKING:
-    from evalsvc.client.client import Client
+NEW_NAME = "This result has a metric {0!r} already, and its scores stay. Give another `name`."
 
 
 def rescore(
@@ -23,7 +26,7 @@ def rescore(
     *,
     name: str | None,
     component: str | None,
-    client: Client | None,
+    client: Service | None,
     level: float,
     threads: int,
     taken: Container[str] = (),
@@ -44,6 +47,13 @@ def rescore(
     values = [score.value for score in scores if score is not None and score.value is not None]
     n_na = sum(score is not None and score.error_code == "not_applicable" for score in scores)
     return estimate(label, values, n_total=len(rows), n_na=n_na, level=level)
+
+
+def refuse_taken(names: Iterable[str], taken: Container[str]) -> None:
+    """Refuse to write over an estimate that is there. ValueError."""
+    for name in names:
+        if name in taken:
+            raise ValueError(NEW_NAME.format(name))
 
 
 def score_here(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:
@@ -77,7 +87,7 @@ def _by_evaluator(
     rows: Sequence[Row],
     wanted: str | Mapping[str, Any],
     component: str | None,
-    client: Client | None,
+    client: Service | None,
     threads: int,
 ) -> tuple[str, list[RowScore | None]]:
     if client is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalsvc.client.transport import Transport
+from evalsvc.client.service.transport import Transport
 
 SIMILARITY = "answer-similarity"
 JUDGED = (

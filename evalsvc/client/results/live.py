@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.client.metrics import Metrics
+from evalsvc.client.results.metrics import Metrics
 
 ALIVE = frozenset({"queued", "running"})
 

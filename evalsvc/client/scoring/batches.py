@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalsvc.client.metrics import CustomMetric, Metric, Metrics, estimate
-
-if TYPE_CHECKING:
-    from evalsvc.client.results import Row
+from evalsvc.client.results.metrics import Metric, Metrics
+from evalsvc.client.results.rows import Row
+from evalsvc.client.scoring.estimates import estimate
+from evalsvc.client.scoring.scorers import CustomMetric
 
 COLUMNS = ("input", "output", "expected")
 TOLERANCE = 1e-9

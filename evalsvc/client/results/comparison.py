@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalsvc.client.live import word_of
-
-if TYPE_CHECKING:
-    from evalsvc.client.results import EvaluationResult
+from evalsvc.client.results.live import word_of
 
 Page = Mapping[str, Any]
 
@@ -81,16 +78,6 @@ class Comparison:
             if page["next_cursor"] is None:
                 return
             page = self._next(page["next_cursor"])
-
-
-def id_of(wanted: str | EvaluationResult) -> str:
-    """Return the id that names a config: an id as it is, or that of the config which gave a result."""
-    if isinstance(wanted, str):
-        return wanted
-    id = wanted.config_id or wanted.experiment_id
-    if id is None:
-        raise ValueError("This result was not made by the service, so it has no config there to compare.")
-    return id
 
 
 def _title(config: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -1,0 +1,55 @@
+"""Coroutines of the caller's own, waited for from threads."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+
+class Loop:
+    """An event loop on a thread of its own, made at first use: coroutines of all threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine there and return its result here; how many wait at once is the caller's limit."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=_serve, args=(self._loop,), name="evalsvc-loop", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def close(self) -> None:
+        """Cancel what still runs, and end the loop and its thread."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.create_task, _wind_up(loop))
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+async def _wind_up(loop: asyncio.AbstractEventLoop) -> None:
+    others = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+    loop.call_soon(loop.stop)
+
+
+def settled(output: Any, loop: Loop) -> Any:
+    """Return a value, or wait for it on the loop when it is awaitable."""
+    return loop.wait_for(_awaited(output)) if inspect.isawaitable(output) else output
+
+
+async def _awaited(output: Any) -> Any:
+    return await output

@@ -1,0 +1,124 @@
+"""What everything is run on: the caller's inputs, or a dataset that the service has."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsvc.client.results.rows import Row
+from evalsvc.client.service.experiments_api import Api
+from evalsvc.client.values import for_wire, from_json, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An example as the caller gave it: its own objects, which JSON may not hold."""
+
+    index: int
+    input: Any
+    expected: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What everything is run on: inputs with or without expected outputs, or a dataset that the service has."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    known: dict[str, Known] = field(default_factory=dict)
+    dataset_id: str | None = None
+    dataset_version: int | None = None
+
+    def stored(self, api: Api) -> dict[str, Any]:
+        """Return the plan's reference to them, uploading inputs first."""
+        if self.dataset_id is not None:
+            version = {} if self.dataset_version is None else {"dataset_version": self.dataset_version}
+            return {"dataset_id": self.dataset_id, **version}
+        lines = json_lines(self.rows)
+        return api.upload(content_name(lines), lines)
+
+
+def examples_of(
+    inputs: Sequence[Any] | Mapping[str, Any] | str | None,
+    expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None,
+    contexts: Sequence[Sequence[Any] | None] | None = None,
+    *,
+    dataset_id: str | None = None,
+    dataset_version: int | None = None,
+) -> Examples:
+    """Line inputs up with what is expected of them; one input may stand without a list around it.
+
+    ValueError, naming the counts, when the lengths differ.
+    """
+    if (inputs is None) == (dataset_id is None):
+        raise ValueError("Give either `inputs` or `dataset_id`.")
+    if inputs is None:
+        if expected_outputs is not None or contexts is not None:
+            raise ValueError("A dataset brings its own expected outputs and contexts; give only `dataset_id`.")
+        return Examples(dataset_id=dataset_id, dataset_version=dataset_version)
+    values, expected, retrieved = _listed(inputs), _listed(expected_outputs), list(contexts or [])
+    if not values:
+        raise ValueError("There are no inputs.")
+    for what, others in (("expected outputs", expected), ("contexts", retrieved)):
+        if others and len(others) != len(values):
+            raise ValueError(f"There are {len(values)} inputs and {len(others)} {what}; give one for each, or none.")
+    rows, known = [], {}
+    for i, value in enumerate(values):
+        row = {"id": str(i), "input": to_json(value)}
+        if expected and expected[i] is not None:
+            row["expected"] = for_wire(expected[i])
+        if retrieved and (passages := retrieved[i]) is not None:
+            row["contexts"] = for_wire(list(passages))
+        rows.append(row)
+        known[str(i)] = Known(i, value, expected[i] if expected else None)
+    return Examples(rows, known)
+
+
+def _listed(values: Sequence[Any] | Mapping[str, Any] | str | None) -> list[Any]:
+    if values is None:
+        return []
+    return [values] if isinstance(values, (str, Mapping)) else list(values)
+
+
+def content_name(lines: Sequence[str]) -> str:
+    """Return the name of a dataset that is made of its content: equal inputs find the dataset they made before."""
+    return f"inputs-{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:24]}"
+
+
+def json_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return examples as lines of canonical JSON."""
+    return [json.dumps(one, sort_keys=True, ensure_ascii=True, allow_nan=False) for one in examples]
+
+
+def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:
+    """Return a row for an example of the service; the caller's own objects are used where this process has them."""
+    key = str(example["id"])
+    own = known.get(key)
+    return Row(
+        example_id=key,
+        pos=example["pos"],
+        index=own.index if own is not None else None,
+        input=own.input if own is not None else from_json(example["input"]),
+        expected=own.expected if own is not None else from_json(example.get("expected")),
+        contexts=example.get("contexts"),
+        metadata=from_json(example.get("metadata")),
+    )
+
+
+def as_components(output: Any) -> dict[str, Any]:
+    """Return an output as the service keeps it: by component, of which `output` is the answer.
+
+    A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
+    """
+    value = for_wire(output)
+    is_components = isinstance(value, dict) and "output" in value and len(value) > 1
+    return value if is_components else {"output": value}
+
+
+def of_components(components: Any) -> Any:
+    """Return what `as_components` was given."""
+    if not isinstance(components, dict):
+        return from_json(components)
+    return from_json(components["output"] if set(components) == {"output"} else components)

@@ -1,0 +1,42 @@
+"""Files that a result is kept in: JSON, or JSON Lines with the facts on the first line and a row on each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalsvc.client.results.rows import Row
+
+FORMAT = "evalsvc-evaluation-result"
+VERSION = 1
+
+
+def write_result(target: Path, facts: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Write facts and rows, as the suffix of the file says. ValueError for a suffix that is neither."""
+    header = {"format": FORMAT, "version": VERSION, **facts}
+    if target.suffix == ".json":
+        body = {**header, "rows": [row.as_wire() for row in rows]}
+        target.write_text(json.dumps(body, ensure_ascii=True, indent=1, allow_nan=False), encoding="utf-8")
+    elif target.suffix == ".jsonl":
+        with target.open("w", encoding="utf-8") as out:
+            for line in (header, *(row.as_wire() for row in rows)):
+                out.write(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n")
+    else:
+        raise ValueError(f"Results are saved as .json, .jsonl or .csv, not as '{target.suffix}'.")
+
+
+def read_result(source: Path) -> tuple[dict[str, Any], list[Row]]:
+    """Return the facts and the rows of a file. ValueError for a file that holds no result, or one of another format."""
+    if source.suffix not in (".json", ".jsonl"):
+        raise ValueError(f"A result is loaded from .json or .jsonl, not from '{source.suffix}': a CSV has no types.")
+    text = source.read_text(encoding="utf-8")
+    head, *rows = [json.loads(text)] if source.suffix == ".json" else [json.loads(one) for one in text.splitlines()]
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise ValueError(f"{source} does not hold an evaluation result.")
+    if head["version"] != VERSION:
+        raise ValueError(f"{source} was written in format {head['version']}; this client reads {VERSION}.")
+    rows = head.pop("rows", rows)
+    facts = {name: value for name, value in head.items() if name not in ("format", "version")}
+    return facts, [Row.read(row) for row in rows]

@@ -1,0 +1,146 @@
+"""Estimates of what was measured, each with its interval and what that covers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalsvc.client.results.tables import drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """An estimate: `value` from `n` of `N` examples, and an interval that says what it covers.
+
+    `lower` and `upper` are for new data, as `new_data` is; `this_set` is about these N examples alone. A total has no
+    new data: its headline is the `mean` of one score. `requested` is what a strategy that was asked for by name gives.
+    `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`.
+    """
+
+    name: str
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    n: int = 0
+    N: int = 0
+    n_error: int = 0
+    n_na: int = 0
+    n_pending: int = 0
+    type: str = "algebraic"
+    strategy: str | None = None
+    level: float | None = None
+    covers: str | None = None
+    safe: str | None = None
+    method: str | None = None
+    warnings: tuple[str, ...] = ()
+    new_data: Mapping[str, Any] | None = None
+    this_set: Mapping[str, Any] | None = None
+    mean: Mapping[str, Any] | None = None
+    requested: Mapping[str, Any] | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def read(cls, name: str, body: Mapping[str, Any]) -> Metric:
+        """Read a metric of a live answer, or of a saved file."""
+        return cls(
+            name=name,
+            value=body.get("value"),
+            lower=body.get("lower"),
+            upper=body.get("upper"),
+            n=body.get("n") or 0,
+            N=body.get("N") or 0,
+            n_error=body.get("n_error") or 0,
+            n_na=body.get("n_na") or 0,
+            n_pending=body.get("n_pending") or 0,
+            type=body.get("type") or "algebraic",
+            strategy=body.get("strategy"),
+            level=body.get("level"),
+            covers=body.get("covers"),
+            safe=body.get("safe"),
+            method=body.get("method"),
+            warnings=tuple(body.get("warnings") or ()),
+            new_data=body.get("new_data"),
+            this_set=body.get("this_set"),
+            mean=body.get("mean"),
+            requested=body.get("requested"),
+            raw=body.get("raw", body),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.headline()}{self.on_this_set}"
+
+    def headline(self, *, with_level: bool = False) -> str:
+        """Return the estimate, its interval, and what that is about: new data where the metric can have one."""
+        if self.value is None:
+            return f"{self.name} ?"
+        shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
+        words = f"{self.name} {'mean ' if self.mean else ''}{shown['value']:.3g}"
+        if shown["lower"] is None or shown["upper"] is None:
+            return words
+        level = f" at {self.level:.0%}" if with_level and self.level else ""
+        covers = f" {shown['covers']}" if shown["covers"] else ""
+        return f"{words} [{shown['lower']:.3g}, {shown['upper']:.3g}]{level}{covers}"
+
+    @property
+    def counts(self) -> str:
+        """How many of the examples are scored, and what became of the others."""
+        others = ((self.n_error, "failed"), (self.n_na, "not applicable"), (self.n_pending, "pending"))
+        return ", ".join([f"{self.n} of {self.N}", *(f"{n} {what}" for n, what in others if n)])
+
+    @property
+    def on_this_set(self) -> str:
+        """What the metric is on these examples, or in which bounds it will be; empty where nothing is known of it."""
+        if self.value is None or not self.this_set:
+            return ""
+        name = "total of this set" if self.mean else "this set"
+        if self.this_set["exact"]:
+            return f" ({name} {self.value:.3g} exactly)"
+        lower, upper = self.this_set["lower"], self.this_set["upper"]
+        return "" if lower is None else f" ({name} {self.value:.3g} [{lower:.3g}, {upper:.3g}])"
+
+
+COUNTS = ("n", "N", "n_error", "n_na", "n_pending")
+COLUMNS = ("metric", "value", "lower", "upper", *COUNTS, "level", "covers", "strategy", "method")
+
+
+class Metrics(dict[str, Metric]):
+    """Estimates by name."""
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Metrics:
+        """Read the metrics of a live answer, or of a saved file."""
+        return cls({name: Metric.read(name, one) for name, one in body.items()})
+
+    def as_wire(self) -> dict[str, Any]:
+        """Return them as JSON, by name."""
+        return {name: asdict(metric) for name, metric in self.items()}
+
+    def _repr_html_(self) -> str:
+        """Draw a table in a notebook: new data first, then this set."""
+        return self.drawn()
+
+    def drawn(self, caption: str = "") -> str:
+        """Draw the same under a caption."""
+        rows = [
+            (metric.headline(with_level=True), metric.on_this_set.strip(), metric.counts, ", ".join(metric.warnings))
+            for metric in self.values()
+        ]
+        return drawn(("estimate", "this set", "scored", "warnings"), rows, caption=caption)
+
+    def save(self, path: str | Path) -> Path:
+        """Write them to a `.csv` (one row a metric) or a `.json` file."""
+        target = Path(path)
+        if target.suffix == ".json":
+            target.write_text(json.dumps(self.as_wire(), indent=2, allow_nan=False), encoding="utf-8")
+        elif target.suffix == ".csv":
+            with target.open("w", newline="", encoding="utf-8") as out:
+                rows = csv.writer(out)
+                rows.writerow(COLUMNS)
+                rows.writerows([name, *(getattr(metric, one) for one in COLUMNS[1:])] for name, metric in self.items())
+        else:
+            raise ValueError(f"Metrics are saved as .csv or .json, not as '{target.suffix}'.")
+        return target

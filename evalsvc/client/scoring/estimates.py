@@ -1,0 +1,68 @@
+"""Estimates that are worked out here, without numpy: a mean with its interval."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalsvc.client.results.metrics import Metric
+
+
+def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0, level: float = 0.95) -> Metric:
+    """Estimate the mean of scores computed here: Wilson's interval for zeros and ones, else Student's t.
+
+    `n_na` rows lack what the metric needs; those that are left of `n_total` have failed.
+
+    It covers new data like these, for one look. Numbers too few or too equal for that get no interval and a warning.
+    """
+    n = len(scores)
+    failed = n_total - n - n_na
+    if n == 0:
+        return Metric(name, None, n=0, N=n_total, n_error=failed, n_na=n_na, level=level, warnings=("no scores",))
+    mean = statistics.fmean(scores)
+    z = statistics.NormalDist().inv_cdf(0.5 + level / 2)
+    known: dict[str, Any] = {"n": n, "N": n_total, "n_error": failed, "n_na": n_na, "level": level}
+    known |= {"covers": "new data", "safe": "one look", "this_set": _census(mean, failed)}
+    small = ("n<30",) if n < 30 else ()
+    if set(scores) <= {0.0, 1.0}:
+        lower, upper = wilson(mean, n, z)
+        return _with_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **known))
+    spread = statistics.stdev(scores) if n > 1 else 0.0
+    if n < 6 or spread == 0.0:
+        reason = "all scores are equal" if n > 1 and spread == 0.0 else "n<6"
+        return Metric(name, mean, method=None, warnings=(reason,), **known)
+    half = _student(z, n - 1) * spread / math.sqrt(n)
+    return _with_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known))
+
+
+def _with_new_data(metric: Metric) -> Metric:
+    names = ("lower", "upper", "method", "safe")
+    return replace(metric, new_data={name: getattr(metric, name) for name in names})
+
+
+def _census(mean: float, failed: int) -> dict[str, Any]:
+    """Return what is known of these rows: the mean itself, unless some failed, which may have been anything."""
+    if failed:
+        return {"lower": None, "upper": None, "method": "none", "exact": False}
+    return {"lower": mean, "upper": mean, "method": "census", "exact": True}
+
+
+def wilson(p: float, n: int, z: float) -> tuple[float, float]:
+    """Wilson (1927), score interval of a proportion."""
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _student(z: float, df: int) -> float:
+    """Quantile of Student's t from the normal one: Abramowitz and Stegun 26.7.5, to three digits from df = 5 at .95."""
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / df ** (i + 1) for i, term in enumerate(terms))

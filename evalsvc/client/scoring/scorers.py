@@ -1,0 +1,124 @@
+"""Scorers of the caller's own, and the metrics of a plan: theirs and the evaluators'."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from evalsvc.client.service.evaluators import Evaluators, each_evaluator, evaluator_as_wire
+
+Scorer = Callable[..., Any]
+"""`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
+Compute: TypeAlias = "Callable[[dict[str, list[Any]]], Any]"
+"""`(batch) -> result`; a batch has the columns `input`, `output` and `expected`, each a list."""
+Accumulate: TypeAlias = "Callable[[Any], Any]"
+"""`(results of all batches) -> result`."""
+Scorers: TypeAlias = "Mapping[str, Scorer | CustomMetric | Mapping[str, Any]]"
+"""What a caller measures, by name: a function, a `CustomMetric`, or `{"value": function, "is_algebraic": True, …}`."""
+
+
+def _no_scorer(*_: Any) -> Any:
+    raise ValueError("A metric needs a function: `score`, or `compute`.")
+
+
+@dataclass(frozen=True, slots=True)
+class CustomMetric:
+    """A scorer of the caller's own with what the statistics should know about its numbers.
+
+    With `ratio=True` it returns (numerator, denominator), and the metric is the quotient of their sums.
+
+    Instead of `score`, for one example, there may be `compute`, for a batch of them, with `accumulate` to make one
+    result of those of all batches; see `evalsvc.client.scoring.batches`. `is_algebraic` says that the result is the
+    mean of those of single examples, `is_distributive` that it is their sum: only then does it have an interval.
+    """
+
+    score: Scorer = _no_scorer
+    value_range: tuple[float, float] | Sequence[float] | None = None
+    binary: bool = False
+    higher_is_better: bool = True
+    ratio: bool = False
+    compute: Compute | None = None
+    accumulate: Accumulate | None = None
+    batch_size: int = 32
+    is_algebraic: bool | None = None
+    is_distributive: bool | None = None
+
+    def __post_init__(self) -> None:
+        if (self.score is _no_scorer) == (self.compute is None):
+            raise ValueError("Give either `score`, for one example, or `compute`, for a batch of them.")
+        if self.is_algebraic and self.is_distributive:
+            raise ValueError("A metric is a mean (algebraic) or a total (distributive), not both.")
+        if self.compute is None and self.accumulate is not None:
+            raise ValueError("`accumulate` makes one result of what `compute` returned; there is no `compute`.")
+        if self.batch_size < 1:
+            raise ValueError(f"`batch_size` must be at least 1, not {self.batch_size}.")
+
+    @property
+    def kind(self) -> str:
+        """Return its type: a bare `score` is a mean, what works on batches has no type unless it says one."""
+        if self.ratio:
+            return "ratio"
+        if self.is_distributive:
+            return "distributive"
+        if self.is_algebraic is None and self.is_distributive is None and self.compute is None:
+            return "algebraic"
+        return "algebraic" if self.is_algebraic else "untyped"
+
+    def as_wire(self, name: str) -> dict[str, Any]:
+        """Return the plan's entry for a metric whose numbers the client posts."""
+        body: dict[str, Any] = {
+            "name": name,
+            "source": "client",
+            "type": self.kind,
+            "higher_is_better": self.higher_is_better,
+        }
+        if self.binary:
+            body["binary"] = True
+        if self.value_range is not None or self.binary:
+            body["value_range"] = list(self.value_range or (0, 1))
+        return body
+
+
+def plan_metrics(
+    evaluators: Evaluators,
+    metrics: Mapping[str, Scorer | CustomMetric | Mapping[str, Any]] | None,
+) -> list[dict[str, Any]]:
+    """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
+    wanted = [
+        {"name": one, **evaluator_as_wire(one)} if isinstance(one, str) else dict(one)
+        for one in each_evaluator(evaluators)
+    ]
+    for one in wanted:
+        one.setdefault("name", "/".join(filter(None, (one.get("evaluator"), one.get("criteria")))))
+    own = {name: custom(scorer) for name, scorer in (metrics or {}).items()}
+    wanted += [one.as_wire(name) for name, one in own.items() if not is_whole(one)]
+    names = [one["name"] for one in wanted]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"Metrics need different names; {', '.join(doubled)} is there more than once.")
+    return wanted or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]
+
+
+def custom(scorer: Scorer | CustomMetric | Mapping[str, Any]) -> CustomMetric:
+    """Wrap a bare function, or `{"value": function, "is_algebraic": True, …}`, which has no type unless it says one."""
+    if isinstance(scorer, Mapping):
+        said = dict(scorer)
+        score = said.pop("value", None) or _no_scorer
+        return CustomMetric(score, **{"is_algebraic": False, **said})
+    return scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer)
+
+
+def is_whole(metric: CustomMetric) -> bool:
+    """Say whether a metric has no number for one example, and so is worked out here when all is done."""
+    return metric.compute is not None and metric.kind == "untyped"
+
+
+def posted_score(value: Any, *, ratio: bool) -> float | dict[str, float]:
+    """Check what a scorer returned and make it JSON; ValueError when it is no finite number."""
+    parts = tuple(value) if ratio and isinstance(value, (tuple, list)) else (value,)
+    numbers = [float(part) for part in parts]
+    if len(numbers) != (2 if ratio else 1) or not all(math.isfinite(number) for number in numbers):
+        expected = "a pair of finite numbers (numerator, denominator)" if ratio else "a finite number"
+        raise ValueError(f"A scorer must return {expected}, not {value!r}.")
+    return {"numerator": numbers[0], "denominator": numbers[1]} if ratio else numbers[0]
