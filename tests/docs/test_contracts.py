@@ -30,9 +30,26 @@ BREACHES = [
     ),
     ("One way down in experiments", "evalsvc/experiments/newcomer.py", ""),
     ("One way down on one machine", "evalsvc/local/embedded/home.py", "import evalsvc.local.supervisor.run"),
+    ("One way down in the client", "evalsvc/client/results/rows.py", "import evalsvc.client.scoring.scorers"),
+    (
+        "One way down in the client",
+        "evalsvc/client/scoring/rescoring.py",
+        "def late() -> None:\n    import evalsvc.client.client",
+    ),
+    (
+        "One way down in the client",
+        "evalsvc/client/results/tables.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import evalsvc.client.client",
+    ),
+    ("One way down in the client", "evalsvc/client/newcomer.py", ""),
+    (
+        "No circle within a room of the client",
+        "evalsvc/client/results/metrics.py",
+        "import evalsvc.client.results.live",
+    ),
     ("Evaluators are plain Python", "evaluators/base.py", "import django.conf"),
     ("Families do not import each other", "evaluators/families/phi.py", "import evaluators.families.pii"),
-    ("The client stands alone", "evalsvc/client/metrics.py", "import numpy"),
+    ("The client stands alone", "evalsvc/client/results/metrics.py", "import numpy"),
     ("Statistics know numbers only", "evalsvc/stats/history.py", "import evalsvc.tenancy.scope"),
     ("Services cannot enqueue", "evalsvc/evaluations/evaluate/accept.py", "import evalsvc.evaluations.queueing"),
     ("The edges alone know tasks and queues", "evalsvc/annotations/services.py", "import evalsvc.evaluations.tasks"),
@@ -87,6 +104,15 @@ def test_a_breach_is_seen(copy: Path, name: str, path: str, line: str) -> None:
             module.unlink()
         else:
             module.write_text(before, encoding="utf-8")
+
+
+def test_a_room_of_the_client_has_at_most_twelve_modules() -> None:
+    client = CHECKOUT / "evalsvc" / "client"
+    rooms = [client, *(module.parent for module in client.glob("*/__init__.py"))]
+    sizes = {room.name: len({one.stem for one in room.iterdir()} - {"__init__", "__pycache__"}) for room in rooms}
+
+    assert len(sizes) > 1
+    assert {name: size for name, size in sizes.items() if size > 12} == {}
 
 
 def test_each_has_a_breach_here() -> None:
