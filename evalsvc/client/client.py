@@ -6,21 +6,27 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
-from evalsvc.client.experiment.examples import Examples, Known, examples_of
-from evalsvc.client.experiment.options import Options, RunOptions, run_options
-from evalsvc.client.experiment.request import Wanted, check_scorers, pair_up, scorers_of, unfinished
+from evalsvc.client.experiment.examples import Examples, LocalExample, build_examples
+from evalsvc.client.experiment.options import Options, RunOptions, read_run_options
+from evalsvc.client.experiment.request import (
+    ExperimentRequest,
+    build_scorers,
+    check_scorers,
+    find_unfinished,
+    pair_configs,
+)
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.runnables import name_of
-from evalsvc.client.experiment.worker_pool import Crew
+from evalsvc.client.experiment.worker_pool import WorkerPool
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.live import Live
 from evalsvc.client.scoring.added_metrics import wait_until_scored
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.result import EvaluationResult
-from evalsvc.client.scoring.scorers import CustomMetric, Scorers, plan_metrics
+from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics
 from evalsvc.client.service.evaluators import Evaluators
 from evalsvc.client.service.service import Service
-from evalsvc.client.values import for_wire
+from evalsvc.client.values import to_wire
 
 EVAL = "eval"
 HOW_TO_RESUME_EVAL = "`client.resume({id!r}, runnable)`."
@@ -83,17 +89,18 @@ class Client(Service):
         **options: Unpack[Options],
     ) -> Iterator[EvaluationResult]:
         """Like `eval`, but yield partial results while it runs; the last one is final, with every score."""
-        examples = examples_of(inputs, expected_outputs, options.get("contexts"))
-        wanted = Wanted(
+        examples = build_examples(inputs, expected_outputs, options.get("contexts"))
+        chosen = self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
+        request = ExperimentRequest(
             name=name or f"eval {name_of(runnable)}"[:100],
             examples=examples,
-            evaluators=self._defaults(examples, options) if evaluators is None and not metrics else evaluators or (),
-            scorers=scorers_of(metrics),
+            evaluators=chosen,
+            scorers=build_scorers(metrics),
             configs={EVAL: runnable},
             parameters={EVAL: parameters or {}},
             options=options,
         )
-        experiment = self._open(wanted, resume, HOW_TO_RESUME_EVAL)
+        experiment = self._open(request, resume, HOW_TO_RESUME_EVAL)
         return experiment.results_of(EVAL)
 
     def resume(
@@ -111,7 +118,7 @@ class Client(Service):
         """
         body = self.experiments_api.experiment(experiment_id)
         config = body["configs"][0]["name"]
-        experiment = self._attach(body, {config: runnable}, scorers_of(metrics), {}, options, HOW_TO_RESUME_EVAL)
+        experiment = self._attach(body, {config: runnable}, build_scorers(metrics), {}, options, HOW_TO_RESUME_EVAL)
         for result in experiment.results_of(config):
             if on_progress is not None:
                 on_progress(result)
@@ -140,9 +147,9 @@ class Client(Service):
         `race_default` unless said otherwise. With `background=True` it returns at once, and `wait()` waits.
         `on_progress` gets the experiment, to steer it, and how it stands.
         """
-        wanted = Wanted(
+        request = ExperimentRequest(
             name=name,
-            examples=examples_of(
+            examples=build_examples(
                 inputs,
                 expected_outputs,
                 options.get("contexts"),
@@ -150,12 +157,12 @@ class Client(Service):
                 dataset_version=dataset_version,
             ),
             evaluators=evaluators,
-            scorers=scorers_of(metrics),
+            scorers=build_scorers(metrics),
             configs=configs,
             parameters=parameters or {},
             options={"policy": "race_default", **options},
         )
-        experiment = self._open(wanted, resume, HOW_TO_RESUME_EXPERIMENT)
+        experiment = self._open(request, resume, HOW_TO_RESUME_EXPERIMENT)
         if background:
             experiment.run_in_background(on_progress)
             return experiment
@@ -187,8 +194,8 @@ class Client(Service):
         Estimates, comparisons and further metrics are those of a result of `eval`, and so is `promote`: whether the
         scores enter the history of production. TimeoutError when nothing has been scored for five minutes.
         """
-        metrics = plan_metrics(evaluators, None)
-        body = {"rows": [for_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
+        metrics = build_plan_metrics(evaluators, None)
+        body = {"rows": [to_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
         body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
         body |= {} if promote is None else {"promote": promote}
         answer = self.experiments_api.score_batch(body)
@@ -207,63 +214,63 @@ class Client(Service):
     ) -> ExperimentResult:
         """Take up an experiment with runnables for its push configs; `run()` goes on with it. Without any, look on."""
         body = self.experiments_api.experiment(experiment_id)
-        return self._attach(body, configs or {}, scorers_of(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
+        return self._attach(body, configs or {}, build_scorers(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
 
-    def _defaults(self, examples: Examples, options: Mapping[str, Any]) -> Evaluators:
+    def _choose_defaults(self, examples: Examples, options: Mapping[str, Any]) -> Evaluators:
         chosen, why = default_evaluators(
             self._transport,
             has_expected=any("expected" in row for row in examples.rows),
             has_contexts=any("contexts" in row for row in examples.rows),
         )
-        if run_options(options)["progress"]:
+        if read_run_options(options)["progress"]:
             print(why, file=sys.stderr)
         return chosen
 
-    def _open(self, wanted: Wanted, resume: bool, how_to_resume: str) -> ExperimentResult:
-        request = wanted.as_wire()
-        dataset = wanted.examples.stored(self.experiments_api)
-        body = unfinished(self.experiments_api, wanted, dataset) if resume else None
+    def _open(self, request: ExperimentRequest, resume: bool, how_to_resume: str) -> ExperimentResult:
+        content = request.as_wire()
+        dataset = request.examples.store(self.experiments_api)
+        body = find_unfinished(self.experiments_api, request, dataset) if resume else None
         if body is None:
-            body = self.experiments_api.create_experiment({**request, "plan": {**request["plan"], **dataset}})
-        known = wanted.examples.known
-        return self._attach(body, wanted.configs, wanted.scorers, known, wanted.options, how_to_resume)
+            body = self.experiments_api.create_experiment({**content, "plan": {**content["plan"], **dataset}})
+        local_examples = request.examples.local
+        return self._attach(body, request.configs, request.scorers, local_examples, request.options, how_to_resume)
 
     def _attach(
         self,
         body: Mapping[str, Any],
         runnables: Mapping[str, object],
         scorers: Mapping[str, CustomMetric],
-        known: Mapping[str, Known],
+        local_examples: Mapping[str, LocalExample],
         options: Mapping[str, Any],
         how_to_resume: str,
     ) -> ExperimentResult:
-        chosen = run_options(options)
+        chosen = read_run_options(options)
         if runnables:
             check_scorers(body, scorers)
-        crew = Crew(
+        workers = WorkerPool(
             self.experiments_api,
             body["id"],
             scorers,
-            known,
+            local_examples,
             threads=chosen["threads"],
             lease_seconds=chosen["lease_seconds"],
         )
-        for config_id, name, runnable in pair_up(body, runnables):
-            crew.add(config_id, name, runnable)
+        for config_id, name, runnable in pair_configs(body, runnables):
+            workers.add(config_id, name, runnable)
         return ExperimentResult(
             client=self,
             body=body,
-            crew=crew,
+            workers=workers,
             how_to_resume=how_to_resume.format(id=body["id"]),
             progress=chosen["progress"],
         )
 
 
-def _config_id(wanted: str | EvaluationResult) -> str:
+def _config_id(compared: str | EvaluationResult) -> str:
     """Return the id that names a config: an id as it is, or that of the config which gave a result."""
-    if isinstance(wanted, str):
-        return wanted
-    id = wanted.config_id or wanted.experiment_id
+    if isinstance(compared, str):
+        return compared
+    id = compared.config_id or compared.experiment_id
     if id is None:
         raise ValueError("This result was not made by the service, so it has no config there to compare.")
     return id

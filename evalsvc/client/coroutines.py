@@ -46,7 +46,7 @@ async def _wind_up(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_soon(loop.stop)
 
 
-def settled(output: Any, loop: Loop) -> Any:
+def wait_if_awaitable(output: Any, loop: Loop) -> Any:
     """Return a value, or wait for it on the loop when it is awaitable."""
     return loop.wait_for(_awaited(output)) if inspect.isawaitable(output) else output
 

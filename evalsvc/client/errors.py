@@ -95,9 +95,9 @@ BY_STATUS: dict[int, type[ApiError]] = {
 }
 
 
-def error_of(response: httpx.Response) -> ApiError:
+def read_error(response: httpx.Response) -> ApiError:
     """Read a problem; a proxy's HTML in its place becomes an error with the status alone."""
-    body = problem_of(response)
+    body = read_problem(response)
     status = response.status_code
     kind = BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
     errors = [FieldProblem(str(one.get("pointer", "")), str(one.get("detail", ""))) for one in body.get("errors", [])]
@@ -111,7 +111,7 @@ def error_of(response: httpx.Response) -> ApiError:
     )
 
 
-def problem_of(response: httpx.Response) -> dict[str, Any]:
+def read_problem(response: httpx.Response) -> dict[str, Any]:
     """Return the problem's members, or nothing when the body is not one."""
     try:
         body = response.json()

@@ -32,27 +32,27 @@ def to_json(value: object) -> Any:
         case int():
             return int(value)
         case float():
-            return float(value) if math.isfinite(value) else _typed("float", str(value))
+            return float(value) if math.isfinite(value) else _tag("float", str(value))
         case bytes() | bytearray() | memoryview():
-            return _typed("bytes", base64.b64encode(bytes(value)).decode("ascii"))
+            return _tag("bytes", base64.b64encode(bytes(value)).decode("ascii"))
         case Decimal():
-            return _typed("decimal", str(value))
+            return _tag("decimal", str(value))
         case datetime():
-            return _typed("datetime", value.isoformat())
+            return _tag("datetime", value.isoformat())
         case date():
-            return _typed("date", value.isoformat())
+            return _tag("date", value.isoformat())
         case time():
-            return _typed("time", value.isoformat())
+            return _tag("time", value.isoformat())
         case Mapping():
             plain = {str(key): to_json(part) for key, part in value.items()}
             # A dictionary of the caller's own must not be read back as one of ours.
-            return _typed("object", plain) if TYPE in plain else plain
+            return _tag("object", plain) if TYPE in plain else plain
         case list() | tuple() | set() | frozenset():
             return [to_json(part) for part in value]
-    return _described(value)
+    return _describe(value)
 
 
-def for_wire(value: object) -> Any:
+def to_wire(value: object) -> Any:
     """Return what the service reads of a value: as `to_json`, without the vectors and bytes of Haystack's documents."""
     return _without_vectors(to_json(value))
 
@@ -78,11 +78,11 @@ def from_json(value: Any) -> Any:
     return {key: from_json(part) for key, part in value.items()}
 
 
-def _typed(name: str, value: Any) -> dict[str, Any]:
+def _tag(name: str, value: Any) -> dict[str, Any]:
     return {TYPE: name, "value": value}
 
 
-def _described(value: object) -> Any:
+def _describe(value: object) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return to_json({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
     for method in ("model_dump", "to_dict"):
@@ -107,10 +107,10 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def as_text(value: Any) -> str | None:
+def to_evaluator_text(value: Any) -> str | None:
     """Return a value as an evaluator reads it: a text as it is, the only text of an object, else JSON."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping) and len(value) == 1:
-        return as_text(next(iter(value.values())))
+        return to_evaluator_text(next(iter(value.values())))
     return json.dumps(to_json(value), ensure_ascii=False)

@@ -152,7 +152,7 @@ def test_another_process_can_take_part(client: Client) -> None:
 
     assert len(second.result("a")) == N
     assert [row.input for row in second.result("a")] == INPUTS
-    assert second._crew.rows
+    assert second._workers.rows
     assert client._transport.get(f"/v1/experiments/{first.id}/recount")["equal"]
 
 

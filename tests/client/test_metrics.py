@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from evalsvc.client import CustomMetric
-from evalsvc.client.scoring.estimates import estimate
-from evalsvc.client.scoring.scorers import plan_metrics, posted_score
+from evalsvc.client.scoring.estimates import estimate_mean
+from evalsvc.client.scoring.scorers import build_plan_metrics, check_score
 
 
 def score(input: Any, output: Any, expected: Any) -> float:
@@ -18,7 +18,7 @@ def score(input: Any, output: Any, expected: Any) -> float:
 
 
 def test_evaluators_become_metrics() -> None:
-    assert plan_metrics(["pii", "metrics/my/rouge"], None) == [
+    assert build_plan_metrics(["pii", "metrics/my/rouge"], None) == [
         {"name": "pii", "evaluator": "pii"},
         {"name": "metrics/my/rouge", "evaluator": "metrics", "criteria": "my/rouge"},
     ]
@@ -27,7 +27,7 @@ def test_evaluators_become_metrics() -> None:
 def test_an_entry_may_say_everything() -> None:
     entry = {"name": "fast", "source": "latency_ms", "higher_is_better": False}
 
-    assert plan_metrics([entry, {"evaluator": "pii", "criteria": "c", "source": "pass"}], None) == [
+    assert build_plan_metrics([entry, {"evaluator": "pii", "criteria": "c", "source": "pass"}], None) == [
         entry,
         {"name": "pii/c", "evaluator": "pii", "criteria": "c", "source": "pass"},
     ]
@@ -41,7 +41,7 @@ def test_scorers_become_metrics_of_the_client() -> None:
         "ranged": CustomMetric(score, value_range=(0, 5)),
     }
 
-    plain, binary, ratio, ranged = plan_metrics([], own)
+    plain, binary, ratio, ranged = build_plan_metrics([], own)
     assert plain == {"name": "plain", "source": "client", "type": "algebraic", "higher_is_better": True}
     assert (binary["binary"], binary["value_range"]) == (True, [0, 1])
     assert (ratio["type"], ratio["higher_is_better"]) == ("ratio", False)
@@ -49,19 +49,19 @@ def test_scorers_become_metrics_of_the_client() -> None:
 
 
 def test_something_is_always_estimated() -> None:
-    assert [one["source"] for one in plan_metrics([], None)] == ["latency_ms"]
+    assert [one["source"] for one in build_plan_metrics([], None)] == ["latency_ms"]
 
 
 def test_names_are_different() -> None:
     with pytest.raises(ValueError, match="pii is there more than once"):
-        plan_metrics(["pii", {"evaluator": "pii"}], None)
+        build_plan_metrics(["pii", {"evaluator": "pii"}], None)
 
 
 @pytest.mark.parametrize(("value", "ratio", "posted"), [
     (True, False, 1.0), (3, False, 3.0), ((1, 2), True, {"numerator": 1.0, "denominator": 2.0}),
 ])  # fmt: skip
 def test_numbers_are_posted(value: Any, ratio: bool, posted: Any) -> None:
-    assert posted_score(value, ratio=ratio) == posted
+    assert check_score(value, ratio=ratio) == posted
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_numbers_are_posted(value: Any, ratio: bool, posted: Any) -> None:
 )
 def test_other_things_are_not(value: Any, ratio: bool) -> None:
     with pytest.raises((ValueError, TypeError)):
-        posted_score(value, ratio=ratio)
+        check_score(value, ratio=ratio)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 10), (40, 40), (7, 400)])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_zeros_and_ones_get_wilson_s_interval(k: int, n: int, level: float) -> None:
-    found = estimate("m", [1.0] * k + [0.0] * (n - k), n_total=n, level=level)
+    found = estimate_mean("m", [1.0] * k + [0.0] * (n - k), n_total=n, level=level)
     expected = stats.binomtest(k, n).proportion_ci(level, method="wilson")
 
     assert (found.lower, found.upper) == pytest.approx((expected.low, expected.high), abs=1e-9)
@@ -85,7 +85,7 @@ def test_zeros_and_ones_get_wilson_s_interval(k: int, n: int, level: float) -> N
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_other_numbers_get_student_s_interval(n: int, level: float) -> None:
     scores = [math.sin(i) for i in range(n)]
-    found = estimate("m", scores, n_total=n, level=level)
+    found = estimate_mean("m", scores, n_total=n, level=level)
     lower, upper = stats.t.interval(level, n - 1, loc=stats.tmean(scores), scale=stats.sem(scores))
 
     assert (found.lower, found.upper) == pytest.approx((lower, upper), abs=2e-3)
@@ -96,7 +96,7 @@ def test_other_numbers_get_student_s_interval(n: int, level: float) -> None:
     ([0.5] * 50, "all scores are equal"), ([0.1, 0.7, 0.3], "n<6"), ([0.3], "n<6"), ([], "no scores"),
 ])  # fmt: skip
 def test_no_interval_is_made_up(scores: list[float], why: str) -> None:
-    found = estimate("m", scores, n_total=60)
+    found = estimate_mean("m", scores, n_total=60)
 
     assert (found.lower, found.upper) == (None, None)
     assert why in found.warnings

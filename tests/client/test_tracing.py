@@ -107,8 +107,8 @@ def test_it_needs_no_opentelemetry() -> None:
     code = """
 import sys
 sys.modules["opentelemetry"] = None
-from evalsvc.client.experiment.tracing import Place, Tracing
+from evalsvc.client.experiment.tracing import SpanReference, Tracing
 with Tracing().example() as place:
-    assert place == Place()
+    assert place == SpanReference()
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=CHECKOUT)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.client.values import as_text, from_json, to_json
+from evalsvc.client.values import from_json, to_evaluator_text, to_json
 
 
 @dataclass
@@ -78,4 +78,4 @@ def test_a_type_it_does_not_know_stays_an_object() -> None:
     [(None, None), ("a", "a"), ({"answer": "a"}, "a"), ({"a": "x", "b": 1}, '{"a": "x", "b": 1}'), (["é"], '["é"]')],
 )
 def test_evaluators_read_text(value: Any, text: str | None) -> None:
-    assert as_text(value) == text
+    assert to_evaluator_text(value) == text

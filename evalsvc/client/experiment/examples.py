@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsvc.client.results.rows import Row
-from evalsvc.client.service.experiments_api import Api
-from evalsvc.client.values import for_wire, from_json, to_json
+from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.values import from_json, to_json, to_wire
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LocalExample:
     """An example as the caller gave it: its own objects, which JSON may not hold."""
 
     index: int
@@ -27,20 +27,20 @@ class Examples:
     """What everything is run on: inputs with or without expected outputs, or a dataset that the service has."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    known: dict[str, Known] = field(default_factory=dict)
+    local: dict[str, LocalExample] = field(default_factory=dict)
     dataset_id: str | None = None
     dataset_version: int | None = None
 
-    def stored(self, api: Api) -> dict[str, Any]:
+    def store(self, api: ExperimentsApi) -> dict[str, Any]:
         """Return the plan's reference to them, uploading inputs first."""
         if self.dataset_id is not None:
             version = {} if self.dataset_version is None else {"dataset_version": self.dataset_version}
             return {"dataset_id": self.dataset_id, **version}
-        lines = json_lines(self.rows)
-        return api.upload(content_name(lines), lines)
+        lines = build_json_lines(self.rows)
+        return api.upload(build_dataset_name(lines), lines)
 
 
-def examples_of(
+def build_examples(
     inputs: Sequence[Any] | Mapping[str, Any] | str | None,
     expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None,
     contexts: Sequence[Sequence[Any] | None] | None = None,
@@ -58,44 +58,44 @@ def examples_of(
         if expected_outputs is not None or contexts is not None:
             raise ValueError("A dataset brings its own expected outputs and contexts; give only `dataset_id`.")
         return Examples(dataset_id=dataset_id, dataset_version=dataset_version)
-    values, expected, retrieved = _listed(inputs), _listed(expected_outputs), list(contexts or [])
+    values, expected, retrieved = _as_list(inputs), _as_list(expected_outputs), list(contexts or [])
     if not values:
         raise ValueError("There are no inputs.")
     for what, others in (("expected outputs", expected), ("contexts", retrieved)):
         if others and len(others) != len(values):
             raise ValueError(f"There are {len(values)} inputs and {len(others)} {what}; give one for each, or none.")
-    rows, known = [], {}
+    rows, local = [], {}
     for i, value in enumerate(values):
         row = {"id": str(i), "input": to_json(value)}
         if expected and expected[i] is not None:
-            row["expected"] = for_wire(expected[i])
+            row["expected"] = to_wire(expected[i])
         if retrieved and (passages := retrieved[i]) is not None:
-            row["contexts"] = for_wire(list(passages))
+            row["contexts"] = to_wire(list(passages))
         rows.append(row)
-        known[str(i)] = Known(i, value, expected[i] if expected else None)
-    return Examples(rows, known)
+        local[str(i)] = LocalExample(i, value, expected[i] if expected else None)
+    return Examples(rows, local)
 
 
-def _listed(values: Sequence[Any] | Mapping[str, Any] | str | None) -> list[Any]:
+def _as_list(values: Sequence[Any] | Mapping[str, Any] | str | None) -> list[Any]:
     if values is None:
         return []
     return [values] if isinstance(values, (str, Mapping)) else list(values)
 
 
-def content_name(lines: Sequence[str]) -> str:
+def build_dataset_name(lines: Sequence[str]) -> str:
     """Return the name of a dataset that is made of its content: equal inputs find the dataset they made before."""
     return f"inputs-{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:24]}"
 
 
-def json_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
+def build_json_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return examples as lines of canonical JSON."""
     return [json.dumps(one, sort_keys=True, ensure_ascii=True, allow_nan=False) for one in examples]
 
 
-def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:
+def build_row(example: Mapping[str, Any], local: Mapping[str, LocalExample]) -> Row:
     """Return a row for an example of the service; the caller's own objects are used where this process has them."""
     key = str(example["id"])
-    own = known.get(key)
+    own = local.get(key)
     return Row(
         example_id=key,
         pos=example["pos"],
@@ -107,17 +107,17 @@ def row_of(example: Mapping[str, Any], known: Mapping[str, Known]) -> Row:
     )
 
 
-def as_components(output: Any) -> dict[str, Any]:
+def to_components(output: Any) -> dict[str, Any]:
     """Return an output as the service keeps it: by component, of which `output` is the answer.
 
     A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
     """
-    value = for_wire(output)
+    value = to_wire(output)
     is_components = isinstance(value, dict) and "output" in value and len(value) > 1
     return value if is_components else {"output": value}
 
 
-def of_components(components: Any) -> Any:
+def from_components(components: Any) -> Any:
     """Return what `as_components` was given."""
     if not isinstance(components, dict):
         return from_json(components)

@@ -59,7 +59,7 @@ class Options(RunOptions, PlanOptions, total=False):
     metadata: Mapping[str, Any]
 
 
-def run_options(options: Mapping[str, Any]) -> RunOptions:
+def read_run_options(options: Mapping[str, Any]) -> RunOptions:
     """Return the options of the run, with defaults."""
     chosen = {name: options.get(name, default) for name, default in RUN_DEFAULTS.items()}
     if chosen["threads"] < 1:
@@ -67,7 +67,7 @@ def run_options(options: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**chosen)  # type: ignore[typeddict-item]
 
 
-def plan_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def read_plan_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the plan that were given; TypeError for a name that is no option."""
     if unknown := sorted(options.keys() - Options.__optional_keys__):
         raise TypeError(

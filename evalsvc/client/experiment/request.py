@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.client.experiment.examples import Examples
-from evalsvc.client.experiment.options import plan_options
+from evalsvc.client.experiment.options import read_plan_options
 from evalsvc.client.experiment.runnables import components_of, name_of
-from evalsvc.client.scoring.scorers import CustomMetric, Scorers, custom, is_whole, plan_metrics
+from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, build_scorer, is_computed_at_end
 from evalsvc.client.service.evaluators import Evaluators
-from evalsvc.client.service.experiments_api import Api
+from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.values import to_json
 
 UNFINISHED = frozenset({"draft", "running", "idle"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExperimentRequest:
     """An experiment as asked for."""
 
     name: str
@@ -31,13 +31,13 @@ class Wanted:
 
     def as_wire(self) -> dict[str, Any]:
         """Return the body of POST /v1/experiments, less the dataset; raises for options and names that cannot be."""
-        metrics = plan_metrics(self.evaluators, self.scorers)
+        metrics = build_plan_metrics(self.evaluators, self.scorers)
         return {
             "name": self.name,
             "project_name": self.options.get("project", "default"),
             "tags": dict(self.options.get("tags") or {}),
             "metadata": to_json(self.options.get("metadata") or {}),
-            "plan": {"metrics": metrics, **to_json(plan_options(self.options)), "start": True},
+            "plan": {"metrics": metrics, **to_json(read_plan_options(self.options)), "start": True},
             "configs": [self._config(name, runnable) for name, runnable in self.configs.items()],
         }
 
@@ -48,12 +48,14 @@ class Wanted:
         return {"name": name, "kind": "push", "parameters": parameters}
 
 
-def scorers_of(metrics: Scorers | None) -> dict[str, CustomMetric]:
+def build_scorers(metrics: Scorers | None) -> dict[str, CustomMetric]:
     """Return the caller's scorers by name."""
-    return {name: custom(scorer) for name, scorer in (metrics or {}).items()}
+    return {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
 
 
-def unfinished(api: Api, wanted: Wanted, dataset: Mapping[str, Any]) -> dict[str, Any] | None:
+def find_unfinished(
+    api: ExperimentsApi, wanted: ExperimentRequest, dataset: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """Return the newest unfinished experiment of that name on the same examples, if there is one."""
     for one in api.experiments(wanted.name):
         plan = one.get("plan")
@@ -65,14 +67,14 @@ def unfinished(api: Api, wanted: Wanted, dataset: Mapping[str, Any]) -> dict[str
 def check_scorers(body: Mapping[str, Any], scorers: Mapping[str, CustomMetric]) -> None:
     """Refuse to go on with an experiment whose numbers the caller can no longer compute, or with ones it lacks."""
     planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
-    posted = {name for name, metric in scorers.items() if not is_whole(metric)}
+    posted = {name for name, metric in scorers.items() if not is_computed_at_end(metric)}
     if missing := sorted(planned - posted):
         raise ValueError(f"Experiment {body['id']} needs the functions of these metrics again: {', '.join(missing)}.")
     if unknown := sorted(posted - planned):
         raise ValueError(f"Experiment {body['id']} has no metrics {', '.join(unknown)}; its plan cannot change.")
 
 
-def pair_up(body: Mapping[str, Any], runnables: Mapping[str, object]) -> list[tuple[str, str, object]]:
+def pair_configs(body: Mapping[str, Any], runnables: Mapping[str, object]) -> list[tuple[str, str, object]]:
     """Return (id, name, runnable) for each config named; ValueError for names that the experiment lacks."""
     ids = {config["name"]: config["id"] for config in body["configs"] if config["kind"] == "push"}
     if unknown := sorted(runnables.keys() - ids.keys()):

@@ -11,14 +11,14 @@ from copy import copy
 from typing import Any
 
 from evalsvc.client.errors import ClientError
-from evalsvc.client.experiment.examples import of_components, row_of
+from evalsvc.client.experiment.examples import build_row, from_components
 from evalsvc.client.experiment.progress import Progress
-from evalsvc.client.experiment.worker_pool import TOOK, Crew
+from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.batches import held_to_its_type, named_apart, whole_metrics
+from evalsvc.client.scoring.batches import check_against_type, compute_metrics, rename_taken
 from evalsvc.client.scoring.result import EvaluationResult
-from evalsvc.client.scoring.scorers import is_whole
+from evalsvc.client.scoring.scorers import is_computed_at_end
 from evalsvc.client.service.service import Service
 from evalsvc.client.values import from_json
 
@@ -31,7 +31,7 @@ class ExperimentResult:
     """Several configs on the same examples: what they scored, and the levers to stop, resume and clone them."""
 
     def __init__(
-        self, *, client: Service, body: Mapping[str, Any], crew: Crew, how_to_resume: str, progress: bool
+        self, *, client: Service, body: Mapping[str, Any], workers: WorkerPool, how_to_resume: str, progress: bool
     ) -> None:
         self.id: str = body["id"]
         self.name: str = body["name"]
@@ -39,7 +39,7 @@ class ExperimentResult:
         self._parameters = {config["id"]: config["parameters"] for config in body.get("configs", ())}
         self._client = client
         self._api = client.experiments_api
-        self._crew = crew
+        self._workers = workers
         self._how_to_resume = f"What is recorded is kept. Go on with {how_to_resume}"
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -94,34 +94,36 @@ class ExperimentResult:
     def result(self, config: str) -> EvaluationResult:
         """Return the rows and estimates of one config, by name or id."""
         live = self.live()
-        return self._result(live, live.config(config))
+        return self._build_result(live, live.config(config))
 
     def results(self) -> dict[str, EvaluationResult]:
         """Return the rows and estimates of every config, by name."""
         live = self.live()
-        return {one.name: self._result(live, one) for one in live.configs}
+        return {one.name: self._build_result(live, one) for one in live.configs}
 
     def partial(self, live: Live, config: str) -> EvaluationResult:
         """Return what is known of a config here and now, without asking the service: rows lack evaluators' scores."""
         one = live.config(config)
-        rows = [row for (config_id, _), row in list(self._crew.rows.items()) if config_id == one.id]
-        return self._assembled(live, one, rows, is_final=False)
+        rows = [row for (config_id, _), row in list(self._workers.rows.items()) if config_id == one.id]
+        return self._assemble(live, one, rows, is_final=False)
 
-    def _result(self, live: Live, one: Standing) -> EvaluationResult:
-        rows = [self._row(one.id, body) for body in self._api.results(self.id, one.id)]
-        return self._assembled(live, one, rows, is_final=not one.is_alive)
+    def _build_result(self, live: Live, one: Standing) -> EvaluationResult:
+        rows = [self._build_row(one.id, body) for body in self._api.results(self.id, one.id)]
+        return self._assemble(live, one, rows, is_final=not one.is_alive)
 
-    def _row(self, config_id: str, body: Mapping[str, Any]) -> Row:
-        own = self._crew.rows.get((config_id, body["pos"]))
+    def _build_row(self, config_id: str, body: Mapping[str, Any]) -> Row:
+        own = self._workers.rows.get((config_id, body["pos"]))
         if own is not None:
             row = copy(own)
         else:
-            row = row_of({**self._example(body["example_id"]), "pos": body["pos"]}, self._crew.known)
+            row = build_row(
+                {**self._read_example(body["example_id"]), "pos": body["pos"]}, self._workers.local_examples
+            )
         if row.index is None:
-            row.index = self._example(row.example_id)["index"]
+            row.index = self._read_example(row.example_id)["index"]
         row.status = body["status"]
-        row.output = of_components(body.get("output"))
-        for name in ("error_type", "error_message", "latency_ms", *TOOK):
+        row.output = from_components(body.get("output"))
+        for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
             setattr(row, name, body.get(name))
         row.scores = {name: RowScore.of(one) for name, one in (body.get("scores") or {}).items()}
         if own is not None:
@@ -129,10 +131,10 @@ class ExperimentResult:
             row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
         return row
 
-    def _example(self, key: str) -> dict[str, Any]:
+    def _read_example(self, key: str) -> dict[str, Any]:
         """Return what the dataset says about an example, and its place there; read once, when something needs it."""
-        if key in self._crew.known:
-            own = self._crew.known[key]
+        if key in self._workers.local_examples:
+            own = self._workers.local_examples[key]
             return {"id": key, "input": own.input, "expected": own.expected, "index": own.index}
         if self._examples is None:
             found = self._api.examples(self.plan["dataset_id"], self.plan["dataset_version"])
@@ -146,7 +148,7 @@ class ExperimentResult:
             self._parameters |= {config["id"]: config["parameters"] for config in configs}
         return self._parameters.get(config_id, {})
 
-    def _assembled(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:
+    def _assemble(self, live: Live, one: Standing, rows: list[Row], *, is_final: bool) -> EvaluationResult:
         result = EvaluationResult(
             name=live.name,
             experiment_id=self.id,
@@ -162,18 +164,18 @@ class ExperimentResult:
             client=self._client,
         )
         if is_final:
-            self._add_whole(result)
+            self._add_computed_metrics(result)
         return result
 
-    def _add_whole(self, result: EvaluationResult) -> None:
+    def _add_computed_metrics(self, result: EvaluationResult) -> None:
         """Work out what only the whole result has, and hold metrics over batches to the type that they say."""
         level = float(self.plan.get("level") or 0.95)
-        for name, metric in self._crew.metrics.items():
-            if is_whole(metric):
-                made = whole_metrics(name, metric, result.rows, level=level)
-                result.metrics.update(named_apart(made, result.metrics.keys(), name))
+        for name, metric in self._workers.metrics.items():
+            if is_computed_at_end(metric):
+                made = compute_metrics(name, metric, result.rows, level=level)
+                result.metrics.update(rename_taken(made, result.metrics.keys(), name))
             elif metric.compute is not None and name in result.metrics:
-                result.metrics[name] = held_to_its_type(name, metric, result.rows, result.metrics[name])
+                result.metrics[name] = check_against_type(name, metric, result.rows, result.metrics[name])
 
     def results_of(self, config: str) -> Iterator[EvaluationResult]:
         """Run, and yield what is known of one config whenever something changed; the last one is final."""
@@ -200,7 +202,7 @@ class ExperimentResult:
         It runs at once if this process still runs the experiment, else with `run()`.
         """
         made = self._api.clone(self.id, self.live().config(config).id, changes or {}, name)
-        self._crew.add(made["id"], made["name"], runnable)
+        self._workers.add(made["id"], made["name"], runnable)
         return str(made["id"])
 
     def delete(self, config: str) -> None:
@@ -211,7 +213,7 @@ class ExperimentResult:
 
     def follow(self) -> Generator[Live]:
         """Run this process' configs, and yield how the experiment stands whenever that changed, until all are done."""
-        self._crew.start()
+        self._workers.start()
         try:
             yield from self._changes()
         except KeyboardInterrupt:
@@ -221,20 +223,20 @@ class ExperimentResult:
             exc.add_note(self._how_to_resume)
             raise
         finally:
-            self._crew.stop()
+            self._workers.stop()
 
     def _changes(self) -> Iterator[Live]:
         etag: str | None = None
         live: Live | None = None
         ended_at: float | None = None
         while True:
-            self._crew.news.clear()
+            self._workers.has_changed.clear()
             news, etag = self._api.live(self.id, etag)
-            if self._crew.failure is not None:
-                raise self._crew.failure
+            if self._workers.failure is not None:
+                raise self._workers.failure
             if news is not None:
                 live = news
-                self._crew.learn(live)
+                self._workers.update_states(live)
                 if self._progress is not None:
                     self._progress.show(live, is_last=not self._has_work(live))
                 yield live
@@ -246,10 +248,10 @@ class ExperimentResult:
                 if self._is_settled(live) or time.monotonic() - ended_at > GRACE_SECONDS:
                     return
             time.sleep(SHORTEST_PAUSE_SECONDS)
-            self._crew.news.wait(SECONDS_BETWEEN_READS)
+            self._workers.has_changed.wait(SECONDS_BETWEEN_READS)
 
     def _has_work(self, live: Live) -> bool:
-        ours = [one for one in live.configs if one.id in self._crew.jobs]
+        ours = [one for one in live.configs if one.id in self._workers.jobs]
         return live.state in ("draft", "running") and any(one.is_alive for one in ours)
 
     def _is_settled(self, live: Live) -> bool:

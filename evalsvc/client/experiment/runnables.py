@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from evalsvc.client.coroutines import Loop, settled
+from evalsvc.client.coroutines import Loop, wait_if_awaitable
 
 
 class Runner:
@@ -14,7 +14,7 @@ class Runner:
 
     def __init__(self, runnable: object, loop: Loop) -> None:
         self.name = name_of(runnable)
-        self._target = target_of(runnable)
+        self._target = find_target(runnable)
         self._loop = loop
         try:
             self._signature: inspect.Signature | None = inspect.signature(self._target)
@@ -23,10 +23,10 @@ class Runner:
 
     def __call__(self, value: Any) -> Any:
         """Run on one input. A dictionary goes in as keyword arguments where its keys are parameters, else whole."""
-        args, kwargs = self._arguments(value)
-        return settled(self._target(*args, **kwargs), self._loop)
+        args, kwargs = self._bind(value)
+        return wait_if_awaitable(self._target(*args, **kwargs), self._loop)
 
-    def _arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _bind(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         named = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
         if self._signature is None:
             return (value,), {}
@@ -46,7 +46,7 @@ def _fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[s
     return True
 
 
-def target_of(runnable: object) -> Callable[..., Any]:
+def find_target(runnable: object) -> Callable[..., Any]:
     """Return what to call: `run` (or `run_async`) of an object that has one, else the callable itself."""
     for method in ("run", "run_async"):
         found = getattr(runnable, method, None)

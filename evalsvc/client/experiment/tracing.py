@@ -15,7 +15,7 @@ HEX = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SpanReference:
     """Where an output was made: the ids of a trace and of a span in it; None where nobody records one."""
 
     trace_id: str | None = None
@@ -43,9 +43,11 @@ class Output:
         # Refused here, where the caller's code is at fault and can be told.
         self.place()
 
-    def place(self) -> Place:
+    def place(self) -> SpanReference:
         """Return the ids as the service takes them."""
-        return Place(_digits("trace_id", self.trace_id, TRACE_DIGITS), _digits("span_id", self.span_id, SPAN_DIGITS))
+        return SpanReference(
+            _digits("trace_id", self.trace_id, TRACE_DIGITS), _digits("span_id", self.span_id, SPAN_DIGITS)
+        )
 
 
 def _digits(name: str, value: str | int | None, n: int) -> str | None:
@@ -75,15 +77,19 @@ class Tracing:
         self._tracer = trace.get_tracer("evalsvc.client")
 
     @contextmanager
-    def example(self, **attributes: str) -> Iterator[Place]:
+    def example(self, **attributes: str) -> Iterator[SpanReference]:
         """Run one example in a span; what it raises is noted there."""
         if self._tracer is None:
-            yield Place()
+            yield SpanReference()
             return
         token = self._context.attach(self._caller)
         try:
             with self._tracer.start_as_current_span(SPAN_NAME, attributes=attributes) as span:
                 ids = span.get_span_context()
-                yield Place(f"{ids.trace_id:032x}", f"{ids.span_id:016x}") if span.is_recording() else Place()
+                yield (
+                    SpanReference(f"{ids.trace_id:032x}", f"{ids.span_id:016x}")
+                    if span.is_recording()
+                    else SpanReference()
+                )
         finally:
             self._context.detach(token)

@@ -11,14 +11,14 @@ from typing import Any
 
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
-from evalsvc.client.experiment.examples import Known, as_components, row_of
+from evalsvc.client.experiment.examples import LocalExample, build_row, to_components
 from evalsvc.client.experiment.runnables import Runner
-from evalsvc.client.experiment.tracing import EXPERIMENT, Output, Place, Tracing
+from evalsvc.client.experiment.tracing import EXPERIMENT, Output, SpanReference, Tracing
 from evalsvc.client.results.live import ALIVE, Live
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.rescoring import score_here
-from evalsvc.client.scoring.scorers import CustomMetric, is_whole
-from evalsvc.client.service.experiments_api import Api
+from evalsvc.client.scoring.rescoring import compute_score
+from evalsvc.client.scoring.scorers import CustomMetric, is_computed_at_end
+from evalsvc.client.service.experiments_api import ExperimentsApi
 
 log = logging.getLogger("evalsvc.client")
 
@@ -26,8 +26,8 @@ UNIT_SECONDS = 2.0
 LARGEST_UNIT = 10
 LONGEST_LEASE_SECONDS = 3600
 MAX_MESSAGE = 2000
-PLACE = ("trace_id", "span_id")
-TOOK = ("input_tokens", "output_tokens", "cost", *PLACE)
+SPAN_FIELDS = ("trace_id", "span_id")
+RECORDED_FIELDS = ("input_tokens", "output_tokens", "cost", *SPAN_FIELDS)
 REFUSED_BODIES = frozenset({"validation_failed", "body_too_large", "malformed_json"})
 
 
@@ -50,13 +50,13 @@ class Job:
 
 
 @dataclass
-class Crew:
+class WorkerPool:
     """Runs the push configs of one experiment. `failure` is what ended it early, if something did."""
 
-    api: Api
+    api: ExperimentsApi
     experiment_id: str
     metrics: Mapping[str, CustomMetric]
-    known: Mapping[str, Known] = field(default_factory=dict)
+    local_examples: Mapping[str, LocalExample] = field(default_factory=dict)
     threads: int = 8
     lease_seconds: int = 60
 
@@ -66,10 +66,10 @@ class Crew:
         self.jobs: dict[str, Job] = {}
         self.rows: dict[tuple[str, int], Row] = {}
         self.failure: BaseException | None = None
-        self.news = threading.Event()
-        self._turn = 0
+        self.has_changed = threading.Event()
+        self._n_turns = 0
         self._stopping = threading.Event()
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._workers: list[threading.Thread] = []
 
     @property
@@ -79,9 +79,9 @@ class Crew:
 
     def add(self, config_id: str, name: str, runnable: object) -> None:
         """Run a config from now on."""
-        with self._changed:
+        with self._condition:
             self.jobs[config_id] = Job(config_id, name, Runner(runnable, self.loop))
-            self._changed.notify_all()
+            self._condition.notify_all()
 
     def start(self) -> None:
         """Start the threads; they are daemons, so that a call that hangs does not keep the process alive."""
@@ -95,60 +95,60 @@ class Crew:
     def stop(self, *, patience: float = 5.0) -> None:
         """Take no more examples, and wait some seconds for those in work."""
         self._stopping.set()
-        with self._changed:
-            self._changed.notify_all()
+        with self._condition:
+            self._condition.notify_all()
         deadline = time.monotonic() + patience
         for worker in self._workers:
             worker.join(max(0.0, deadline - time.monotonic()))
         self._workers = []
         self.loop.close()
 
-    def learn(self, live: Live) -> None:
+    def update_states(self, live: Live) -> None:
         """Take over the states of the configs: someone may have stopped or resumed one."""
-        with self._changed:
+        with self._condition:
             states = {one.id: one.state for one in live.configs}
             for job in self.jobs.values():
                 job.state = states.get(job.config_id, "deleted")
-            self._changed.notify_all()
+            self._condition.notify_all()
 
     def _work(self) -> None:
         try:
             while not self._stopping.is_set():
-                if (job := self._next()) is not None:
+                if (job := self._next_job()) is not None:
                     try:
-                        self._turn_of(job)
+                        self._lease_and_run(job)
                     except NotFoundError:
                         # Someone deleted it; if they deleted the whole experiment, whoever follows it is told.
-                        self._note(job, "deleted")
+                        self._set_state(job, "deleted")
         except BaseException as exc:
             # A thread must not die in silence: whoever waits for the experiment raises this.
             self.failure = self.failure or exc
             self._stopping.set()
         finally:
-            self.news.set()
+            self.has_changed.set()
 
-    def _next(self) -> Job | None:
+    def _next_job(self) -> Job | None:
         """Return the next config whose turn it is; wait when none has anything to lease."""
-        with self._changed:
+        with self._condition:
             alive = [job for job in self.jobs.values() if job.is_alive]
             now = time.monotonic()
             ready = [job for job in alive if job.ready_at <= now]
             if not ready:
-                self._changed.wait(min((job.ready_at - now for job in alive), default=1.0))
+                self._condition.wait(min((job.ready_at - now for job in alive), default=1.0))
                 return None
-            self._turn += 1
-            return ready[self._turn % len(ready)]
+            self._n_turns += 1
+            return ready[self._n_turns % len(ready)]
 
-    def _turn_of(self, job: Job) -> None:
-        size, seconds = self._size(job)
+    def _lease_and_run(self, job: Job) -> None:
+        size, seconds = self._lease_size(job)
         answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
         if answer.get("unit") is not None:
             self._run_unit(job, answer["unit"])
             return
-        self._note(job, answer["state"])
+        self._set_state(job, answer["state"])
         job.ready_at = time.monotonic() + answer.get("retry_after_ms", 1000) / 1000
 
-    def _size(self, job: Job) -> tuple[int, int]:
+    def _lease_size(self, job: Job) -> tuple[int, int]:
         """Return how many examples to lease and for how long: about two seconds of work, and ample time for it."""
         if job.seconds is None:
             return 1, self.lease_seconds
@@ -171,40 +171,40 @@ class Crew:
         for row in rows:
             if row.pos in bad:
                 row.status, row.error_type, row.error_message = "error", "bad_output", bad[row.pos]
-        with self._changed:
+        with self._condition:
             self.rows.update({(job.config_id, row.pos): row for row in rows})
-        self._note(job, answer["state"])
-        self.news.set()
+        self._set_state(job, answer["state"])
+        self.has_changed.set()
 
     def _run_one(self, job: Job, example: Mapping[str, Any]) -> tuple[Row | None, dict[str, Any]]:
-        row = row_of(example, self.known)
+        row = build_row(example, self.local_examples)
         about = {EXPERIMENT: self.experiment_id, "evalsvc.config": job.name, "evalsvc.example_id": row.example_id}
         try:
             with self.tracing.example(**about) as place:
-                _note_place(row, place)
-                _answer(job, row)
+                _set_span(row, place)
+                _run_timed(job, row)
         except (Exception, SystemExit) as exc:
             # The caller's code: one example that breaks it is a result about that example, not the end.
             if self._stopping.is_set():
                 return None, {}
-            row.status, row.error_type, row.error_message = "error", "bug", _message(exc)
-        return row, self._output(row)
+            row.status, row.error_type, row.error_message = "error", "bug", _error_message(exc)
+        return row, self._build_output(row)
 
-    def _output(self, row: Row) -> dict[str, Any]:
-        took = {name: getattr(row, name) for name in TOOK if getattr(row, name) is not None}
+    def _build_output(self, row: Row) -> dict[str, Any]:
+        took = {name: getattr(row, name) for name in RECORDED_FIELDS if getattr(row, name) is not None}
         body: dict[str, Any] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = {}
         for name, metric in self.metrics.items():
-            if is_whole(metric):
+            if is_computed_at_end(metric):
                 continue
             try:
-                scores[name] = score_here(metric, row.input, row.output, row.expected, self.loop)
+                scores[name] = compute_score(metric, row.input, row.output, row.expected, self.loop)
             except Exception as exc:
                 # The caller's code again: a scorer that breaks leaves its score missing, which the service counts.
-                row.scores[name] = RowScore(error_code="bug", error_message=_message(exc))
-        return body | {"output": as_components(row.output)} | ({"scores": scores} if scores else {})
+                row.scores[name] = RowScore(error_code="bug", error_message=_error_message(exc))
+        return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: Mapping[str, Any], outputs: list[dict[str, Any]], *, done: bool) -> dict[str, Any]:
         """Post; what the service cannot accept becomes an error of its example, and spoils no other."""
@@ -218,35 +218,35 @@ class Crew:
                 answers = [self._record(unit, [one], done=done and i == last) for i, one in enumerate(outputs)]
                 bad = [one for answer in answers for one in answer.get("bad_outputs", ())]
                 return {**answers[-1], "bad_outputs": bad}
-            refused = {"type": "bad_output", "message": _message(exc)}
-            kept = {name: outputs[0][name] for name in ("pos", "latency_ms", *PLACE) if name in outputs[0]}
+            refused = {"type": "bad_output", "message": _error_message(exc)}
+            kept = {name: outputs[0][name] for name in ("pos", "latency_ms", *SPAN_FIELDS) if name in outputs[0]}
             body = {**kept, "error": refused}
             return self.api.record(self.experiment_id, unit, [body], done=done)
 
-    def _note(self, job: Job, state: str) -> None:
-        with self._changed:
+    def _set_state(self, job: Job, state: str) -> None:
+        with self._condition:
             if job.state != state:
                 job.state = state
-                self.news.set()
-                self._changed.notify_all()
+                self.has_changed.set()
+                self._condition.notify_all()
 
 
-def _note_place(row: Row, place: Place) -> None:
+def _set_span(row: Row, place: SpanReference) -> None:
     row.trace_id, row.span_id = place.trace_id, place.span_id
 
 
-def _answer(job: Job, row: Row) -> None:
+def _run_timed(job: Job, row: Row) -> None:
     """Run the caller's code on one example, and note how long that took, whatever comes of it."""
     began = time.perf_counter()
     try:
-        _take(row, job.runner(row.input))
+        _fill_row(row, job.runner(row.input))
     finally:
         seconds = time.perf_counter() - began
         row.latency_ms = round(seconds * 1000, 3)
         job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
 
 
-def _take(row: Row, made: Any) -> None:
+def _fill_row(row: Row, made: Any) -> None:
     """Take over what a runnable returned; what it says itself about the trace outranks what was seen."""
     if not isinstance(made, Output):
         row.output = made
@@ -254,8 +254,8 @@ def _take(row: Row, made: Any) -> None:
     row.output = made.value
     row.input_tokens, row.output_tokens, row.cost = made.input_tokens, made.output_tokens, made.cost
     if made.trace_id is not None:
-        _note_place(row, made.place())
+        _set_span(row, made.place())
 
 
-def _message(exc: BaseException) -> str:
+def _error_message(exc: BaseException) -> str:
     return f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.client.results.live import word_of
+from evalsvc.client.results.live import comparison_word
 
 Page = Mapping[str, Any]
 
@@ -46,8 +46,8 @@ class Comparison:
         shown = found["mean"] or found
         names = ("word", "label", "this_set", "n")
         return cls(
-            a=_title(body["a"], body["b"]),
-            b=_title(body["b"], body["a"]),
+            a=_config_title(body["a"], body["b"]),
+            b=_config_title(body["b"], body["a"]),
             metric=body["metric"],
             delta=found["delta"],
             lower=found["lower"],
@@ -68,7 +68,7 @@ class Comparison:
         ends = self.new_data or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
-        words = f"{self.metric}: {self.a} against {self.b}: {word_of(self.raw['comparison'])}"
+        words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison'])}"
         return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{exact} ({self.label})"
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
@@ -80,7 +80,7 @@ class Comparison:
             page = self._next(page["next_cursor"])
 
 
-def _title(config: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _config_title(config: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Return what tells a config from the other one: its name, else its experiment's, else both and the id."""
     if config["name"] != other["name"]:
         return str(config["name"])

@@ -11,7 +11,7 @@ from evalsvc.client.results.metrics import Metrics
 ALIVE = frozenset({"queued", "running"})
 
 
-def word_of(found: Mapping[str, Any]) -> str:
+def comparison_word(found: Mapping[str, Any]) -> str:
     """Return the word of a comparison, or why there is none, which is not to say that nothing differs."""
     return found["word"] or "no verdict while watched, as the metric has no declared range"
 
@@ -56,7 +56,7 @@ class Standing:
         ends = shown.get("new_data") or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-        return f"{word_of(found)} ({shown['delta']:+.3g}{bounds}{on_set})"
+        return f"{comparison_word(found)} ({shown['delta']:+.3g}{bounds}{on_set})"
 
     def __str__(self) -> str:
         words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]

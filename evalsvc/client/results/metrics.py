@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalsvc.client.results.tables import drawn
+from evalsvc.client.results.tables import render_html_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Metrics(dict[str, Metric]):
             (metric.headline(with_level=True), metric.on_this_set.strip(), metric.counts, ", ".join(metric.warnings))
             for metric in self.values()
         ]
-        return drawn(("estimate", "this set", "scored", "warnings"), rows, caption=caption)
+        return render_html_table(("estimate", "this set", "scored", "warnings"), rows, caption=caption)
 
     def save(self, path: str | Path) -> Path:
         """Write them to a `.csv` (one row a metric) or a `.json` file."""

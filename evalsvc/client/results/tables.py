@@ -20,7 +20,7 @@ FACTS = (
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def flat(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+def flatten_row(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
     """Return a row as one level of columns: its facts, then each metric's score."""
     cells = {name: getattr(row, name) for name in FACTS}
     for name in metrics:
@@ -29,7 +29,7 @@ def flat(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
     return cells
 
 
-def drawn(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> str:
+def render_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> str:
     """Draw a table of texts as HTML for a notebook."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     lines = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in rows)
@@ -42,10 +42,10 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as out:
         table = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else list(FACTS))
         table.writeheader()
-        table.writerows({name: cell(value) for name, value in row.items()} for row in rows)
+        table.writerows({name: format_cell(value) for name, value in row.items()} for row in rows)
 
 
-def cell(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
     """Return a value as a CSV cell."""
     if value is None or isinstance(value, (bool, int, float)):
         return value

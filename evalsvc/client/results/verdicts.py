@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from evalsvc.client.results.metrics import Metrics
-from evalsvc.client.results.tables import drawn
+from evalsvc.client.results.tables import render_html_table
 
 SOURCES = {"evaluation": "evaluations", "experiment": "of experiments", "import": "imported"}
 
@@ -78,8 +78,8 @@ class Interval:
 
     @property
     def _whose(self) -> str:
-        scope = _named(self.scope) if isinstance(self.scope, Mapping) else "the account" if self.since else ""
-        return f"{scope} since {_named(self.since)}" if self.since else scope
+        scope = _format_scope(self.scope) if isinstance(self.scope, Mapping) else "the account" if self.since else ""
+        return f"{scope} since {_format_scope(self.since)}" if self.since else scope
 
     @property
     def _parts(self) -> str:
@@ -221,7 +221,7 @@ class EvaluateResult(Sequence[Verdict]):
         return iter(self.verdicts)
 
     def __repr__(self) -> str:
-        ignored = "".join(f"; {_ignored(one)}" for one in self.warnings)
+        ignored = "".join(f"; {_format_warning(one)}" for one in self.warnings)
         return f"<EvaluateResult {', '.join(map(str, self))}{ignored}>"
 
     def _repr_html_(self) -> str:
@@ -238,21 +238,21 @@ class EvaluateResult(Sequence[Verdict]):
         ]
         columns = ("evaluator", "verdict", "interval", "of", "experiment")
         shown = [i for i, name in enumerate(columns) if name != "experiment" or any(row[i] for row in rows)]
-        table = drawn([columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
-        return table + "".join(f"<p>{html.escape(_ignored(one))}</p>" for one in self.warnings)
+        table = render_html_table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
+        return table + "".join(f"<p>{html.escape(_format_warning(one))}</p>" for one in self.warnings)
 
 
-def _ignored(warning: Mapping[str, Any]) -> str:
+def _format_warning(warning: Mapping[str, Any]) -> str:
     """Return a warning of the service in a line."""
     guesses = " or ".join(warning.get("did_you_mean") or ())
     return f"{warning['pointer']}: {warning['detail']}" + (f" Did you mean {guesses}?" if guesses else "")
 
 
-def _named(value: Any) -> str:
+def _format_scope(value: Any) -> str:
     """Return a scope or a beginning in words."""
     if not isinstance(value, Mapping):
         return str(value)
-    return ", ".join(f"{name} {_named(one)}" for name, one in value.items())
+    return ", ".join(f"{name} {_format_scope(one)}" for name, one in value.items())
 
 
 @dataclass(frozen=True, slots=True)

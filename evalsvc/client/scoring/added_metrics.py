@@ -11,10 +11,10 @@ from evalsvc.client.coroutines import Loop
 from evalsvc.client.results.live import Standing
 from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.rescoring import part_of, score_here
-from evalsvc.client.scoring.scorers import CustomMetric, Scorer, custom
-from evalsvc.client.service.evaluators import evaluator_as_wire
-from evalsvc.client.service.experiments_api import Api
+from evalsvc.client.scoring.rescoring import compute_score, part_of
+from evalsvc.client.scoring.scorers import CustomMetric, Scorer, build_scorer
+from evalsvc.client.service.evaluators import build_evaluator_entry
+from evalsvc.client.service.experiments_api import ExperimentsApi
 
 SCORES_A_REQUEST = 500
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 300.0
 class StoredRun:
     """One config of an experiment that the service has."""
 
-    api: Api
+    api: ExperimentsApi
     experiment_id: str
     config_id: str
 
@@ -34,7 +34,7 @@ class StoredRun:
         return self.api.results(self.experiment_id, self.config_id)
 
 
-def score_later(
+def add_metric(
     run: StoredRun,
     rows: Sequence[Row],
     wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
@@ -49,24 +49,24 @@ def score_later(
     numbers are sent. InvalidError (`already_exists`) for a name that stands for another metric, ValueError for
     one under which another function's numbers are, TimeoutError when nothing has been scored for five minutes.
     """
-    entry = _entry(rows, wanted, name, component)
+    entry = _build_entry(rows, wanted, name, component)
     label = entry["name"]
     if label in taken and label not in {row["name"] for row in run.api.metrics(run.experiment_id)}:
         raise ValueError(f"This result has a metric {label!r} of its own. Give another `name`.")
     run.api.add_metrics(run.experiment_id, [entry])
     sent: Mapping[int, Any] = {}
     if entry.get("source") == "client":
-        sent = _send(run, rows, label, custom(wanted), component)  # type: ignore[arg-type]
+        sent = _send_scores(run, rows, label, build_scorer(wanted), component)  # type: ignore[arg-type]
     standing = wait_until_scored(run.api, run.experiment_id, run.config_id, [label])
-    stored = _stored_scores(run, label)
-    _refuse_another(label, sent, stored)
+    stored = _read_stored_scores(run, label)
+    _refuse_other_numbers(label, sent, stored)
     for row in rows:
         if row.pos in stored:
             row.scores[label] = stored[row.pos]
     return standing.metrics[label]
 
 
-def _entry(
+def _build_entry(
     rows: Sequence[Row],
     wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
     name: str | None,
@@ -74,38 +74,38 @@ def _entry(
 ) -> dict[str, Any]:
     """Return the metric in the words of a plan."""
     if not isinstance(wanted, str) and (not isinstance(wanted, Mapping) or "value" in wanted):
-        metric = custom(wanted)
-        return metric.as_wire(_label(name, getattr(metric.score, "__name__", "score"), component))
-    entry = evaluator_as_wire(wanted)
-    told = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
-    entry = {**entry, "name": _label(name, told, component)}
-    return entry if component is None else {**entry, "sample": _sample(rows, component)}
+        metric = build_scorer(wanted)
+        return metric.as_wire(_build_label(name, getattr(metric.score, "__name__", "score"), component))
+    entry = build_evaluator_entry(wanted)
+    own_name = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
+    entry = {**entry, "name": _build_label(name, own_name, component)}
+    return entry if component is None else {**entry, "sample": _build_sample(rows, component)}
 
 
-def _label(name: str | None, told: str, component: str | None) -> str:
-    return name or (f"{component}.{told}" if component else told)
+def _build_label(name: str | None, own_name: str, component: str | None) -> str:
+    return name or (f"{component}.{own_name}" if component else own_name)
 
 
-def _sample(rows: Sequence[Row], component: str) -> dict[str, str]:
+def _build_sample(rows: Sequence[Row], component: str) -> dict[str, str]:
     """Return where the service finds a component's part of outputs, and of expectations where they have one."""
     outputs = [part_of(row.output, component) for row in rows if row.is_ok]
     expected = [one for row in rows if (one := part_of(row.expected, component)) is not None]
-    gold = {"gold": f"/expected{_step(component)}{_only_key(expected)}"} if expected else {}
-    return {"output": f"/output{_step(component)}{_only_key(outputs)}"} | gold
+    gold = {"gold": f"/expected{_pointer_step(component)}{_only_key_step(expected)}"} if expected else {}
+    return {"output": f"/output{_pointer_step(component)}{_only_key_step(outputs)}"} | gold
 
 
-def _step(key: str) -> str:
+def _pointer_step(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _only_key(parts: Sequence[Any]) -> str:
+def _only_key_step(parts: Sequence[Any]) -> str:
     """Return the step to the one value that each of these objects holds under one and the same key."""
     keys = {tuple(part) if isinstance(part, Mapping) else () for part in parts}
     only = keys.pop() if len(keys) == 1 else ()
-    return _step(str(only[0])) if len(only) == 1 else ""
+    return _pointer_step(str(only[0])) if len(only) == 1 else ""
 
 
-def _send(
+def _send_scores(
     run: StoredRun, rows: Sequence[Row], label: str, metric: CustomMetric, component: str | None
 ) -> Mapping[int, Any]:
     """Compute the numbers of these rows' outputs here and send them; one that is there already stays.
@@ -116,7 +116,7 @@ def _send(
     answered = [row for row in rows if row.is_ok and row.pos in ids]
     loop = Loop()
     try:
-        scores = [{"output_id": ids[row.pos], **_scored(row, metric, component, loop)} for row in answered]
+        scores = [{"output_id": ids[row.pos], **_score_row(row, metric, component, loop)} for row in answered]
     finally:
         loop.close()
     n_new = sum(
@@ -126,7 +126,7 @@ def _send(
     return {} if n_new else {row.pos: score.get("value") for row, score in zip(answered, scores, strict=True)}
 
 
-def _refuse_another(label: str, sent: Mapping[int, Any], stored: Mapping[int, RowScore]) -> None:
+def _refuse_other_numbers(label: str, sent: Mapping[int, Any], stored: Mapping[int, RowScore]) -> None:
     """Raise ValueError where a function gives other numbers than those that have its name: they are another's."""
     for pos, value in sent.items():
         there = stored[pos].value if pos in stored else None
@@ -137,17 +137,17 @@ def _refuse_another(label: str, sent: Mapping[int, Any], stored: Mapping[int, Ro
             )
 
 
-def _scored(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> dict[str, Any]:
+def _score_row(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> dict[str, Any]:
     try:
         output, expected = part_of(row.output, component), part_of(row.expected, component)
-        return {"value": score_here(metric, row.input, output, expected, loop)}
+        return {"value": compute_score(metric, row.input, output, expected, loop)}
     except Exception as exc:
         # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
         return {"error": f"{type(exc).__name__}: {exc}"[:1000]}
 
 
 def wait_until_scored(
-    api: Api, experiment_id: str, config_id: str, labels: Sequence[str], *, n_wanted: int | None = None
+    api: ExperimentsApi, experiment_id: str, config_id: str, labels: Sequence[str], *, n_wanted: int | None = None
 ) -> Standing:
     """Wait until so many answers of the config have these scores, or are known to have none; return how it stands then.
 
@@ -158,7 +158,7 @@ def wait_until_scored(
         live, _ = api.live(experiment_id)
         assert live is not None  # noqa: S101  only a request with an ETag is answered with 304
         standing = live.config(config_id)
-        counts = [_n_tried(standing.metrics[label]) for label in labels]
+        counts = [_count_tried(standing.metrics[label]) for label in labels]
         if min(counts) >= (standing.raw.get("watermark", 0) if n_wanted is None else n_wanted):
             return standing
         if sum(counts) != seen:
@@ -173,11 +173,11 @@ def wait_until_scored(
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
-def _n_tried(metric: Metric) -> int:
+def _count_tried(metric: Metric) -> int:
     return metric.n + metric.n_error + metric.n_na
 
 
-def _stored_scores(run: StoredRun, label: str) -> dict[int, RowScore]:
+def _read_stored_scores(run: StoredRun, label: str) -> dict[int, RowScore]:
     """Return what the service has of a metric, by position."""
     found = ((output["pos"], (output.get("scores") or {}).get(label)) for output in run.outputs())
     return {pos: RowScore.of(score) for pos, score in found if score is not None}

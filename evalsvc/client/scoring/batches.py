@@ -18,7 +18,7 @@ from typing import Any
 
 from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.rows import Row
-from evalsvc.client.scoring.estimates import estimate
+from evalsvc.client.scoring.estimates import estimate_mean
 from evalsvc.client.scoring.scorers import CustomMetric
 
 COLUMNS = ("input", "output", "expected")
@@ -27,14 +27,14 @@ NOT_WHAT_IT_SAYS = {"algebraic": "not the mean of its examples", "distributive":
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TypedValue:
     """A number that came of the whole result, and what was said about it."""
 
     value: float
     kind: str
 
 
-def whole_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, level: float) -> Metrics:
+def compute_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, level: float) -> Metrics:
     """Work out a metric (or several) over all rows that have an output.
 
     What says that it is algebraic or distributive is held to it: its value must be the mean, or the sum, of its values
@@ -42,33 +42,34 @@ def whole_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, level
     """
     answered = [row for row in rows if row.is_ok]
     try:
-        found = _readings(name, metric, answered)
-        singles = _singles(name, metric, answered) if any(one.kind != "untyped" for one in found.values()) else {}
+        found = _compute_values(name, metric, answered)
+        has_type = any(one.kind != "untyped" for one in found.values())
+        singles = _compute_singly(name, metric, answered) if has_type else {}
     except Exception as exc:
         # The caller's own code: what it raises must not cost the rows that are there.
-        return Metrics({name: _as_it_is(name, None, answered, rows, f"{type(exc).__name__}: {exc}")})
-    return Metrics({one: _metric(one, said, singles.get(one), rows, level) for one, said in found.items()})
+        return Metrics({name: _build_untyped(name, None, answered, rows, f"{type(exc).__name__}: {exc}")})
+    return Metrics({one: _build_metric(one, typed, singles.get(one), rows, level) for one, typed in found.items()})
 
 
-def named_apart(found: Metrics, taken: Collection[str], prefix: str) -> Metrics:
+def rename_taken(found: Metrics, taken: Collection[str], prefix: str) -> Metrics:
     """Return the metrics by names that none of the others has: an estimate that is there is never written over."""
     names = {one: f"{prefix}.{one}" if one in taken else one for one in found}
     return Metrics({names[one]: replace(metric, name=names[one]) for one, metric in found.items()})
 
 
-def one_example(metric: CustomMetric, value: Any, output: Any, expected: Any) -> float:
+def compute_for_example(metric: CustomMetric, value: Any, output: Any, expected: Any) -> float:
     """Return what a metric over batches, of a single number, says of one example alone."""
-    readings = _read("", _alone(metric, value, output, expected), metric.kind)
-    if len(readings) != 1:
+    values = _read_values("", _combine_one(metric, value, output, expected), metric.kind)
+    if len(values) != 1:
         raise ValueError("A metric with a type of its own is one number; leave the type to what `accumulate` returns.")
-    return next(iter(readings.values())).value
+    return next(iter(values.values())).value
 
 
-def _alone(metric: CustomMetric, value: Any, output: Any, expected: Any) -> Any:
-    return _combined(metric, [{"input": [value], "output": [output], "expected": [expected]}])
+def _combine_one(metric: CustomMetric, value: Any, output: Any, expected: Any) -> Any:
+    return _combine(metric, [{"input": [value], "output": [output], "expected": [expected]}])
 
 
-def held_to_its_type(name: str, metric: CustomMetric, rows: Sequence[Row], known: Metric) -> Metric:
+def check_against_type(name: str, metric: CustomMetric, rows: Sequence[Row], known: Metric) -> Metric:
     """Return the estimate that the service made of single examples, if that is what the whole result comes to.
 
     Otherwise the metric is not of the type that it says, and its value over the whole result stands alone.
@@ -78,37 +79,41 @@ def held_to_its_type(name: str, metric: CustomMetric, rows: Sequence[Row], known
         return known
     values = [float(row.scores[name].value or 0.0) for row in scored]
     try:
-        said = next(iter(_readings(name, metric, scored).values()))
+        typed = next(iter(_compute_values(name, metric, scored).values()))
     except Exception as exc:
         return replace(known, warnings=(*known.warnings, f"{type(exc).__name__}: {exc}"))
-    if _agrees(metric.kind, said.value, values):
+    if _agrees(metric.kind, typed.value, values):
         return known
-    return _as_it_is(name, said.value, scored, rows, NOT_WHAT_IT_SAYS[metric.kind])
+    return _build_untyped(name, typed.value, scored, rows, NOT_WHAT_IT_SAYS[metric.kind])
 
 
-def _metric(name: str, said: Reading, singles: Sequence[float] | None, rows: Sequence[Row], level: float) -> Metric:
+def _build_metric(
+    name: str, typed: TypedValue, singles: Sequence[float] | None, rows: Sequence[Row], level: float
+) -> Metric:
     answered = [row for row in rows if row.is_ok]
-    if said.kind == "untyped" or singles is None:
-        return _as_it_is(name, said.value, answered, rows)
-    if not _agrees(said.kind, said.value, singles):
-        return _as_it_is(name, said.value, answered, rows, NOT_WHAT_IT_SAYS[said.kind])
-    mean = estimate(name, singles, n_total=len(rows), level=level)
-    if said.kind == "algebraic":
+    if typed.kind == "untyped" or singles is None:
+        return _build_untyped(name, typed.value, answered, rows)
+    if not _agrees(typed.kind, typed.value, singles):
+        return _build_untyped(name, typed.value, answered, rows, NOT_WHAT_IT_SAYS[typed.kind])
+    mean = estimate_mean(name, singles, n_total=len(rows), level=level)
+    if typed.kind == "algebraic":
         return mean
     # A total speaks of these examples only; how it would be for others, their mean says.
-    total = _as_it_is(name, said.value, answered, rows)
+    total = _build_untyped(name, typed.value, answered, rows)
     return replace(
-        total, type="distributive", covers="this set", raw={"mean": mean.value, "mean_interval": _ends(mean)}
+        total, type="distributive", covers="this set", raw={"mean": mean.value, "mean_interval": _interval_fields(mean)}
     )
 
 
-def _ends(metric: Metric) -> dict[str, Any] | None:
+def _interval_fields(metric: Metric) -> dict[str, Any] | None:
     if metric.lower is None:
         return None
     return {"lower": metric.lower, "upper": metric.upper, "method": metric.method, "covers": metric.covers}
 
 
-def _as_it_is(name: str, value: float | None, answered: Sequence[Row], rows: Sequence[Row], *warnings: str) -> Metric:
+def _build_untyped(
+    name: str, value: float | None, answered: Sequence[Row], rows: Sequence[Row], *warnings: str
+) -> Metric:
     n = len(answered) if value is not None else 0
     return Metric(
         name, value, n=n, N=len(rows), n_error=len(rows) - n, type="untyped", covers="this set", warnings=warnings
@@ -121,18 +126,18 @@ def _agrees(kind: str, value: float, singles: Sequence[float]) -> bool:
     return math.isclose(value, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
-def _readings(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, Reading]:
+def _compute_values(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, TypedValue]:
     if not rows:
         raise ValueError("no outputs to compute it of")
-    return _read(name, _combined(metric, list(_batches(rows, metric))), metric.kind)
+    return _read_values(name, _combine(metric, list(_batches(rows, metric))), metric.kind)
 
 
-def _singles(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, list[float]]:
+def _compute_singly(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {}
     for row in rows:
-        alone = _alone(metric, row.input, row.output, row.expected)
-        for one, said in _read(name, alone, metric.kind).items():
-            values.setdefault(one, []).append(said.value)
+        alone = _combine_one(metric, row.input, row.output, row.expected)
+        for one, typed in _read_values(name, alone, metric.kind).items():
+            values.setdefault(one, []).append(typed.value)
     return {one: found for one, found in values.items() if len(found) == len(rows)}
 
 
@@ -142,42 +147,42 @@ def _batches(rows: Sequence[Row], metric: CustomMetric) -> Iterator[dict[str, li
         yield {column: [getattr(row, column) for row in rows[start : start + size]] for column in COLUMNS}
 
 
-def _combined(metric: CustomMetric, batches: Sequence[dict[str, list[Any]]]) -> Any:
+def _combine(metric: CustomMetric, batches: Sequence[dict[str, list[Any]]]) -> Any:
     if metric.compute is None:
         raise ValueError("This metric scores single examples.")
     results = [metric.compute(batch) for batch in batches]
     if metric.accumulate is None:
         return results[0]
-    return metric.accumulate(_joined(results))
+    return metric.accumulate(_join_results(results))
 
 
-def _joined(results: Sequence[Any]) -> Any:
+def _join_results(results: Sequence[Any]) -> Any:
     if not all(isinstance(one, Mapping) for one in results):
         return list(results)
     names = dict.fromkeys(name for one in results for name in one)
     return {name: [one[name] for one in results if name in one] for name in names}
 
 
-def _read(name: str, result: Any, kind: str) -> dict[str, Reading]:
+def _read_values(name: str, result: Any, kind: str) -> dict[str, TypedValue]:
     if not isinstance(result, Mapping):
-        return {name: _reading(result, kind)}
+        return {name: _read_value(result, kind)}
     if "value" in result:
-        return {name: _reading(result, kind)}
-    return {str(one): _reading(said, kind) for one, said in result.items()}
+        return {name: _read_value(result, kind)}
+    return {str(one): _read_value(value, kind) for one, value in result.items()}
 
 
-def _reading(said: Any, kind: str) -> Reading:
-    if isinstance(said, Mapping):
-        kind = _kind_of(said, kind)
-        said = said.get("value")
-    value = float(said)
+def _read_value(result: Any, kind: str) -> TypedValue:
+    if isinstance(result, Mapping):
+        kind = _read_kind(result, kind)
+        result = result.get("value")
+    value = float(result)
     if not math.isfinite(value):
-        raise ValueError(f"A metric must be a finite number, not {said!r}.")
-    return Reading(value, kind)
+        raise ValueError(f"A metric must be a finite number, not {result!r}.")
+    return TypedValue(value, kind)
 
 
-def _kind_of(said: Mapping[str, Any], kind: str) -> str:
-    algebraic, distributive = said.get("is_algebraic"), said.get("is_distributive")
+def _read_kind(result: Mapping[str, Any], kind: str) -> str:
+    algebraic, distributive = result.get("is_algebraic"), result.get("is_distributive")
     if algebraic and distributive:
         raise ValueError("A metric is a mean (algebraic) or a total (distributive), not both.")
     if distributive:

@@ -16,7 +16,7 @@ from typing import Any
 
 from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row
-from evalsvc.client.scoring.estimates import wilson
+from evalsvc.client.scoring.estimates import wilson_interval
 
 Label = Callable[[Any], Any]
 RESAMPLES = 1000
@@ -56,7 +56,7 @@ class Confusion:
     covers: str = field(default="new data")
 
 
-def confusion_of(
+def count_confusion(
     rows: Sequence[Row], predicted: Label, actual: Label, *, level: float, seed: int, ignore_case: bool
 ) -> Confusion:
     """Count labels of the rows that have an output; what is no text, number or truth value is no label.
@@ -65,23 +65,24 @@ def confusion_of(
     """
     answered = [row for row in rows if row.is_ok]
     pairs = [
-        (_label(actual(row.expected), ignore_case), _label(predicted(row.output), ignore_case)) for row in answered
+        (_read_label(actual(row.expected), ignore_case), _read_label(predicted(row.output), ignore_case))
+        for row in answered
     ]
-    known = [(gold, said) for gold, said in pairs if gold is not None and said is not None]
+    known = [(gold, found) for gold, found in pairs if gold is not None and found is not None]
     golds = sorted({gold for gold, _ in known})
     if len(golds) > MAX_CLASSES:
         raise ValueError(f"There are {len(golds)} different expectations, and more than {MAX_CLASSES} are not classes.")
-    strange = [said for said, _ in Counter(said for _, said in known).most_common() if said not in golds]
-    pooled = set(strange[MAX_CLASSES - len(golds) :])
-    known = [(gold, OTHERS if said in pooled else said) for gold, said in known]
+    unexpected = [found for found, _ in Counter(found for _, found in known).most_common() if found not in golds]
+    pooled = set(unexpected[MAX_CLASSES - len(golds) :])
+    known = [(gold, OTHERS if found in pooled else found) for gold, found in known]
     counts = Counter(known)
-    labels = [*golds, *sorted({said for _, said in known} - set(golds))]
+    labels = [*golds, *sorted({found for _, found in known} - set(golds))]
     return Confusion(
         labels=labels,
-        matrix=[[counts[gold, said] for said in labels] for gold in labels],
-        classes=[_shares(label, counts, len(rows), level) for label in labels],
-        accuracy=_share("accuracy", sum(counts[one, one] for one in labels), len(known), len(rows), level),
-        macro_f1=_macro(known, golds, len(rows), level, seed),
+        matrix=[[counts[gold, found] for found in labels] for gold in labels],
+        classes=[_label_shares(label, counts, len(rows), level) for label in labels],
+        accuracy=_estimate_share("accuracy", sum(counts[one, one] for one in labels), len(known), len(rows), level),
+        macro_f1=_estimate_macro_f1(known, golds, len(rows), level, seed),
         n=len(known),
         N=len(rows),
         n_error=len(rows) - len(answered),
@@ -90,7 +91,7 @@ def confusion_of(
     )
 
 
-def _label(value: Any, ignore_case: bool) -> str | None:
+def _read_label(value: Any, ignore_case: bool) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -100,33 +101,33 @@ def _label(value: Any, ignore_case: bool) -> str | None:
     return value.strip().casefold() if ignore_case else value.strip()
 
 
-def _shares(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelShares:
+def _label_shares(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelShares:
     hits = counts[label, label]
     actual = sum(n for (gold, _), n in counts.items() if gold == label)
-    said = sum(n for (_, one), n in counts.items() if one == label)
+    n_predicted = sum(n for (_, one), n in counts.items() if one == label)
     return LabelShares(
         label,
         actual,
-        said,
+        n_predicted,
         hits,
-        precision=_share("precision", hits, said, n_total, level),
-        recall=_share("recall", hits, actual, n_total, level),
-        f1=_f1(hits, said + actual - hits, n_total, level),
+        precision=_estimate_share("precision", hits, n_predicted, n_total, level),
+        recall=_estimate_share("recall", hits, actual, n_total, level),
+        f1=_estimate_f1(hits, n_predicted + actual - hits, n_total, level),
     )
 
 
-def _share(name: str, hits: int, n: int, n_total: int, level: float) -> Metric:
+def _estimate_share(name: str, hits: int, n: int, n_total: int, level: float) -> Metric:
     if not n:
         return Metric(name, None, n=0, N=n_total, level=level, covers="new data")
-    lower, upper = wilson(hits / n, n, statistics.NormalDist().inv_cdf(0.5 + level / 2))
+    lower, upper = wilson_interval(hits / n, n, statistics.NormalDist().inv_cdf(0.5 + level / 2))
     warnings = ("n<30",) if n < 30 else ()
     facts = {"n": n, "N": n_total, "level": level, "covers": "new data", "safe": "one look", "method": "wilson"}
     return Metric(name, hits / n, lower, upper, warnings=warnings, **facts)  # type: ignore[arg-type]
 
 
-def _f1(hits: int, n: int, n_total: int, level: float) -> Metric:
+def _estimate_f1(hits: int, n: int, n_total: int, level: float) -> Metric:
     """F1 is 2x/(1+x) of the share x of hits among what is of the class or said to be; so is its interval."""
-    share = _share("f1", hits, n, n_total, level)
+    share = _estimate_share("f1", hits, n, n_total, level)
     if share.value is None or share.lower is None or share.upper is None:
         return share
     value, lower, upper = (2 * end / (1 + end) for end in (share.value, share.lower, share.upper))
@@ -136,14 +137,16 @@ def _f1(hits: int, n: int, n_total: int, level: float) -> Metric:
     )  # fmt: skip
 
 
-def _macro(known: Sequence[tuple[str, str]], golds: Sequence[str], n_total: int, level: float, seed: int) -> Metric:
+def _estimate_macro_f1(
+    known: Sequence[tuple[str, str]], golds: Sequence[str], n_total: int, level: float, seed: int
+) -> Metric:
     n = len(known)
     if not n:
         return Metric("macro_f1", None, n=0, N=n_total, level=level, covers="new data")
-    value = _macro_f1(Counter(known))
+    value = _mean_f1(Counter(known))
     rng = random.Random(seed)  # noqa: S311  # nosec B311 - a seeded bootstrap, not a secret
     times = max(200, min(RESAMPLES, MOST_DRAWS // n))
-    drawn = [_macro_f1(Counter(rng.choices(known, k=n))) for _ in range(times)]
+    drawn = [_mean_f1(Counter(rng.choices(known, k=n))) for _ in range(times)]
     ends = statistics.quantiles(drawn, n=1000, method="inclusive")
     lower, upper = ends[round((1 - level) / 2 * 1000) - 1], ends[round((1 + level) / 2 * 1000) - 1]
     facts = {"n": n, "N": n_total, "level": level, "covers": "new data", "safe": "one look"}
@@ -153,10 +156,10 @@ def _macro(known: Sequence[tuple[str, str]], golds: Sequence[str], n_total: int,
     return Metric("macro_f1", value, lower, upper, method="bootstrap", warnings=small, **facts)  # type: ignore[arg-type]
 
 
-def _macro_f1(counts: Counter[tuple[str, str]]) -> float:
+def _mean_f1(counts: Counter[tuple[str, str]]) -> float:
     """Return the mean F1 over the classes that occur among the actual labels."""
-    actual, said = Counter[str](), Counter[str]()
+    actual, predicted = Counter[str](), Counter[str]()
     for (gold, one), n in counts.items():
         actual[gold] += n
-        said[one] += n
-    return statistics.fmean(2 * counts[label, label] / (n + said[label]) for label, n in actual.items())
+        predicted[one] += n
+    return statistics.fmean(2 * counts[label, label] / (n + predicted[label]) for label, n in actual.items())

@@ -21,7 +21,7 @@ def default_evaluators(
     transport: Transport, *, has_expected: bool, has_contexts: bool
 ) -> tuple[Sequence[str | Mapping[str, Any]], str]:
     """Return the evaluators that fit, and a sentence on which and why."""
-    judge = _judge(transport)
+    judge = _find_judge(transport)
     if judge is not None:
         names = (SIMILARITY, *JUDGED) if has_expected else JUDGED
         return names, f"No evaluators were named: the default set, judged by {judge!r}, is {', '.join(names)}."
@@ -32,7 +32,7 @@ def default_evaluators(
     return names, f"{said}: what needs none is {', '.join(names)}."
 
 
-def _judge(transport: Transport) -> str | None:
+def _find_judge(transport: Transport) -> str | None:
     """Return the name of the connection that judges use unless a profile says otherwise."""
     connections: list[dict[str, Any]] = transport.get("/v1/connections")["connections"]
     marked = [one for one in connections if one["is_default"]]

@@ -11,7 +11,7 @@ from typing import Any
 from evalsvc.client.results.metrics import Metric
 
 
-def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0, level: float = 0.95) -> Metric:
+def estimate_mean(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0, level: float = 0.95) -> Metric:
     """Estimate the mean of scores computed here: Wilson's interval for zeros and ones, else Student's t.
 
     `n_na` rows lack what the metric needs; those that are left of `n_total` have failed.
@@ -28,13 +28,13 @@ def estimate(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0,
     known |= {"covers": "new data", "safe": "one look", "this_set": _census(mean, failed)}
     small = ("n<30",) if n < 30 else ()
     if set(scores) <= {0.0, 1.0}:
-        lower, upper = wilson(mean, n, z)
+        lower, upper = wilson_interval(mean, n, z)
         return _with_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **known))
     spread = statistics.stdev(scores) if n > 1 else 0.0
     if n < 6 or spread == 0.0:
         reason = "all scores are equal" if n > 1 and spread == 0.0 else "n<6"
         return Metric(name, mean, method=None, warnings=(reason,), **known)
-    half = _student(z, n - 1) * spread / math.sqrt(n)
+    half = _student_quantile(z, n - 1) * spread / math.sqrt(n)
     return _with_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **known))
 
 
@@ -50,14 +50,14 @@ def _census(mean: float, failed: int) -> dict[str, Any]:
     return {"lower": mean, "upper": mean, "method": "census", "exact": True}
 
 
-def wilson(p: float, n: int, z: float) -> tuple[float, float]:
+def wilson_interval(p: float, n: int, z: float) -> tuple[float, float]:
     """Wilson (1927), score interval of a proportion."""
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def _student(z: float, df: int) -> float:
+def _student_quantile(z: float, df: int) -> float:
     """Quantile of Student's t from the normal one: Abramowitz and Stegun 26.7.5, to three digits from df = 5 at .95."""
     terms = (
         (z**3 + z) / 4,

@@ -6,21 +6,21 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from evalsvc.client.coroutines import Loop, settled
+from evalsvc.client.coroutines import Loop, wait_if_awaitable
 from evalsvc.client.errors import ConfigurationError
 from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.batches import one_example
-from evalsvc.client.scoring.estimates import estimate
-from evalsvc.client.scoring.scorers import CustomMetric, Scorer, custom, posted_score
-from evalsvc.client.service.evaluators import evaluator_as_wire
+from evalsvc.client.scoring.batches import compute_for_example
+from evalsvc.client.scoring.estimates import estimate_mean
+from evalsvc.client.scoring.scorers import CustomMetric, Scorer, build_scorer, check_score
+from evalsvc.client.service.evaluators import build_evaluator_entry
 from evalsvc.client.service.service import Service
-from evalsvc.client.values import as_text
+from evalsvc.client.values import to_evaluator_text
 
-NEW_NAME = "This result has a metric {0!r} already, and its scores stay. Give another `name`."
+NAME_IS_TAKEN = "This result has a metric {0!r} already, and its scores stay. Give another `name`."
 
 
-def rescore(
+def score_rows(
     rows: Sequence[Row],
     wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
     *,
@@ -36,9 +36,9 @@ def rescore(
     ValueError, before a row is changed, for a name that is taken.
     """
     if isinstance(wanted, (str, Mapping)):
-        label, scores = _by_evaluator(rows, wanted, component, client, threads)
+        label, scores = _score_by_evaluator(rows, wanted, component, client, threads)
     else:
-        label, scores = _by_function(rows, custom(wanted), component)
+        label, scores = _score_by_function(rows, build_scorer(wanted), component)
     label = name or (f"{component}.{label}" if component else label)
     refuse_taken([label], taken)
     for row, score in zip(rows, scores, strict=True):
@@ -46,44 +46,46 @@ def rescore(
             row.scores[label] = score
     values = [score.value for score in scores if score is not None and score.value is not None]
     n_na = sum(score is not None and score.error_code == "not_applicable" for score in scores)
-    return estimate(label, values, n_total=len(rows), n_na=n_na, level=level)
+    return estimate_mean(label, values, n_total=len(rows), n_na=n_na, level=level)
 
 
 def refuse_taken(names: Iterable[str], taken: Container[str]) -> None:
     """Refuse to write over an estimate that is there. ValueError."""
     for name in names:
         if name in taken:
-            raise ValueError(NEW_NAME.format(name))
+            raise ValueError(NAME_IS_TAKEN.format(name))
 
 
-def score_here(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:
+def compute_score(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:
     """Call a scorer and return what goes on the wire; raises whatever it raises, or ValueError for no number."""
     if metric.compute is not None:
-        return one_example(metric, value, output, expected)
-    return posted_score(settled(metric.score(value, output, expected), loop), ratio=metric.ratio)
+        return compute_for_example(metric, value, output, expected)
+    return check_score(wait_if_awaitable(metric.score(value, output, expected), loop), ratio=metric.ratio)
 
 
-def _by_function(rows: Sequence[Row], metric: CustomMetric, component: str | None) -> tuple[str, list[RowScore | None]]:
+def _score_by_function(
+    rows: Sequence[Row], metric: CustomMetric, component: str | None
+) -> tuple[str, list[RowScore | None]]:
     if metric.ratio:
         raise ValueError("A ratio is estimated by the service only; return one number a row here.")
     loop = Loop()
     try:
-        scores = [_one_by_function(row, metric, component, loop) if row.is_ok else None for row in rows]
+        scores = [_score_one(row, metric, component, loop) if row.is_ok else None for row in rows]
     finally:
         loop.close()
     return getattr(metric.score, "__name__", "score"), scores
 
 
-def _one_by_function(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
+def _score_one(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
     try:
         output, expected = part_of(row.output, component), part_of(row.expected, component)
-        return RowScore(score_here(metric, row.input, output, expected, loop))
+        return RowScore(compute_score(metric, row.input, output, expected, loop))
     except Exception as exc:
         # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
         return RowScore(error_code="bug", error_message=f"{type(exc).__name__}: {exc}")
 
 
-def _by_evaluator(
+def _score_by_evaluator(
     rows: Sequence[Row],
     wanted: str | Mapping[str, Any],
     component: str | None,
@@ -96,7 +98,7 @@ def _by_evaluator(
             code="no_client",
             remedy="Pass `client=Client(...)`, or load the result with `EvaluationResult.load(path, client=...)`.",
         )
-    entry = evaluator_as_wire(wanted)
+    entry = build_evaluator_entry(wanted)
     label = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
 
     def ask(row: Row) -> RowScore | None:
@@ -104,9 +106,9 @@ def _by_evaluator(
             return None
         verdict = client.evaluate(
             [entry],
-            input=as_text(row.input),
-            output=as_text(part_of(row.output, component)),
-            gold=as_text(part_of(row.expected, component)),
+            input=to_evaluator_text(row.input),
+            output=to_evaluator_text(part_of(row.output, component)),
+            gold=to_evaluator_text(part_of(row.expected, component)),
             contexts=row.contexts,
             capture="none",
         )[0]

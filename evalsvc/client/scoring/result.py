@@ -11,11 +11,11 @@ from evalsvc.client.errors import ConfigurationError, NotFoundError
 from evalsvc.client.results.files import read_result, write_result
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row
-from evalsvc.client.results.tables import flat, write_csv
-from evalsvc.client.scoring.added_metrics import StoredRun, score_later
-from evalsvc.client.scoring.batches import whole_metrics
-from evalsvc.client.scoring.confusion import Confusion, confusion_of
-from evalsvc.client.scoring.rescoring import refuse_taken, rescore
+from evalsvc.client.results.tables import flatten_row, write_csv
+from evalsvc.client.scoring.added_metrics import StoredRun, add_metric
+from evalsvc.client.scoring.batches import compute_metrics
+from evalsvc.client.scoring.confusion import Confusion, count_confusion
+from evalsvc.client.scoring.rescoring import refuse_taken, score_rows
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer
 from evalsvc.client.service.service import Service
 from evalsvc.client.values import from_json, to_json
@@ -80,7 +80,7 @@ class EvaluationResult:
         """
         target = Path(path)
         if target.suffix == ".csv":
-            write_csv(target, [flat(row, list(self.metrics)) for row in self.rows])
+            write_csv(target, [flatten_row(row, list(self.metrics)) for row in self.rows])
         else:
             write_result(target, self._facts(), self.rows)
         return target
@@ -112,7 +112,7 @@ class EvaluationResult:
                 code="no_pandas",
                 remedy='`pip install pandas`, or use `save("result.csv")`.',
             ) from exc
-        frame = pandas.DataFrame([flat(row, list(self.metrics)) for row in self.rows])
+        frame = pandas.DataFrame([flatten_row(row, list(self.metrics)) for row in self.rows])
         return frame.dropna(axis="columns", how="all")
 
     def calculate_metrics(
@@ -140,12 +140,12 @@ class EvaluationResult:
         for one in wanted:
             if isinstance(one, CustomMetric) and one.compute is not None:
                 label = str(name or getattr(one.compute, "__name__", "metric"))
-                self._keep(found, whole_metrics(label, one, self.rows, level=level))
+                self._keep(found, compute_metrics(label, one, self.rows, level=level))
             elif run is not None:
-                metric = score_later(run, self.rows, one, taken=self.metrics, name=name, component=component)
+                metric = add_metric(run, self.rows, one, taken=self.metrics, name=name, component=component)
                 self.metrics[metric.name] = found[metric.name] = metric
             else:
-                metric = rescore(
+                metric = score_rows(
                     self.rows,
                     one,
                     name=name,
@@ -188,4 +188,4 @@ class EvaluationResult:
 
         `predicted` takes the label out of an output, `actual` out of an expectation.
         """
-        return confusion_of(self.rows, predicted, actual, level=level, seed=seed, ignore_case=ignore_case)
+        return count_confusion(self.rows, predicted, actual, level=level, seed=seed, ignore_case=ignore_case)

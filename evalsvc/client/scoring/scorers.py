@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from evalsvc.client.service.evaluators import Evaluators, each_evaluator, evaluator_as_wire
+from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, list_evaluators
 
 Scorer = Callable[..., Any]
 """`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
@@ -81,26 +81,26 @@ class CustomMetric:
         return body
 
 
-def plan_metrics(
+def build_plan_metrics(
     evaluators: Evaluators,
     metrics: Mapping[str, Scorer | CustomMetric | Mapping[str, Any]] | None,
 ) -> list[dict[str, Any]]:
     """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
     wanted = [
-        {"name": one, **evaluator_as_wire(one)} if isinstance(one, str) else dict(one)
-        for one in each_evaluator(evaluators)
+        {"name": one, **build_evaluator_entry(one)} if isinstance(one, str) else dict(one)
+        for one in list_evaluators(evaluators)
     ]
     for one in wanted:
         one.setdefault("name", "/".join(filter(None, (one.get("evaluator"), one.get("criteria")))))
-    own = {name: custom(scorer) for name, scorer in (metrics or {}).items()}
-    wanted += [one.as_wire(name) for name, one in own.items() if not is_whole(one)]
+    own = {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
+    wanted += [one.as_wire(name) for name, one in own.items() if not is_computed_at_end(one)]
     names = [one["name"] for one in wanted]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"Metrics need different names; {', '.join(doubled)} is there more than once.")
     return wanted or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]
 
 
-def custom(scorer: Scorer | CustomMetric | Mapping[str, Any]) -> CustomMetric:
+def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, Any]) -> CustomMetric:
     """Wrap a bare function, or `{"value": function, "is_algebraic": True, …}`, which has no type unless it says one."""
     if isinstance(scorer, Mapping):
         said = dict(scorer)
@@ -109,12 +109,12 @@ def custom(scorer: Scorer | CustomMetric | Mapping[str, Any]) -> CustomMetric:
     return scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer)
 
 
-def is_whole(metric: CustomMetric) -> bool:
+def is_computed_at_end(metric: CustomMetric) -> bool:
     """Say whether a metric has no number for one example, and so is worked out here when all is done."""
     return metric.compute is not None and metric.kind == "untyped"
 
 
-def posted_score(value: Any, *, ratio: bool) -> float | dict[str, float]:
+def check_score(value: Any, *, ratio: bool) -> float | dict[str, float]:
     """Check what a scorer returned and make it JSON; ValueError when it is no finite number."""
     parts = tuple(value) if ratio and isinstance(value, (tuple, list)) else (value,)
     numbers = [float(part) for part in parts]

@@ -15,7 +15,7 @@ def split_evaluator(text: str) -> tuple[str, str | None]:
     return evaluator, profile or None
 
 
-def evaluator_as_wire(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
+def build_evaluator_entry(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry of the wire's `evaluators`."""
     if not isinstance(wanted, str):
         return dict(wanted)
@@ -23,6 +23,6 @@ def evaluator_as_wire(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
     return {"evaluator": evaluator} if profile is None else {"evaluator": evaluator, "criteria": profile}
 
 
-def each_evaluator(evaluators: Evaluators) -> Sequence[str | Mapping[str, Any]]:
+def list_evaluators(evaluators: Evaluators) -> Sequence[str | Mapping[str, Any]]:
     """Return a list of evaluators; one that stands alone, by name or as an entry, is a list of one."""
     return [evaluators] if isinstance(evaluators, str | Mapping) else evaluators

@@ -16,7 +16,7 @@ DATASETS_A_PAGE = 1000
 PATIENT_RETRIES = 10
 
 
-class Api:
+class ExperimentsApi:
     """Calls of `/v1/datasets` and `/v1/experiments`."""
 
     def __init__(self, transport: Transport) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Self
 import httpx
 
 from evalsvc.client.results.verdicts import EvaluateResult, History
-from evalsvc.client.service.evaluators import Evaluators, each_evaluator, evaluator_as_wire, split_evaluator
-from evalsvc.client.service.experiments_api import Api
-from evalsvc.client.service.transport import Transport, pause_asked_for
+from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, list_evaluators, split_evaluator
+from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.service.transport import Transport, read_retry_pause
 
 Passages = str | Sequence[str | Mapping[str, Any]]
 LONGEST_WAIT_SECONDS = 25
@@ -50,9 +50,9 @@ class Service:
         self._transport.close()
 
     @property
-    def experiments_api(self) -> Api:
+    def experiments_api(self) -> ExperimentsApi:
         """Return the calls of experiments one by one, for what the methods here do not cover."""
-        return Api(self._transport)
+        return ExperimentsApi(self._transport)
 
     def whoami(self) -> dict[str, Any]:
         """Return the account and the scope of the key."""
@@ -106,7 +106,7 @@ class Service:
             "tags": dict(tags) if tags is not None else None,
         }
         body = {name: value for name, value in sample.items() if value is not None} | fields
-        body["evaluators"] = [evaluator_as_wire(one) for one in each_evaluator(evaluators)]
+        body["evaluators"] = [build_evaluator_entry(one) for one in list_evaluators(evaluators)]
         content = json.dumps(body, allow_nan=False).encode()
         deadline = time.monotonic() + (self._timeout if wait is None else wait)
         result, pause = self._asked("POST", "/v1/evaluate", deadline, content)
@@ -129,7 +129,7 @@ class Service:
         headers = {"Prefer": f"wait={seconds}"} | ({"Content-Type": "application/json"} if content else {})
         response = self._transport.call(method, path, headers=headers, content=content)
         waited = 0 < seconds <= time.monotonic() - began
-        return EvaluateResult.read(response.json()), 0.0 if waited else max(1.0, pause_asked_for(response))
+        return EvaluateResult.read(response.json()), 0.0 if waited else max(1.0, read_retry_pause(response))
 
     def evaluation(self, request_id: str) -> EvaluateResult:
         """Return what became of a request that was answered with `pending`, or was captured."""

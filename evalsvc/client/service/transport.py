@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import httpx
 
-from evalsvc.client.errors import ClientError, ConfigurationError, UnreachableError, error_of, problem_of
+from evalsvc.client.errors import ClientError, ConfigurationError, UnreachableError, read_error, read_problem
 
 log = logging.getLogger("evalsvc.client")
 
@@ -67,7 +67,7 @@ class Transport:
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON of a GET; parameters that are None are left out."""
-        return self.call("GET", path, params=_given(params)).json()
+        return self.call("GET", path, params=_drop_none(params)).json()
 
     def post(
         self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None, retries: int | None = None
@@ -95,7 +95,7 @@ class Transport:
             response, error = self._attempt(method, path, headers=sent, **request)
             if error is None:
                 return cast(httpx.Response, response)
-            pause = _pause(response, attempt) if attempt < last else None
+            pause = _retry_pause(response, attempt) if attempt < last else None
             if pause is None or not _may_retry(response):
                 raise error
             log.info("%s %s: %s; again in %.1f s", method, path, error.code, pause)
@@ -110,9 +110,9 @@ class Transport:
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as exc:
             raise ConfigurationError(f"{self._http.base_url} is not an address: {exc}.", code="bad_base_url") from exc
         except httpx.TransportError as exc:
-            return None, _unreachable(str(self._http.base_url), exc)
+            return None, _build_unreachable_error(str(self._http.base_url), exc)
         good = response.is_success or response.status_code == httpx.codes.NOT_MODIFIED
-        return response, None if good else error_of(response)
+        return response, None if good else read_error(response)
 
     def pages(self, path: str, key: str, params: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Yield the objects of a list page after page."""
@@ -125,11 +125,11 @@ class Transport:
                 return
 
 
-def _given(params: Mapping[str, Any] | None) -> dict[str, Any]:
+def _drop_none(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (params or {}).items() if value is not None}
 
 
-def _unreachable(url: str, exc: httpx.TransportError) -> UnreachableError:
+def _build_unreachable_error(url: str, exc: httpx.TransportError) -> UnreachableError:
     slow = isinstance(exc, httpx.TimeoutException)
     return UnreachableError(
         f"{url} {'did not answer in time' if slow else 'cannot be reached'}: {exc or type(exc).__name__}.",
@@ -143,18 +143,18 @@ def _may_retry(response: httpx.Response | None) -> bool:
     if response is None:
         return True
     if response.status_code == httpx.codes.CONFLICT:
-        return problem_of(response).get("code") == "in_progress"
+        return read_problem(response).get("code") == "in_progress"
     return response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.status_code >= 500
 
 
-def _pause(response: httpx.Response | None, attempt: int) -> float | None:
+def _retry_pause(response: httpx.Response | None, attempt: int) -> float | None:
     """Return seconds to wait: full jitter, after what the service asked for; None when that is too long."""
     jitter = _random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**attempt))
-    asked = pause_asked_for(response) if response is not None else 0.0
+    asked = read_retry_pause(response) if response is not None else 0.0
     return asked + jitter if asked <= LONGEST_RETRY_AFTER_SECONDS else None
 
 
-def pause_asked_for(response: httpx.Response) -> float:
+def read_retry_pause(response: httpx.Response) -> float:
     """Read `Retry-After`; on 429 without one, the end of the window in `RateLimit`. 0 where neither is there."""
     try:
         seconds = float(response.headers.get("Retry-After", ""))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, Row
-from evalsvc.client.scoring.batches import whole_metrics
-from evalsvc.client.scoring.scorers import custom, plan_metrics
+from evalsvc.client.scoring.batches import compute_metrics
+from evalsvc.client.scoring.scorers import build_plan_metrics, build_scorer
 
 GOLDS = ["a", "b", "c", "d", "e", "f", "g"]
 
@@ -37,7 +37,7 @@ SEED = CustomMetric(compute=compute, accumulate=accumulate, batch_size=3)
 
 
 def test_the_functions_of_the_seed_give_its_metrics() -> None:
-    found = whole_metrics("seed", SEED, rows(), level=0.95)
+    found = compute_metrics("seed", SEED, rows(), level=0.95)
 
     total, correct, accuracy = (found[name] for name in ("Total", "Correct", "Accuracy"))
     assert (total.value, total.type, total.lower) == (7, "untyped", None)
@@ -52,7 +52,7 @@ def test_the_functions_of_the_seed_give_its_metrics() -> None:
 def test_the_size_of_batches_changes_nothing(size: int) -> None:
     metric = CustomMetric(compute=compute, accumulate=accumulate, batch_size=size)
 
-    assert whole_metrics("seed", metric, rows(), level=0.95) == whole_metrics("seed", SEED, rows(), level=0.95)
+    assert compute_metrics("seed", metric, rows(), level=0.95) == compute_metrics("seed", SEED, rows(), level=0.95)
 
 
 def test_without_accumulate_everything_is_one_batch() -> None:
@@ -62,14 +62,14 @@ def test_without_accumulate_everything_is_one_batch() -> None:
         seen.append(len(batch["output"]))
         return len(set(batch["output"]))
 
-    found = whole_metrics("distinct", CustomMetric(compute=distinct), rows(), level=0.95)["distinct"]
+    found = compute_metrics("distinct", CustomMetric(compute=distinct), rows(), level=0.95)["distinct"]
     assert (found.value, found.lower, found.type, seen) == (6.0, None, "untyped", [7])
 
 
 def test_accumulate_gets_what_batches_returned() -> None:
     metric = CustomMetric(compute=lambda batch: len(batch["output"]), accumulate=max, batch_size=4)
 
-    assert whole_metrics("largest", metric, rows(), level=0.95)["largest"].value == 4
+    assert compute_metrics("largest", metric, rows(), level=0.95)["largest"].value == 4
 
 
 def test_a_type_is_checked() -> None:
@@ -80,7 +80,7 @@ def test_a_type_is_checked() -> None:
     total = CustomMetric(compute=largest, is_distributive=True)
 
     for metric, why in ((mean, "not the mean of its examples"), (total, "not the sum of its examples")):
-        found = whole_metrics("m", metric, rows(), level=0.95)["m"]
+        found = compute_metrics("m", metric, rows(), level=0.95)["m"]
         assert (found.type, found.lower, found.warnings) == ("untyped", None, (why,))
 
 
@@ -98,14 +98,14 @@ def test_what_the_function_raises_costs_this_metric_only() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "x", None])
 def test_only_finite_numbers_are_metrics(value: Any) -> None:
-    found = whole_metrics("m", CustomMetric(compute=lambda _: value), rows(), level=0.95)["m"]
+    found = compute_metrics("m", CustomMetric(compute=lambda _: value), rows(), level=0.95)["m"]
 
     assert found.value is None
     assert found.warnings
 
 
 def test_nothing_answered_gives_nothing() -> None:
-    found = whole_metrics("m", SEED, rows()[-1:], level=0.95)["m"]
+    found = compute_metrics("m", SEED, rows()[-1:], level=0.95)["m"]
 
     assert (found.value, found.warnings) == (None, ("ValueError: no outputs to compute it of",))
 
@@ -114,12 +114,12 @@ def test_the_spelling_of_the_seed_has_no_type_unless_it_says_one() -> None:
     def score(input: Any, output: Any, expected: Any) -> float:
         return 1.0
 
-    plain, mean = plan_metrics(
+    plain, mean = build_plan_metrics(
         [], {"plain": {"value": score}, "mean": {"value": score, "is_algebraic": True, "value_range": (0, 1)}}
     )
     assert (plain["type"], mean["type"], mean["value_range"]) == ("untyped", "algebraic", [0, 1])
-    assert plan_metrics([], {"bare": score})[0]["type"] == "algebraic"
-    assert custom({"value": score, "is_distributive": True}).kind == "distributive"
+    assert build_plan_metrics([], {"bare": score})[0]["type"] == "algebraic"
+    assert build_scorer({"value": score, "is_distributive": True}).kind == "distributive"
 
 
 @pytest.mark.parametrize(("wrong", "why"), [
