@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client import Client, EvaluationResult, InvalidError
-from tests.client.test_eval import EXPECTED, INPUTS, knows, run
+from tests.client.capitals import EXPECTED, INPUTS, knows, run
 
 BLEU = "metrics/compute-levenshtein"
 

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from evalsvc.client import Client, EvaluationResult, Output
-from tests.client.test_eval import CAPITALS, INPUTS, knows, run
+from tests.client.capitals import CAPITALS, INPUTS, knows, run
 from tests.conftest import CHECKOUT
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
