@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from evalsvc.client.experiment.examples import Examples, LocalExample, build_examples
 from evalsvc.client.experiment.options import Options, RunOptions, read_run_options
@@ -24,8 +24,10 @@ from evalsvc.client.scoring.added_metrics import wait_until_scored
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics
+from evalsvc.client.service.bodies import ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
 from evalsvc.client.service.service import Service
+from evalsvc.client.service.transport import Param
 from evalsvc.client.values import to_wire
 
 EVAL = "eval"
@@ -42,14 +44,14 @@ class Client(Service):
     def eval(
         self,
         runnable: object,
-        inputs: Sequence[Any] | Mapping[str, Any] | str,
-        expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None = None,
+        inputs: Sequence[object] | Mapping[str, object] | str,
+        expected_outputs: Sequence[object] | Mapping[str, object] | str | None = None,
         *,
         evaluators: Evaluators | None = None,
         metrics: Scorers | None = None,
         name: str | None = None,
         resume: bool = False,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, object] | None = None,
         on_progress: Callable[[EvaluationResult], None] | None = None,
         **options: Unpack[Options],
     ) -> EvaluationResult:
@@ -78,14 +80,14 @@ class Client(Service):
     def eval_iter(
         self,
         runnable: object,
-        inputs: Sequence[Any] | Mapping[str, Any] | str,
-        expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None = None,
+        inputs: Sequence[object] | Mapping[str, object] | str,
+        expected_outputs: Sequence[object] | Mapping[str, object] | str | None = None,
         *,
         evaluators: Evaluators | None = None,
         metrics: Scorers | None = None,
         name: str | None = None,
         resume: bool = False,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, object] | None = None,
         **options: Unpack[Options],
     ) -> Iterator[EvaluationResult]:
         """Like `eval`, but yield partial results while it runs; the last one is final, with every score."""
@@ -128,15 +130,15 @@ class Client(Service):
         self,
         name: str,
         configs: Mapping[str, object],
-        inputs: Sequence[Any] | None = None,
-        expected_outputs: Sequence[Any] | None = None,
+        inputs: Sequence[object] | None = None,
+        expected_outputs: Sequence[object] | None = None,
         *,
         evaluators: Evaluators = (),
         metrics: Scorers | None = None,
         dataset_id: str | None = None,
         dataset_version: int | None = None,
         resume: bool = False,
-        parameters: Mapping[str, Mapping[str, Any]] | None = None,
+        parameters: Mapping[str, Mapping[str, object]] | None = None,
         background: bool = False,
         on_progress: Callable[[ExperimentResult, Live], None] | None = None,
         **options: Unpack[Options],
@@ -174,13 +176,13 @@ class Client(Service):
         Each is an id of a config, or of an experiment with one, or a result of `eval`. Without a metric it is the
         primary metric of the first. Examples are matched by themselves, or over two dataset versions by id and content.
         """
-        params: dict[str, Any] = {"a": _config_id(a), "b": _config_id(b)} | ({"metric": metric} if metric else {})
+        params: dict[str, Param] = {"a": _config_id(a), "b": _config_id(b), "metric": metric or None}
         api = self.experiments_api
         return Comparison.read(api.compare(params), lambda cursor: api.compare({**params, "cursor": cursor}))
 
     def score_batch(
         self,
-        rows: Sequence[Mapping[str, Any]],
+        rows: Sequence[Mapping[str, object]],
         evaluators: Evaluators,
         *,
         name: str | None = None,
@@ -200,7 +202,7 @@ class Client(Service):
         body |= {} if promote is None else {"promote": promote}
         answer = self.experiments_api.score_batch(body)
         experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
-        names = [one["name"] for one in metrics]
+        names = [str(one["name"]) for one in metrics]
         wait_until_scored(self.experiments_api, experiment_id, config_id, names, n_wanted=len(rows))
         return self.resume_experiment(experiment_id).result(config_id)
 
@@ -216,7 +218,7 @@ class Client(Service):
         body = self.experiments_api.experiment(experiment_id)
         return self._attach(body, configs or {}, build_scorers(metrics), {}, options, HOW_TO_RESUME_EXPERIMENT)
 
-    def _choose_defaults(self, examples: Examples, options: Mapping[str, Any]) -> Evaluators:
+    def _choose_defaults(self, examples: Examples, options: RunOptions) -> Evaluators:
         chosen, why = default_evaluators(
             self._transport,
             has_expected=any("expected" in row for row in examples.rows),
@@ -227,21 +229,22 @@ class Client(Service):
         return chosen
 
     def _open(self, request: ExperimentRequest, resume: bool, how_to_resume: str) -> ExperimentResult:
-        content = request.as_wire()
+        # First, since it refuses what cannot be: then nothing is stored.
+        plan = request.build_plan()
         dataset = request.examples.store(self.experiments_api)
         body = find_unfinished(self.experiments_api, request, dataset) if resume else None
         if body is None:
-            body = self.experiments_api.create_experiment({**content, "plan": {**content["plan"], **dataset}})
+            body = self.experiments_api.create_experiment(request.build_body(plan, dataset))
         local_examples = request.examples.local
         return self._attach(body, request.configs, request.scorers, local_examples, request.options, how_to_resume)
 
     def _attach(
         self,
-        body: Mapping[str, Any],
+        body: ExperimentBody,
         runnables: Mapping[str, object],
         scorers: Mapping[str, CustomMetric],
         local_examples: Mapping[str, LocalExample],
-        options: Mapping[str, Any],
+        options: RunOptions,
         how_to_resume: str,
     ) -> ExperimentResult:
         chosen = read_run_options(options)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Coroutine
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 class Loop:
@@ -16,7 +18,7 @@ class Loop:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def wait_for(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    def wait_for(self, coroutine: Coroutine[object, None, Result]) -> Result:
         """Run a coroutine there and return its result here; how many wait at once is the caller's limit."""
         with self._lock:
             if self._loop is None:
@@ -46,10 +48,10 @@ async def _wind_up(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_soon(loop.stop)
 
 
-def wait_if_awaitable(output: Any, loop: Loop) -> Any:
+def wait_if_awaitable(output: object, loop: Loop) -> object:
     """Return a value, or wait for it on the loop when it is awaitable."""
     return loop.wait_for(_awaited(output)) if inspect.isawaitable(output) else output
 
 
-async def _awaited(output: Any) -> Any:
+async def _awaited(output: Awaitable[object]) -> object:
     return await output

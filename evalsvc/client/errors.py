@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, cast
 
 import httpx
 
@@ -82,6 +82,24 @@ class ServerError(ApiError):
     """5xx: it broke on the service's side, also after retries."""
 
 
+class ProblemFieldBody(TypedDict, total=False):
+    """One of the `errors` of a problem."""
+
+    pointer: str
+    detail: str
+
+
+class ProblemBody(TypedDict, total=False):
+    """An answer of the service that says what went wrong (RFC 9457)."""
+
+    title: str
+    detail: str
+    code: str
+    remedy: str
+    errors: Sequence[ProblemFieldBody]
+    request_id: str | None
+
+
 BY_STATUS: dict[int, type[ApiError]] = {
     400: InvalidError,
     401: AuthenticationError,
@@ -111,10 +129,10 @@ def read_error(response: httpx.Response) -> ApiError:
     )
 
 
-def read_problem(response: httpx.Response) -> dict[str, Any]:
+def read_problem(response: httpx.Response) -> ProblemBody:
     """Return the problem's members, or nothing when the body is not one."""
     try:
         body = response.json()
     except ValueError:
         return {}
-    return body if isinstance(body, dict) else {}
+    return cast(ProblemBody, body) if isinstance(body, dict) else {}

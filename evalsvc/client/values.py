@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+JsonObject: TypeAlias = dict[str, JsonValue]
 TYPE = "$type"
 # Of a document: what no evaluator reads, and what may be larger than all the rest.
 VECTORS = ("embedding", "sparse_embedding", "blob")
 
 
-def to_json(value: object) -> Any:
+def to_json(value: object) -> JsonValue:
     """Return what JSON can hold: tuples and sets become lists, unknown objects their `str()`.
 
     Objects that describe themselves (dataclasses, `to_dict()`, `model_dump()`) become what they say.
@@ -52,12 +54,17 @@ def to_json(value: object) -> Any:
     return _describe(value)
 
 
-def to_wire(value: object) -> Any:
+def to_json_object(value: Mapping[str, object]) -> JsonObject:
+    """Return an object of JSON: as `to_json`, where the keys are names of the service's."""
+    return {str(name): to_json(part) for name, part in value.items()}
+
+
+def to_wire(value: object) -> JsonValue:
     """Return what the service reads of a value: as `to_json`, without the vectors and bytes of Haystack's documents."""
     return _without_vectors(to_json(value))
 
 
-def _without_vectors(value: Any) -> Any:
+def _without_vectors(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_without_vectors(part) for part in value]
     if not isinstance(value, dict):
@@ -66,7 +73,7 @@ def _without_vectors(value: Any) -> Any:
     return {key: _without_vectors(part) for key, part in value.items() if key not in unread}
 
 
-def from_json(value: Any) -> Any:
+def from_json(value: object) -> object:
     """Return the value that `to_json` was given, where it could be kept."""
     if isinstance(value, list):
         return [from_json(part) for part in value]
@@ -78,11 +85,11 @@ def from_json(value: Any) -> Any:
     return {key: from_json(part) for key, part in value.items()}
 
 
-def _tag(name: str, value: Any) -> dict[str, Any]:
+def _tag(name: str, value: JsonValue) -> JsonObject:
     return {TYPE: name, "value": value}
 
 
-def _describe(value: object) -> Any:
+def _describe(value: object) -> JsonValue:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return to_json({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
     for method in ("model_dump", "to_dict"):
@@ -96,7 +103,7 @@ def _describe(value: object) -> Any:
     return str(value)
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
+_READERS: dict[str, Callable[[Any], object]] = {
     "float": float,
     "bytes": base64.b64decode,
     "decimal": Decimal,
@@ -107,7 +114,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def to_evaluator_text(value: Any) -> str | None:
+def to_evaluator_text(value: object) -> str | None:
     """Return a value as an evaluator reads it: a text as it is, the only text of an object, else JSON."""
     if value is None or isinstance(value, str):
         return value

@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from evalsvc.client import Live
-from evalsvc.client.experiment.progress import Progress
+from evalsvc.client.experiment.progress import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -29,13 +29,13 @@ def live(*configs: tuple[str, int, float | None], n: int = 100, **facts: Any) ->
 
 
 def test_a_bar_shows_work_failures_and_the_estimate() -> None:
-    (line,) = Progress("em").lines(live(("a", 50, 0.5), n_error=2))
+    (line,) = ProgressBar("em").lines(live(("a", 50, 0.5), n_error=2))
 
     assert line == "[############............] 50/100  2 failed  em 0.5 [0.25, 0.75] at 95%"
 
 
 def test_without_scores_there_is_no_estimate() -> None:
-    (line,) = Progress("em").lines(live(("a", 0, None), metrics={"em": {"value": None, "n": 0}}))
+    (line,) = ProgressBar("em").lines(live(("a", 0, None), metrics={"em": {"value": None, "n": 0}}))
 
     assert line.endswith("0/100  em ?")
 
@@ -43,18 +43,18 @@ def test_without_scores_there_is_no_estimate() -> None:
 def test_the_leader_comes_first() -> None:
     standing = live(("a", 50, 0.5), ("b", 40, 0.9), ("c", 0, None))
 
-    assert [line.split()[0] for line in Progress("em").lines(standing)] == ["b", "a", "c"]
-    assert [line.split()[0] for line in Progress("em", higher_is_better=False).lines(standing)] == ["a", "b", "c"]
+    assert [line.split()[0] for line in ProgressBar("em").lines(standing)] == ["b", "a", "c"]
+    assert [line.split()[0] for line in ProgressBar("em", higher_is_better=False).lines(standing)] == ["a", "b", "c"]
 
 
 def test_it_says_who_stopped_a_config() -> None:
-    (line,) = Progress("em").lines(live(("a", 50, 0.5), state="stopped", stop_reason="policy"))
+    (line,) = ProgressBar("em").lines(live(("a", 50, 0.5), state="stopped", stop_reason="policy"))
 
     assert line.endswith("stopped by policy")
 
 
 def test_it_shows_eight_configs() -> None:
-    lines = Progress("em").lines(live(*[(f"c{i}", i, 0.5) for i in range(20)]))
+    lines = ProgressBar("em").lines(live(*[(f"c{i}", i, 0.5) for i in range(20)]))
 
     assert len(lines) == 9
     assert lines[-1] == "… and 12 more"
@@ -62,7 +62,7 @@ def test_it_shows_eight_configs() -> None:
 
 def test_a_terminal_is_redrawn_in_place() -> None:
     out = Terminal()
-    bar = Progress("em", out=out)
+    bar = ProgressBar("em", out=out)
     bar.show(live(("a", 10, 0.5), ("b", 10, 0.4)))
     bar.show(live(("a", 20, 0.5), ("b", 20, 0.4)))
 
@@ -72,7 +72,7 @@ def test_a_terminal_is_redrawn_in_place() -> None:
 
 def test_a_log_gets_a_line_at_each_tenth() -> None:
     out = io.StringIO()
-    bar = Progress("em", out=out)
+    bar = ProgressBar("em", out=out)
     for done in range(0, 101):
         bar.show(live(("a", done, 0.5)), is_last=done == 100)
 
@@ -83,7 +83,7 @@ def test_a_log_gets_a_line_at_each_tenth() -> None:
 
 
 def test_it_writes_to_stderr(capsys: Any) -> None:
-    Progress("em").show(live(("a", 10, 0.5)))
+    ProgressBar("em").show(live(("a", 10, 0.5)))
 
     captured = capsys.readouterr()
     assert captured.out == ""

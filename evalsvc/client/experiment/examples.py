@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from evalsvc.client.results.rows import Row
+from evalsvc.client.service.bodies import DatasetReference, ExampleBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
-from evalsvc.client.values import from_json, to_json, to_wire
+from evalsvc.client.values import JsonObject, from_json, to_json, to_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +27,25 @@ class LocalExample:
 class Examples:
     """What everything is run on: inputs with or without expected outputs, or a dataset that the service has."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[JsonObject] = field(default_factory=list)
     local: dict[str, LocalExample] = field(default_factory=dict)
     dataset_id: str | None = None
     dataset_version: int | None = None
 
-    def store(self, api: ExperimentsApi) -> dict[str, Any]:
+    def store(self, api: ExperimentsApi) -> DatasetReference:
         """Return the plan's reference to them, uploading inputs first."""
         if self.dataset_id is not None:
-            version = {} if self.dataset_version is None else {"dataset_version": self.dataset_version}
-            return {"dataset_id": self.dataset_id, **version}
+            if self.dataset_version is None:
+                return {"dataset_id": self.dataset_id}
+            return {"dataset_id": self.dataset_id, "dataset_version": self.dataset_version}
         lines = build_json_lines(self.rows)
         return api.upload(build_dataset_name(lines), lines)
 
 
 def build_examples(
-    inputs: Sequence[Any] | Mapping[str, Any] | str | None,
-    expected_outputs: Sequence[Any] | Mapping[str, Any] | str | None,
-    contexts: Sequence[Sequence[Any] | None] | None = None,
+    inputs: Sequence[object] | Mapping[str, object] | str | None,
+    expected_outputs: Sequence[object] | Mapping[str, object] | str | None,
+    contexts: Sequence[Sequence[object] | None] | None = None,
     *,
     dataset_id: str | None = None,
     dataset_version: int | None = None,
@@ -64,9 +66,10 @@ def build_examples(
     for what, others in (("expected outputs", expected), ("contexts", retrieved)):
         if others and len(others) != len(values):
             raise ValueError(f"There are {len(values)} inputs and {len(others)} {what}; give one for each, or none.")
-    rows, local = [], {}
+    rows: list[JsonObject] = []
+    local: dict[str, LocalExample] = {}
     for i, value in enumerate(values):
-        row = {"id": str(i), "input": to_json(value)}
+        row: JsonObject = {"id": str(i), "input": to_json(value)}
         if expected and expected[i] is not None:
             row["expected"] = to_wire(expected[i])
         if retrieved and (passages := retrieved[i]) is not None:
@@ -76,7 +79,7 @@ def build_examples(
     return Examples(rows, local)
 
 
-def _as_list(values: Sequence[Any] | Mapping[str, Any] | str | None) -> list[Any]:
+def _as_list(values: Sequence[object] | Mapping[str, object] | str | None) -> list[object]:
     if values is None:
         return []
     return [values] if isinstance(values, (str, Mapping)) else list(values)
@@ -87,38 +90,39 @@ def build_dataset_name(lines: Sequence[str]) -> str:
     return f"inputs-{hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:24]}"
 
 
-def build_json_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
+def build_json_lines(examples: Sequence[Mapping[str, object]]) -> list[str]:
     """Return examples as lines of canonical JSON."""
     return [json.dumps(one, sort_keys=True, ensure_ascii=True, allow_nan=False) for one in examples]
 
 
-def build_row(example: Mapping[str, Any], local: Mapping[str, LocalExample]) -> Row:
+def build_row(example: ExampleBody, pos: int, local: Mapping[str, LocalExample]) -> Row:
     """Return a row for an example of the service; the caller's own objects are used where this process has them."""
     key = str(example["id"])
     own = local.get(key)
     return Row(
         example_id=key,
-        pos=example["pos"],
+        pos=pos,
         index=own.index if own is not None else None,
         input=own.input if own is not None else from_json(example["input"]),
         expected=own.expected if own is not None else from_json(example.get("expected")),
         contexts=example.get("contexts"),
-        metadata=from_json(example.get("metadata")),
+        metadata=cast("dict[str, Any] | None", from_json(example.get("metadata"))),
     )
 
 
-def to_components(output: Any) -> dict[str, Any]:
+def to_components(output: object) -> JsonObject:
     """Return an output as the service keeps it: by component, of which `output` is the answer.
 
     A dictionary with `output` and more is that already (so a runnable may say which `contexts` it found).
     """
     value = to_wire(output)
-    is_components = isinstance(value, dict) and "output" in value and len(value) > 1
-    return value if is_components else {"output": value}
+    if isinstance(value, dict) and "output" in value and len(value) > 1:
+        return value
+    return {"output": value}
 
 
-def from_components(components: Any) -> Any:
-    """Return what `as_components` was given."""
+def from_components(components: object) -> object:
+    """Return what `to_components` was given."""
     if not isinstance(components, dict):
         return from_json(components)
     return from_json(components["output"] if set(components) == {"output"} else components)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 RUN_DEFAULTS: RunOptions = {"threads": 8, "lease_seconds": 60, "progress": True}
 
@@ -43,7 +43,7 @@ class PlanOptions(TypedDict, total=False):
     promote: bool
     micro_batch: int
     num_shards: int
-    online_strategy_kwargs: Mapping[str, Any]
+    online_strategy_kwargs: Mapping[str, object]
 
 
 class Options(RunOptions, PlanOptions, total=False):
@@ -53,21 +53,25 @@ class Options(RunOptions, PlanOptions, total=False):
     name.
     """
 
-    contexts: Sequence[Sequence[Any] | None]
+    contexts: Sequence[Sequence[object] | None]
     project: str
     tags: Mapping[str, str]
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
 
 
-def read_run_options(options: Mapping[str, Any]) -> RunOptions:
+def read_run_options(options: RunOptions) -> RunOptions:
     """Return the options of the run, with defaults."""
-    chosen = {name: options.get(name, default) for name, default in RUN_DEFAULTS.items()}
+    chosen: RunOptions = {
+        "threads": options.get("threads", RUN_DEFAULTS["threads"]),
+        "lease_seconds": options.get("lease_seconds", RUN_DEFAULTS["lease_seconds"]),
+        "progress": options.get("progress", RUN_DEFAULTS["progress"]),
+    }
     if chosen["threads"] < 1:
         raise ValueError(f"`threads` must be at least 1, not {chosen['threads']}.")
-    return RunOptions(**chosen)  # type: ignore[typeddict-item]
+    return chosen
 
 
-def read_plan_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def read_plan_options(options: Mapping[str, object]) -> dict[str, object]:
     """Return the options of the plan that were given; TypeError for a name that is no option."""
     if unknown := sorted(options.keys() - Options.__optional_keys__):
         raise TypeError(

@@ -14,7 +14,7 @@ SECONDS_BETWEEN_LINES = 30.0
 SHOWN = 8
 
 
-class Progress:
+class ProgressBar:
     """Draws `Live` answers on stderr. In a terminal it redraws in place; elsewhere it writes a line at each tenth of
     the work, and at least every half minute.
     """

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from evalsvc.client.experiment.examples import Examples
-from evalsvc.client.experiment.options import read_plan_options
-from evalsvc.client.experiment.runnables import components_of, name_of
+from evalsvc.client.experiment.options import Options, read_plan_options
+from evalsvc.client.experiment.runnables import name_of, read_components
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, build_scorer, is_computed_at_end
+from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
 from evalsvc.client.service.experiments_api import ExperimentsApi
-from evalsvc.client.values import to_json
+from evalsvc.client.values import to_json, to_json_object
 
 UNFINISHED = frozenset({"draft", "running", "idle"})
 
@@ -26,24 +26,28 @@ class ExperimentRequest:
     evaluators: Evaluators
     scorers: Mapping[str, CustomMetric]
     configs: Mapping[str, object]
-    parameters: Mapping[str, Mapping[str, Any]]
-    options: Mapping[str, Any]
+    parameters: Mapping[str, Mapping[str, object]]
+    options: Options
 
-    def as_wire(self) -> dict[str, Any]:
-        """Return the body of POST /v1/experiments, less the dataset; raises for options and names that cannot be."""
+    def build_plan(self) -> dict[str, object]:
+        """Return the plan, less the dataset; raises for options and names that cannot be."""
         metrics = build_plan_metrics(self.evaluators, self.scorers)
+        return {"metrics": metrics, **to_json_object(read_plan_options(self.options)), "start": True}
+
+    def build_body(self, plan: Mapping[str, object], dataset: DatasetReference) -> dict[str, object]:
+        """Return the body of POST /v1/experiments."""
         return {
             "name": self.name,
             "project_name": self.options.get("project", "default"),
             "tags": dict(self.options.get("tags") or {}),
             "metadata": to_json(self.options.get("metadata") or {}),
-            "plan": {"metrics": metrics, **to_json(read_plan_options(self.options)), "start": True},
-            "configs": [self._config(name, runnable) for name, runnable in self.configs.items()],
+            "plan": {**plan, **dataset},
+            "configs": [self._build_config(name, runnable) for name, runnable in self.configs.items()],
         }
 
-    def _config(self, name: str, runnable: object) -> dict[str, Any]:
-        parameters = {"runnable": name_of(runnable), **to_json(self.parameters.get(name, {}))}
-        if components := components_of(runnable):
+    def _build_config(self, name: str, runnable: object) -> dict[str, object]:
+        parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(self.parameters.get(name, {}))}
+        if components := read_components(runnable):
             parameters.setdefault("components", components)
         return {"name": name, "kind": "push", "parameters": parameters}
 
@@ -53,9 +57,7 @@ def build_scorers(metrics: Scorers | None) -> dict[str, CustomMetric]:
     return {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
 
 
-def find_unfinished(
-    api: ExperimentsApi, wanted: ExperimentRequest, dataset: Mapping[str, Any]
-) -> dict[str, Any] | None:
+def find_unfinished(api: ExperimentsApi, wanted: ExperimentRequest, dataset: DatasetReference) -> ExperimentBody | None:
     """Return the newest unfinished experiment of that name on the same examples, if there is one."""
     for one in api.experiments(wanted.name):
         plan = one.get("plan")
@@ -64,7 +66,7 @@ def find_unfinished(
     return None
 
 
-def check_scorers(body: Mapping[str, Any], scorers: Mapping[str, CustomMetric]) -> None:
+def check_scorers(body: ExperimentBody, scorers: Mapping[str, CustomMetric]) -> None:
     """Refuse to go on with an experiment whose numbers the caller can no longer compute, or with ones it lacks."""
     planned = {metric["name"] for metric in body["plan"]["metrics"] if metric.get("source") == "client"}
     posted = {name for name, metric in scorers.items() if not is_computed_at_end(metric)}
@@ -74,7 +76,7 @@ def check_scorers(body: Mapping[str, Any], scorers: Mapping[str, CustomMetric]) 
         raise ValueError(f"Experiment {body['id']} has no metrics {', '.join(unknown)}; its plan cannot change.")
 
 
-def pair_configs(body: Mapping[str, Any], runnables: Mapping[str, object]) -> list[tuple[str, str, object]]:
+def pair_configs(body: ExperimentBody, runnables: Mapping[str, object]) -> list[tuple[str, str, object]]:
     """Return (id, name, runnable) for each config named; ValueError for names that the experiment lacks."""
     ids = {config["name"]: config["id"] for config in body["configs"] if config["kind"] == "push"}
     if unknown := sorted(runnables.keys() - ids.keys()):

@@ -8,18 +8,20 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 from evalsvc.client.errors import ClientError
 from evalsvc.client.experiment.examples import build_row, from_components
-from evalsvc.client.experiment.progress import Progress
+from evalsvc.client.experiment.progress import ProgressBar
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.batches import check_against_type, compute_metrics, rename_taken
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import is_computed_at_end
+from evalsvc.client.service.bodies import ExampleBody, ExperimentBody, OutputBody
 from evalsvc.client.service.service import Service
+from evalsvc.client.service.transport import Param
 from evalsvc.client.values import from_json
 
 SECONDS_BETWEEN_READS = 1.0
@@ -31,7 +33,7 @@ class ExperimentResult:
     """Several configs on the same examples: what they scored, and the levers to stop, resume and clone them."""
 
     def __init__(
-        self, *, client: Service, body: Mapping[str, Any], workers: WorkerPool, how_to_resume: str, progress: bool
+        self, *, client: Service, body: ExperimentBody, workers: WorkerPool, how_to_resume: str, progress: bool
     ) -> None:
         self.id: str = body["id"]
         self.name: str = body["name"]
@@ -43,10 +45,10 @@ class ExperimentResult:
         self._how_to_resume = f"What is recorded is kept. Go on with {how_to_resume}"
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._examples: dict[str, dict[str, Any]] | None = None
+        self._examples: dict[str, tuple[int, ExampleBody]] | None = None
         primary = self.primary
         self._progress = (
-            Progress(primary["name"], higher_is_better=primary.get("higher_is_better", True)) if progress else None
+            ProgressBar(primary["name"], higher_is_better=primary.get("higher_is_better", True)) if progress else None
         )
 
     def __repr__(self) -> str:
@@ -83,7 +85,7 @@ class ExperimentResult:
         return self._api.pareto(self.id, metrics)
 
     def confusion(
-        self, config: str, *, predicted: str = "/output", actual: str = "/expected", **options: Any
+        self, config: str, *, predicted: str = "/output", actual: str = "/expected", **options: Param
     ) -> dict[str, Any]:
         """Return which labels a config gave for which right ones; JSON pointers say where both lie.
 
@@ -111,16 +113,15 @@ class ExperimentResult:
         rows = [self._build_row(one.id, body) for body in self._api.results(self.id, one.id)]
         return self._assemble(live, one, rows, is_final=not one.is_alive)
 
-    def _build_row(self, config_id: str, body: Mapping[str, Any]) -> Row:
+    def _build_row(self, config_id: str, body: OutputBody) -> Row:
         own = self._workers.rows.get((config_id, body["pos"]))
         if own is not None:
             row = copy(own)
         else:
-            row = build_row(
-                {**self._read_example(body["example_id"]), "pos": body["pos"]}, self._workers.local_examples
-            )
+            _, example = self._read_example(body["example_id"])
+            row = build_row(example, body["pos"], self._workers.local_examples)
         if row.index is None:
-            row.index = self._read_example(row.example_id)["index"]
+            row.index, _ = self._read_example(row.example_id)
         row.status = body["status"]
         row.output = from_components(body.get("output"))
         for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
@@ -131,17 +132,17 @@ class ExperimentResult:
             row.scores |= {name: one for name, one in own.scores.items() if one.error_code is not None}
         return row
 
-    def _read_example(self, key: str) -> dict[str, Any]:
-        """Return what the dataset says about an example, and its place there; read once, when something needs it."""
+    def _read_example(self, key: str) -> tuple[int, ExampleBody]:
+        """Return the place of an example in the dataset, and the example; read once, when something needs it."""
         if key in self._workers.local_examples:
             own = self._workers.local_examples[key]
-            return {"id": key, "input": own.input, "expected": own.expected, "index": own.index}
+            return own.index, {"id": key, "input": own.input, "expected": own.expected}
         if self._examples is None:
             found = self._api.examples(self.plan["dataset_id"], self.plan["dataset_version"])
-            self._examples = {key: {**example, "index": i} for i, (key, example) in enumerate(found.items())}
+            self._examples = {key: (i, example) for i, (key, example) in enumerate(found.items())}
         return self._examples[key]
 
-    def _parameters_of(self, config_id: str) -> dict[str, Any]:
+    def _parameters_of(self, config_id: str) -> dict[str, object]:
         """Return what the caller said about a config; read again when it was made after the experiment."""
         if config_id not in self._parameters:
             configs = self._api.experiment(self.id)["configs"]
@@ -158,7 +159,7 @@ class ExperimentResult:
             stop_reason=one.stop_reason,
             n_examples=live.n_examples,
             is_final=is_final,
-            parameters=from_json(self._parameters_of(one.id)),
+            parameters=cast("dict[str, Any]", from_json(self._parameters_of(one.id))),
             metrics=one.metrics,
             rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
             client=self._client,
@@ -195,7 +196,7 @@ class ExperimentResult:
         self._api.control(self.id, self.live().config(config).id, "resume")
 
     def clone(
-        self, config: str, runnable: object, changes: Mapping[str, Any] | None = None, *, name: str | None = None
+        self, config: str, runnable: object, changes: Mapping[str, object] | None = None, *, name: str | None = None
     ) -> str:
         """Add a config that descends from another, on the same examples; return its id.
 

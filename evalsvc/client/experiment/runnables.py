@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from evalsvc.client.coroutines import Loop, wait_if_awaitable
 
@@ -21,24 +20,30 @@ class Runner:
         except (TypeError, ValueError):  # some built-ins have none
             self._signature = None
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> object:
         """Run on one input. A dictionary goes in as keyword arguments where its keys are parameters, else whole."""
         args, kwargs = self._bind(value)
         return wait_if_awaitable(self._target(*args, **kwargs), self._loop)
 
-    def _bind(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        named = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+    def _bind(self, value: object) -> tuple[tuple[object, ...], dict[str, object]]:
+        named = _as_keywords(value)
         if self._signature is None:
             return (value,), {}
-        if named and _fits(self._signature, (), value):
-            return (), dict(value)
+        if named is not None and _fits(self._signature, (), named):
+            return (), named
         if _fits(self._signature, (value,), {}):
             return (value,), {}
-        keys = f"the keys {', '.join(value)}" if named else f"one {type(value).__name__}"
+        keys = f"the keys {', '.join(named)}" if named else f"one {type(value).__name__}"
         raise TypeError(f"{self.name}{self._signature} takes neither {keys} nor the input as one argument.")
 
 
-def _fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _as_keywords(value: object) -> dict[str, object] | None:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        return None
+    return dict(value)
+
+
+def _fits(signature: inspect.Signature, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
@@ -46,7 +51,7 @@ def _fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[s
     return True
 
 
-def find_target(runnable: object) -> Callable[..., Any]:
+def find_target(runnable: object) -> Callable[..., object]:
     """Return what to call: `run` (or `run_async`) of an object that has one, else the callable itself."""
     for method in ("run", "run_async"):
         found = getattr(runnable, method, None)
@@ -57,7 +62,7 @@ def find_target(runnable: object) -> Callable[..., Any]:
     raise TypeError(f"A {type(runnable).__name__} cannot be run: it is not callable and has no `run` method.")
 
 
-def components_of(runnable: object) -> list[str]:
+def read_components(runnable: object) -> list[str]:
     """Return the names of a pipeline's components, where it has a graph of them, as Haystack's pipelines have."""
     nodes = getattr(getattr(runnable, "graph", None), "nodes", None)
     return [str(node) for node in nodes] if isinstance(nodes, Iterable) else []

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
@@ -18,6 +17,7 @@ from evalsvc.client.results.live import ALIVE, Live
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.rescoring import compute_score
 from evalsvc.client.scoring.scorers import CustomMetric, is_computed_at_end
+from evalsvc.client.service.bodies import ExampleBody, RecordBody, UnitBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
 
 log = logging.getLogger("evalsvc.client")
@@ -142,8 +142,8 @@ class WorkerPool:
     def _lease_and_run(self, job: Job) -> None:
         size, seconds = self._lease_size(job)
         answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
-        if answer.get("unit") is not None:
-            self._run_unit(job, answer["unit"])
+        if (unit := answer.get("unit")) is not None:
+            self._run_unit(job, unit)
             return
         self._set_state(job, answer["state"])
         job.ready_at = time.monotonic() + answer.get("retry_after_ms", 1000) / 1000
@@ -155,8 +155,8 @@ class WorkerPool:
         size = max(1, min(LARGEST_UNIT, int(UNIT_SECONDS / max(job.seconds, 1e-3))))
         return size, max(self.lease_seconds, min(LONGEST_LEASE_SECONDS, int(10 * size * job.seconds)))
 
-    def _run_unit(self, job: Job, unit: Mapping[str, Any]) -> None:
-        outputs: list[dict[str, Any]] = []
+    def _run_unit(self, job: Job, unit: UnitBody) -> None:
+        outputs: list[dict[str, object]] = []
         rows: list[Row] = []
         for example in unit["examples"]:
             if self._stopping.is_set() or not job.is_alive:
@@ -176,8 +176,8 @@ class WorkerPool:
         self._set_state(job, answer["state"])
         self.has_changed.set()
 
-    def _run_one(self, job: Job, example: Mapping[str, Any]) -> tuple[Row | None, dict[str, Any]]:
-        row = build_row(example, self.local_examples)
+    def _run_one(self, job: Job, example: ExampleBody) -> tuple[Row | None, dict[str, object]]:
+        row = build_row(example, example["pos"], self.local_examples)
         about = {EXPERIMENT: self.experiment_id, "evalsvc.config": job.name, "evalsvc.example_id": row.example_id}
         try:
             with self.tracing.example(**about) as place:
@@ -190,9 +190,9 @@ class WorkerPool:
             row.status, row.error_type, row.error_message = "error", "bug", _error_message(exc)
         return row, self._build_output(row)
 
-    def _build_output(self, row: Row) -> dict[str, Any]:
+    def _build_output(self, row: Row) -> dict[str, object]:
         took = {name: getattr(row, name) for name in RECORDED_FIELDS if getattr(row, name) is not None}
-        body: dict[str, Any] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
+        body: dict[str, object] = {"pos": row.pos, "latency_ms": row.latency_ms, **took}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = {}
@@ -206,7 +206,7 @@ class WorkerPool:
                 row.scores[name] = RowScore(error_code="bug", error_message=_error_message(exc))
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
-    def _record(self, unit: Mapping[str, Any], outputs: list[dict[str, Any]], *, done: bool) -> dict[str, Any]:
+    def _record(self, unit: UnitBody, outputs: list[dict[str, object]], *, done: bool) -> RecordBody:
         """Post; what the service cannot accept becomes an error of its example, and spoils no other."""
         try:
             return self.api.record(self.experiment_id, unit, outputs, done=done)
@@ -246,7 +246,7 @@ def _run_timed(job: Job, row: Row) -> None:
         job.seconds = seconds if job.seconds is None else 0.7 * job.seconds + 0.3 * seconds
 
 
-def _fill_row(row: Row, made: Any) -> None:
+def _fill_row(row: Row, made: object) -> None:
     """Take over what a runnable returned; what it says itself about the trace outranks what was seen."""
     if not isinstance(made, Output):
         row.output = made

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalsvc.client.results.bodies import ComparedConfigBody, ComparisonBody
 from evalsvc.client.results.live import comparison_word
-
-Page = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +35,11 @@ class Comparison:
     this_set: Mapping[str, Any]
     share: float
     warnings: tuple[str, ...]
-    raw: Page = field(repr=False, compare=False)
-    _next: Callable[[str], Page] = field(repr=False, compare=False)
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+    _next: Callable[[str], ComparisonBody] = field(repr=False, compare=False)
 
     @classmethod
-    def read(cls, body: Page, next_page: Callable[[str], Page]) -> Comparison:
+    def read(cls, body: ComparisonBody, next_page: Callable[[str], ComparisonBody]) -> Comparison:
         """Read the answer; `next_page` fetches another one by its cursor."""
         found = body["comparison"]
         shown = found["mean"] or found
@@ -68,11 +67,11 @@ class Comparison:
         ends = self.new_data or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
-        words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison'])}"
+        words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison']['word'])}"
         return f"{words}, {shown['delta']:+.3g}{bounds}, {self.n} pairs{exact} ({self.label})"
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        page: Page = self.raw
+        page: Mapping[str, Any] = self.raw
         while True:
             yield from page["examples"]
             if page["next_cursor"] is None:
@@ -80,10 +79,10 @@ class Comparison:
             page = self._next(page["next_cursor"])
 
 
-def _config_title(config: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _config_title(config: ComparedConfigBody, other: ComparedConfigBody) -> str:
     """Return what tells a config from the other one: its name, else its experiment's, else both and the id."""
     if config["name"] != other["name"]:
-        return str(config["name"])
+        return config["name"]
     if config["experiment"] != other["experiment"]:
-        return str(config["experiment"])
+        return config["experiment"]
     return f"{config['name']} of {config['experiment']} ({config['experiment_id']})"

@@ -13,7 +13,7 @@ FORMAT = "evalsvc-evaluation-result"
 VERSION = 1
 
 
-def write_result(target: Path, facts: Mapping[str, Any], rows: Sequence[Row]) -> None:
+def write_result(target: Path, facts: Mapping[str, object], rows: Sequence[Row]) -> None:
     """Write facts and rows, as the suffix of the file says. ValueError for a suffix that is neither."""
     header = {"format": FORMAT, "version": VERSION, **facts}
     if target.suffix == ".json":

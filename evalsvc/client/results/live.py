@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalsvc.client.results.bodies import LiveBody, StandingBody
 from evalsvc.client.results.metrics import Metrics
 
 ALIVE = frozenset({"queued", "running"})
 
 
-def comparison_word(found: Mapping[str, Any]) -> str:
+def comparison_word(word: str | None) -> str:
     """Return the word of a comparison, or why there is none, which is not to say that nothing differs."""
-    return found["word"] or "no verdict while watched, as the metric has no declared range"
+    return word or "no verdict while watched, as the metric has no declared range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ class Standing:
         ends = shown.get("new_data") or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-        return f"{comparison_word(found)} ({shown['delta']:+.3g}{bounds}{on_set})"
+        return f"{comparison_word(found['word'])} ({shown['delta']:+.3g}{bounds}{on_set})"
 
     def __str__(self) -> str:
         words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]
         return ", ".join(word for word in words if word)
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> Standing:
+    def read(cls, body: StandingBody) -> Standing:
         """Read one of the `configs` of a live answer."""
         return cls(
             id=body["id"],
@@ -97,7 +98,7 @@ class Live:
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> Live:
+    def read(cls, body: LiveBody) -> Live:
         """Read a live answer."""
         experiment = body["experiment"]
         return cls(

@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from evalsvc.client.results.bodies import MetricBody
 from evalsvc.client.results.tables import render_html_table
 
 
@@ -44,7 +45,7 @@ class Metric:
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def read(cls, name: str, body: Mapping[str, Any]) -> Metric:
+    def read(cls, name: str, body: MetricBody) -> Metric:
         """Read a metric of a live answer, or of a saved file."""
         return cls(
             name=name,
@@ -111,13 +112,13 @@ class Metrics(dict[str, Metric]):
     """Estimates by name."""
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> Metrics:
+    def read(cls, body: Mapping[str, MetricBody]) -> Metrics:
         """Read the metrics of a live answer, or of a saved file."""
         return cls({name: Metric.read(name, one) for name, one in body.items()})
 
-    def as_wire(self) -> dict[str, Any]:
+    def as_wire(self) -> dict[str, MetricBody]:
         """Return them as JSON, by name."""
-        return {name: asdict(metric) for name, metric in self.items()}
+        return {name: cast(MetricBody, asdict(metric)) for name, metric in self.items()}
 
     def _repr_html_(self) -> str:
         """Draw a table in a notebook: new data first, then this set."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from evalsvc.client.values import from_json, to_json
+from evalsvc.client.results.bodies import ScoreBody
+from evalsvc.client.values import JsonObject, from_json, to_json
 
 
 @dataclass(slots=True)
@@ -23,9 +24,18 @@ class RowScore:
     judge_cost: float | None = None
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> RowScore:
+    def of(cls, body: ScoreBody) -> RowScore:
         """Read a score of the service's results."""
-        return cls(**{one.name: body.get(one.name) for one in fields(cls)})
+        return cls(
+            value=body.get("value"),
+            passed=body.get("passed"),
+            error_code=body.get("error_code"),
+            error_message=body.get("error_message"),
+            explanation=body.get("explanation"),
+            spans=body.get("spans"),
+            extra=body.get("extra"),
+            judge_cost=body.get("judge_cost"),
+        )
 
 
 @dataclass(slots=True)
@@ -57,14 +67,14 @@ class Row:
         return self.status == "ok"
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> Row:
+    def read(cls, body: Mapping[str, object]) -> Row:
         """Read what `as_wire` wrote."""
-        values = {**body, "scores": {name: RowScore(**one) for name, one in body["scores"].items()}}
+        values: dict[str, Any] = dict(body)
+        values["scores"] = {name: RowScore(**one) for name, one in values["scores"].items()}
         for name in ("input", "expected", "output", "metadata"):
             values[name] = from_json(values[name])
         return cls(**values)
 
-    def as_wire(self) -> dict[str, Any]:
+    def as_wire(self) -> JsonObject:
         """Return the row as JSON."""
-        body: dict[str, Any] = to_json(self)
-        return body
+        return {one.name: to_json(getattr(self, one.name)) for one in fields(self)}

@@ -7,7 +7,6 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from evalsvc.client.results.rows import Row
 from evalsvc.client.values import to_json
@@ -20,7 +19,7 @@ FACTS = (
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def flatten_row(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+def flatten_row(row: Row, metrics: Sequence[str]) -> dict[str, object]:
     """Return a row as one level of columns: its facts, then each metric's score."""
     cells = {name: getattr(row, name) for name in FACTS}
     for name in metrics:
@@ -37,7 +36,7 @@ def render_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
     return f"<table>{title}<tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write flat rows; structures as JSON, and texts that a spreadsheet would run with a quote before them."""
     with path.open("w", newline="", encoding="utf-8") as out:
         table = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else list(FACTS))
@@ -45,7 +44,7 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         table.writerows({name: format_cell(value) for name, value in row.items()} for row in rows)
 
 
-def format_cell(value: Any) -> Any:
+def format_cell(value: object) -> str | float | None:
     """Return a value as a CSV cell."""
     if value is None or isinstance(value, (bool, int, float)):
         return value

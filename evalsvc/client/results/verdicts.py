@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from evalsvc.client.results.bodies import EvaluateBody, HistoryBody, IntervalBody, VerdictBody
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.tables import render_html_table
 
@@ -45,7 +46,7 @@ class Interval:
     drift: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, body: Mapping[str, Any] | None) -> Interval | None:
+    def read(cls, body: IntervalBody | None) -> Interval | None:
         """Read the wire's `confidence_interval`."""
         if not body:
             return None
@@ -151,7 +152,7 @@ class Verdict:
         return f"{self.evaluator}: {self.told}" + (f" ({'; '.join(told)})" if told else "")
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> Verdict:
+    def read(cls, body: VerdictBody) -> Verdict:
         """Read one entry of the wire's `results`."""
         result = body.get("evaluation_result") or {}
         info = result.get("additional_info") or {}
@@ -193,7 +194,7 @@ class EvaluateResult(Sequence[Verdict]):
         self.warnings = tuple(warnings)
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> EvaluateResult:
+    def read(cls, body: EvaluateBody) -> EvaluateResult:
         """Read the answer of /v1/evaluate."""
         return cls([Verdict.read(one) for one in body["results"]], body.get("id"), body.get("warnings") or ())
 
@@ -248,7 +249,7 @@ def _format_warning(warning: Mapping[str, Any]) -> str:
     return f"{warning['pointer']}: {warning['detail']}" + (f" Did you mean {guesses}?" if guesses else "")
 
 
-def _format_scope(value: Any) -> str:
+def _format_scope(value: object) -> str:
     """Return a scope or a beginning in words."""
     if not isinstance(value, Mapping):
         return str(value)
@@ -293,7 +294,7 @@ class History:
     next_cursor: str | None
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> History:
+    def read(cls, body: HistoryBody) -> History:
         """Read the answer of /v1/history."""
         points = (HistoryPoint.read(one) for one in body["points"])
         return cls(

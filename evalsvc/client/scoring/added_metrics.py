@@ -13,7 +13,8 @@ from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.rescoring import compute_score, part_of
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer, build_scorer
-from evalsvc.client.service.evaluators import build_evaluator_entry
+from evalsvc.client.service.bodies import OutputBody
+from evalsvc.client.service.evaluators import build_evaluator_entry, evaluator_label
 from evalsvc.client.service.experiments_api import ExperimentsApi
 
 SCORES_A_REQUEST = 500
@@ -29,7 +30,7 @@ class StoredRun:
     experiment_id: str
     config_id: str
 
-    def outputs(self) -> Iterator[dict[str, Any]]:
+    def outputs(self) -> Iterator[OutputBody]:
         """Yield its outputs with their scores."""
         return self.api.results(self.experiment_id, self.config_id)
 
@@ -37,7 +38,7 @@ class StoredRun:
 def add_metric(
     run: StoredRun,
     rows: Sequence[Row],
-    wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+    wanted: str | Mapping[str, object] | Scorer | CustomMetric,
     *,
     taken: Container[str],
     name: str | None,
@@ -68,7 +69,7 @@ def add_metric(
 
 def _build_entry(
     rows: Sequence[Row],
-    wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+    wanted: str | Mapping[str, object] | Scorer | CustomMetric,
     name: str | None,
     component: str | None,
 ) -> dict[str, Any]:
@@ -77,7 +78,8 @@ def _build_entry(
         metric = build_scorer(wanted)
         return metric.as_wire(_build_label(name, getattr(metric.score, "__name__", "score"), component))
     entry = build_evaluator_entry(wanted)
-    own_name = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
+    own_name = evaluator_label(entry)
+    entry.pop("name", None)
     entry = {**entry, "name": _build_label(name, own_name, component)}
     return entry if component is None else {**entry, "sample": _build_sample(rows, component)}
 

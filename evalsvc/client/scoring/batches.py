@@ -57,7 +57,7 @@ def rename_taken(found: Metrics, taken: Collection[str], prefix: str) -> Metrics
     return Metrics({names[one]: replace(metric, name=names[one]) for one, metric in found.items()})
 
 
-def compute_for_example(metric: CustomMetric, value: Any, output: Any, expected: Any) -> float:
+def compute_for_example(metric: CustomMetric, value: object, output: object, expected: object) -> float:
     """Return what a metric over batches, of a single number, says of one example alone."""
     values = _read_values("", _combine_one(metric, value, output, expected), metric.kind)
     if len(values) != 1:
@@ -65,7 +65,7 @@ def compute_for_example(metric: CustomMetric, value: Any, output: Any, expected:
     return next(iter(values.values())).value
 
 
-def _combine_one(metric: CustomMetric, value: Any, output: Any, expected: Any) -> Any:
+def _combine_one(metric: CustomMetric, value: object, output: object, expected: object) -> object:
     return _combine(metric, [{"input": [value], "output": [output], "expected": [expected]}])
 
 

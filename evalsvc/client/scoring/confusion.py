@@ -18,7 +18,7 @@ from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.estimates import wilson_interval
 
-Label = Callable[[Any], Any]
+Label = Callable[[Any], object]
 RESAMPLES = 1000
 # Draws in all: a large result is resampled less often, and its interval is narrow anyway.
 MOST_DRAWS = 2_000_000
@@ -91,7 +91,7 @@ def count_confusion(
     )
 
 
-def _read_label(value: Any, ignore_case: bool) -> str | None:
+def _read_label(value: object, ignore_case: bool) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

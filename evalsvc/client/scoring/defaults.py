@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict, cast
 
 from evalsvc.client.service.transport import Transport
 
@@ -17,9 +17,17 @@ GROUNDED = "hallucination"
 LATENCY = {"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}
 
 
+class ConnectionBody(TypedDict):
+    """A connection to a judge."""
+
+    name: str
+    is_default: bool
+    is_enabled: bool
+
+
 def default_evaluators(
     transport: Transport, *, has_expected: bool, has_contexts: bool
-) -> tuple[Sequence[str | Mapping[str, Any]], str]:
+) -> tuple[Sequence[str | Mapping[str, object]], str]:
     """Return the evaluators that fit, and a sentence on which and why."""
     judge = _find_judge(transport)
     if judge is not None:
@@ -34,7 +42,7 @@ def default_evaluators(
 
 def _find_judge(transport: Transport) -> str | None:
     """Return the name of the connection that judges use unless a profile says otherwise."""
-    connections: list[dict[str, Any]] = transport.get("/v1/connections")["connections"]
+    connections = cast("list[ConnectionBody]", transport.get("/v1/connections")["connections"])
     marked = [one for one in connections if one["is_default"]]
     chosen = [one for one in marked or connections if one["is_enabled"]]
-    return str(chosen[0]["name"]) if len(chosen) == 1 else None
+    return chosen[0]["name"] if len(chosen) == 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import cast
 
 from evalsvc.client.coroutines import Loop, wait_if_awaitable
 from evalsvc.client.errors import ConfigurationError
@@ -12,8 +12,8 @@ from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.batches import compute_for_example
 from evalsvc.client.scoring.estimates import estimate_mean
-from evalsvc.client.scoring.scorers import CustomMetric, Scorer, build_scorer, check_score
-from evalsvc.client.service.evaluators import build_evaluator_entry
+from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, Scorer, build_scorer, check_score
+from evalsvc.client.service.evaluators import build_evaluator_entry, evaluator_label
 from evalsvc.client.service.service import Service
 from evalsvc.client.values import to_evaluator_text
 
@@ -22,7 +22,7 @@ NAME_IS_TAKEN = "This result has a metric {0!r} already, and its scores stay. Gi
 
 def score_rows(
     rows: Sequence[Row],
-    wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+    wanted: str | Mapping[str, object] | Scorer | CustomMetric,
     *,
     name: str | None,
     component: str | None,
@@ -40,7 +40,7 @@ def score_rows(
     else:
         label, scores = _score_by_function(rows, build_scorer(wanted), component)
     label = name or (f"{component}.{label}" if component else label)
-    refuse_taken([label], taken)
+    refuse_taken_names([label], taken)
     for row, score in zip(rows, scores, strict=True):
         if score is not None:
             row.scores[label] = score
@@ -49,14 +49,14 @@ def score_rows(
     return estimate_mean(label, values, n_total=len(rows), n_na=n_na, level=level)
 
 
-def refuse_taken(names: Iterable[str], taken: Container[str]) -> None:
+def refuse_taken_names(names: Iterable[str], taken: Container[str]) -> None:
     """Refuse to write over an estimate that is there. ValueError."""
     for name in names:
         if name in taken:
             raise ValueError(NAME_IS_TAKEN.format(name))
 
 
-def compute_score(metric: CustomMetric, value: Any, output: Any, expected: Any, loop: Loop) -> Any:
+def compute_score(metric: CustomMetric, value: object, output: object, expected: object, loop: Loop) -> PostedScore:
     """Call a scorer and return what goes on the wire; raises whatever it raises, or ValueError for no number."""
     if metric.compute is not None:
         return compute_for_example(metric, value, output, expected)
@@ -79,7 +79,8 @@ def _score_by_function(
 def _score_one(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
     try:
         output, expected = part_of(row.output, component), part_of(row.expected, component)
-        return RowScore(compute_score(metric, row.input, output, expected, loop))
+        # A ratio, the only score that is no number, was refused before.
+        return RowScore(cast(float, compute_score(metric, row.input, output, expected, loop)))
     except Exception as exc:
         # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
         return RowScore(error_code="bug", error_message=f"{type(exc).__name__}: {exc}")
@@ -87,7 +88,7 @@ def _score_one(row: Row, metric: CustomMetric, component: str | None, loop: Loop
 
 def _score_by_evaluator(
     rows: Sequence[Row],
-    wanted: str | Mapping[str, Any],
+    wanted: str | Mapping[str, object],
     component: str | None,
     client: Service | None,
     threads: int,
@@ -99,7 +100,8 @@ def _score_by_evaluator(
             remedy="Pass `client=Client(...)`, or load the result with `EvaluationResult.load(path, client=...)`.",
         )
     entry = build_evaluator_entry(wanted)
-    label = str(entry.pop("name", None) or "/".join(filter(None, (entry.get("evaluator"), entry.get("criteria")))))
+    label = evaluator_label(entry)
+    entry.pop("name", None)
 
     def ask(row: Row) -> RowScore | None:
         if not row.is_ok:
@@ -118,7 +120,7 @@ def _score_by_evaluator(
         return label, list(pool.map(ask, rows))
 
 
-def part_of(value: Any, component: str | None) -> Any:
+def part_of(value: object, component: str | None) -> object:
     """Return one component's part of an output or expectation; None when it has none."""
     if component is None:
         return value

@@ -15,7 +15,7 @@ from evalsvc.client.results.tables import flatten_row, write_csv
 from evalsvc.client.scoring.added_metrics import StoredRun, add_metric
 from evalsvc.client.scoring.batches import compute_metrics
 from evalsvc.client.scoring.confusion import Confusion, count_confusion
-from evalsvc.client.scoring.rescoring import refuse_taken, score_rows
+from evalsvc.client.scoring.rescoring import refuse_taken_names, score_rows
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer
 from evalsvc.client.service.service import Service
 from evalsvc.client.values import from_json, to_json
@@ -117,7 +117,7 @@ class EvaluationResult:
 
     def calculate_metrics(
         self,
-        *wanted: str | Mapping[str, Any] | Scorer | CustomMetric,
+        *wanted: str | Mapping[str, object] | Scorer | CustomMetric,
         name: str | None = None,
         component: str | None = None,
         client: Service | None = None,
@@ -160,7 +160,7 @@ class EvaluationResult:
 
     def _keep(self, found: Metrics, metrics: Metrics) -> None:
         """Keep estimates that were worked out here; they never stand where another estimate does."""
-        refuse_taken(metrics, self.metrics)
+        refuse_taken_names(metrics, self.metrics)
         found.update(metrics)
         self.metrics.update(metrics)
 
@@ -177,8 +177,8 @@ class EvaluationResult:
 
     def confusion(
         self,
-        predicted: Callable[[Any], Any] = lambda output: output,
-        actual: Callable[[Any], Any] = lambda expected: expected,
+        predicted: Callable[[Any], object] = lambda output: output,
+        actual: Callable[[Any], object] = lambda expected: expected,
         *,
         level: float = 0.95,
         seed: int = 0,

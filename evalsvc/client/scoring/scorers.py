@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, list_evaluators
+from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, evaluator_label, normalise_evaluators
 
-Scorer = Callable[..., Any]
+Scorer = Callable[..., object]
 """`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
-Compute: TypeAlias = "Callable[[dict[str, list[Any]]], Any]"
+Compute: TypeAlias = "Callable[[dict[str, list[Any]]], object]"
 """`(batch) -> result`; a batch has the columns `input`, `output` and `expected`, each a list."""
-Accumulate: TypeAlias = "Callable[[Any], Any]"
+Accumulate: TypeAlias = "Callable[[Any], object]"
 """`(results of all batches) -> result`."""
-Scorers: TypeAlias = "Mapping[str, Scorer | CustomMetric | Mapping[str, Any]]"
+PostedScore: TypeAlias = "float | dict[str, float]"
+"""A number, or the numerator and denominator of a ratio."""
+Scorers: TypeAlias = "Mapping[str, Scorer | CustomMetric | Mapping[str, object]]"
 """What a caller measures, by name: a function, a `CustomMetric`, or `{"value": function, "is_algebraic": True, …}`."""
 
 
-def _no_scorer(*_: Any) -> Any:
+def _no_scorer(*_: object) -> object:
     raise ValueError("A metric needs a function: `score`, or `compute`.")
 
 
@@ -66,9 +68,9 @@ class CustomMetric:
             return "algebraic"
         return "algebraic" if self.is_algebraic else "untyped"
 
-    def as_wire(self, name: str) -> dict[str, Any]:
+    def as_wire(self, name: str) -> dict[str, object]:
         """Return the plan's entry for a metric whose numbers the client posts."""
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "name": name,
             "source": "client",
             "type": self.kind,
@@ -83,29 +85,28 @@ class CustomMetric:
 
 def build_plan_metrics(
     evaluators: Evaluators,
-    metrics: Mapping[str, Scorer | CustomMetric | Mapping[str, Any]] | None,
-) -> list[dict[str, Any]]:
+    metrics: Mapping[str, Scorer | CustomMetric | Mapping[str, object]] | None,
+) -> list[dict[str, object]]:
     """Return a plan's metrics; with neither evaluators nor scorers, the latency, so that something is estimated."""
     wanted = [
         {"name": one, **build_evaluator_entry(one)} if isinstance(one, str) else dict(one)
-        for one in list_evaluators(evaluators)
+        for one in normalise_evaluators(evaluators)
     ]
     for one in wanted:
-        one.setdefault("name", "/".join(filter(None, (one.get("evaluator"), one.get("criteria")))))
+        one.setdefault("name", evaluator_label(one))
     own = {name: build_scorer(scorer) for name, scorer in (metrics or {}).items()}
     wanted += [one.as_wire(name) for name, one in own.items() if not is_computed_at_end(one)]
-    names = [one["name"] for one in wanted]
+    names = [str(one["name"]) for one in wanted]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"Metrics need different names; {', '.join(doubled)} is there more than once.")
     return wanted or [{"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}]
 
 
-def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, Any]) -> CustomMetric:
+def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, object]) -> CustomMetric:
     """Wrap a bare function, or `{"value": function, "is_algebraic": True, …}`, which has no type unless it says one."""
     if isinstance(scorer, Mapping):
-        said = dict(scorer)
-        score = said.pop("value", None) or _no_scorer
-        return CustomMetric(score, **{"is_algebraic": False, **said})
+        options: dict[str, Any] = {"is_algebraic": False, **scorer}
+        return CustomMetric(options.pop("value", None) or _no_scorer, **options)
     return scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer)
 
 
@@ -114,7 +115,7 @@ def is_computed_at_end(metric: CustomMetric) -> bool:
     return metric.compute is not None and metric.kind == "untyped"
 
 
-def check_score(value: Any, *, ratio: bool) -> float | dict[str, float]:
+def check_score(value: object, *, ratio: bool) -> PostedScore:
     """Check what a scorer returned and make it JSON; ValueError when it is no finite number."""
     parts = tuple(value) if ratio and isinstance(value, (tuple, list)) else (value,)
     numbers = [float(part) for part in parts]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-Evaluators: TypeAlias = "str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]"
+Evaluators: TypeAlias = "str | Mapping[str, object] | Sequence[str | Mapping[str, object]]"
 """Names or entries of the wire; a lone one is a list of one."""
 
 
@@ -15,7 +15,7 @@ def split_evaluator(text: str) -> tuple[str, str | None]:
     return evaluator, profile or None
 
 
-def build_evaluator_entry(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
+def build_evaluator_entry(wanted: str | Mapping[str, object]) -> dict[str, object]:
     """Return an entry of the wire's `evaluators`."""
     if not isinstance(wanted, str):
         return dict(wanted)
@@ -23,6 +23,11 @@ def build_evaluator_entry(wanted: str | Mapping[str, Any]) -> dict[str, Any]:
     return {"evaluator": evaluator} if profile is None else {"evaluator": evaluator, "criteria": profile}
 
 
-def list_evaluators(evaluators: Evaluators) -> Sequence[str | Mapping[str, Any]]:
+def normalise_evaluators(evaluators: Evaluators) -> Sequence[str | Mapping[str, object]]:
     """Return a list of evaluators; one that stands alone, by name or as an entry, is a list of one."""
     return [evaluators] if isinstance(evaluators, str | Mapping) else evaluators
+
+
+def evaluator_label(entry: Mapping[str, object]) -> str:
+    """Return the name of an entry, or what it is known by without one: `evaluator/criteria`."""
+    return str(entry.get("name") or "/".join(str(entry[key]) for key in ("evaluator", "criteria") if entry.get(key)))

@@ -5,13 +5,29 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from evalsvc.client.errors import InvalidError, NotFoundError
+from evalsvc.client.results.bodies import ComparisonBody
 from evalsvc.client.results.live import Live
-from evalsvc.client.service.transport import Transport
+from evalsvc.client.service.bodies import (
+    BatchBody,
+    ConfigBody,
+    DatasetBody,
+    DatasetReference,
+    ExampleBody,
+    ExperimentBody,
+    LeaseBody,
+    OutputBody,
+    PlanMetricBody,
+    RecordBody,
+    UnitBody,
+)
+from evalsvc.client.service.transport import Params, Transport
+from evalsvc.client.values import JsonObject
 
 DATASETS_A_PAGE = 1000
+OUTPUTS_A_PAGE = 1000
 # Hours of work should outlive a restart of the service: these calls are tried for about half a minute.
 PATIENT_RETRIES = 10
 
@@ -22,7 +38,7 @@ class ExperimentsApi:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
 
-    def upload(self, name: str, lines: Sequence[str]) -> dict[str, Any]:
+    def upload(self, name: str, lines: Sequence[str]) -> DatasetReference:
         """Store examples under a name; return a plan's reference. The same examples again are the version there is."""
         try:
             answer = self._send_lines("/v1/datasets", name, lines, {"dataset_name": name})
@@ -45,51 +61,52 @@ class ExperimentsApi:
 
     def _dataset_named(self, name: str) -> str:
         offset = 0
-        while found := self.transport.get("/v1/datasets", {"limit": DATASETS_A_PAGE, "offset": offset})["datasets"]:
+        while found := self._datasets(offset):
             for one in found:
                 if one["name"] == name:
-                    return str(one["id"])
+                    return one["id"]
             offset += DATASETS_A_PAGE
         raise NotFoundError(f"Dataset {name!r} was there a moment ago and is gone.", code="not_found", status=404)
 
-    def examples(self, dataset_id: str, version: int) -> dict[str, dict[str, Any]]:
+    def _datasets(self, offset: int) -> list[DatasetBody]:
+        page = self.transport.get("/v1/datasets", {"limit": DATASETS_A_PAGE, "offset": offset})
+        return cast("list[DatasetBody]", page["datasets"])
+
+    def examples(self, dataset_id: str, version: int) -> dict[str, ExampleBody]:
         """Return the examples of a version by their ids, in order."""
         response = self.transport.call("GET", f"/v1/datasets/{dataset_id}/jsonl", params={"version": version})
-        rows = [json.loads(line) for line in response.iter_lines() if line]
+        rows: list[ExampleBody] = [json.loads(line) for line in response.iter_lines() if line]
         return {row["id"]: row for row in rows}
 
-    def create_experiment(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def create_experiment(self, body: Mapping[str, object]) -> ExperimentBody:
         """Create an experiment with a plan and its configs."""
         return self._experiment(self.transport.post("/v1/experiments", body))
 
-    def score_batch(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def score_batch(self, body: Mapping[str, object]) -> BatchBody:
         """Score outputs that are there already; the answer names the experiment that they are kept in."""
-        answer: dict[str, Any] = self.transport.post("/v1/score/batch", body)
-        return answer
+        return cast(BatchBody, self.transport.post("/v1/score/batch", body))
 
-    def experiment(self, experiment_id: str) -> dict[str, Any]:
+    def experiment(self, experiment_id: str) -> ExperimentBody:
         """Return an experiment, its plan and its configs."""
         return self._experiment(self.transport.get(f"/v1/experiments/{experiment_id}"))
 
-    def experiments(self, name: str) -> Iterator[dict[str, Any]]:
+    def experiments(self, name: str) -> Iterator[ExperimentBody]:
         """Yield the experiments of a name, newest first."""
-        return self.transport.pages("/v1/experiments", "experiments", {"name": name})
+        return cast("Iterator[ExperimentBody]", self.transport.pages("/v1/experiments", "experiments", {"name": name}))
 
     def start(self, experiment_id: str) -> None:
         """Let a draft run."""
         self.transport.post(f"/v1/experiments/{experiment_id}/start")
 
-    def control(self, experiment_id: str, config_id: str, action: str) -> dict[str, Any]:
+    def control(self, experiment_id: str, config_id: str, action: str) -> JsonObject:
         """Stop or resume a config."""
-        answer: dict[str, Any] = self.transport.post(f"/v1/experiments/{experiment_id}/configs/{config_id}/{action}")
-        return answer
+        return self.transport.post(f"/v1/experiments/{experiment_id}/configs/{config_id}/{action}")
 
-    def clone(self, experiment_id: str, config_id: str, changes: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    def clone(self, experiment_id: str, config_id: str, changes: Mapping[str, object], name: str | None) -> ConfigBody:
         """Make a config from another one; return it."""
-        body = {"changes": dict(changes)} | ({"name": name} if name is not None else {})
+        body: dict[str, object] = {"changes": dict(changes)} | ({"name": name} if name is not None else {})
         answer = self.transport.post(f"/v1/experiments/{experiment_id}/configs/{config_id}/clone", body)
-        config: dict[str, Any] = answer["config"]
-        return config
+        return cast(ConfigBody, answer["config"])
 
     def delete_config(self, experiment_id: str, config_id: str) -> None:
         """Hide a config; what it cost and showed stays."""
@@ -106,7 +123,8 @@ class ExperimentsApi:
 
     def decisions(self, experiment_id: str) -> Iterator[dict[str, Any]]:
         """Yield every stop with what it rested on, newest first."""
-        return self.transport.pages(f"/v1/experiments/{experiment_id}/decisions", "decisions", {"limit": 100})
+        path = f"/v1/experiments/{experiment_id}/decisions"
+        return cast("Iterator[dict[str, Any]]", self.transport.pages(path, "decisions", {"limit": 100}))
 
     def pareto(self, experiment_id: str, metrics: Sequence[str]) -> dict[str, Any]:
         """Return the Pareto front of two or three metrics."""
@@ -115,56 +133,53 @@ class ExperimentsApi:
         )
         return answer
 
-    def confusion(self, experiment_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def confusion(self, experiment_id: str, params: Params) -> dict[str, Any]:
         """Return the confusion matrix of a config's labels."""
         answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/confusion", params)
         return answer
 
-    def compare(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def compare(self, params: Params) -> ComparisonBody:
         """Compare two configs; a page of examples comes with it."""
-        answer: dict[str, Any] = self.transport.get("/v1/compare", params)
-        return answer
+        return cast(ComparisonBody, self.transport.get("/v1/compare", params))
 
-    def metrics(self, experiment_id: str) -> list[dict[str, Any]]:
+    def metrics(self, experiment_id: str) -> list[PlanMetricBody]:
         """Return what an experiment measures, and how far the scoring has come."""
-        answer: dict[str, Any] = self.transport.get(f"/v1/experiments/{experiment_id}/metrics")
-        return list(answer["metrics"])
+        answer = self.transport.get(f"/v1/experiments/{experiment_id}/metrics")
+        return cast("list[PlanMetricBody]", answer["metrics"])
 
-    def add_metrics(self, experiment_id: str, metrics: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def add_metrics(self, experiment_id: str, metrics: Sequence[Mapping[str, object]]) -> list[PlanMetricBody]:
         """Score the stored outputs with more metrics; those that were added before in the same words are there."""
         answer = self.transport.post(f"/v1/experiments/{experiment_id}/metrics", {"metrics": list(metrics)})
-        return list(answer["metrics"])
+        return cast("list[PlanMetricBody]", answer["metrics"])
 
-    def post_scores(self, experiment_id: str, metric: str, scores: Sequence[Mapping[str, Any]]) -> int:
+    def post_scores(self, experiment_id: str, metric: str, scores: Sequence[Mapping[str, object]]) -> int:
         """Send numbers for outputs that are there; return how many had none before."""
         body = {"metric": metric, "scores": list(scores)}
-        return int(self.transport.post(f"/v1/experiments/{experiment_id}/scores", body)["n_accepted"])
+        return cast(int, self.transport.post(f"/v1/experiments/{experiment_id}/scores", body)["n_accepted"])
 
-    def results(self, experiment_id: str, config_id: str) -> Iterator[dict[str, Any]]:
+    def results(self, experiment_id: str, config_id: str) -> Iterator[OutputBody]:
         """Yield a config's outputs with their scores."""
-        params = {"config_id": config_id, "limit": 1000}
-        return self.transport.pages(f"/v1/experiments/{experiment_id}/results", "results", params)
+        path = f"/v1/experiments/{experiment_id}/results"
+        params: Params = {"config_id": config_id, "limit": OUTPUTS_A_PAGE}
+        return cast("Iterator[OutputBody]", self.transport.pages(path, "results", params))
 
-    def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> dict[str, Any]:
+    def lease(self, experiment_id: str, config_id: str, n: int, lease_seconds: int) -> LeaseBody:
         """Ask for the next examples of a config."""
         path = f"/v1/experiments/{experiment_id}/configs/{config_id}/lease"
         body = {"n": n, "lease_seconds": lease_seconds}
-        answer: dict[str, Any] = self.transport.post(path, body, retries=PATIENT_RETRIES)
-        return answer
+        return cast(LeaseBody, self.transport.post(path, body, retries=PATIENT_RETRIES))
 
     def record(
-        self, experiment_id: str, unit: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]], *, done: bool
-    ) -> dict[str, Any]:
+        self, experiment_id: str, unit: UnitBody, outputs: Sequence[Mapping[str, object]], *, done: bool
+    ) -> RecordBody:
         """Post outputs of a unit; return what was newly written and how the config stands.
 
         With `done` the lease ends: what has no output is given back.
         """
         body = {"token": unit["token"], "outputs": list(outputs), "done": done}
         path = f"/v1/experiments/{experiment_id}/units/{unit['id']}/outputs"
-        answer: dict[str, Any] = self.transport.post(path, body, retries=PATIENT_RETRIES)
-        return answer
+        return cast(RecordBody, self.transport.post(path, body, retries=PATIENT_RETRIES))
 
     @staticmethod
-    def _experiment(answer: Mapping[str, Any]) -> dict[str, Any]:
-        experiment: dict[str, Any] = answer["experiment"]
-        return experiment
+    def _experiment(answer: JsonObject) -> ExperimentBody:
+        return cast(ExperimentBody, answer["experiment"])

@@ -6,16 +6,17 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 
+from evalsvc.client.results.bodies import EvaluateBody, HistoryBody
 from evalsvc.client.results.verdicts import EvaluateResult, History
-from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, list_evaluators, split_evaluator
+from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, normalise_evaluators, split_evaluator
 from evalsvc.client.service.experiments_api import ExperimentsApi
-from evalsvc.client.service.transport import Transport, read_retry_pause
+from evalsvc.client.service.transport import Param, Transport, read_retry_pause
 
-Passages = str | Sequence[str | Mapping[str, Any]]
+Passages = str | Sequence[str | Mapping[str, object]]
 LONGEST_WAIT_SECONDS = 25
 """In one request. Proxies end those that take longer than they like."""
 PART_OF_TIMEOUT = 0.8
@@ -56,30 +57,29 @@ class Service:
 
     def whoami(self) -> dict[str, Any]:
         """Return the account and the scope of the key."""
-        caller: dict[str, Any] = self._transport.get("/v1/whoami")["caller"]
-        return caller
+        return cast("dict[str, Any]", self._transport.get("/v1/whoami")["caller"])
 
     def evaluate(
         self,
         evaluators: Evaluators,
         *,
         input: str | None = None,
-        output: Any = None,
+        output: object = None,
         contexts: Passages | None = None,
-        gold: Any = None,
-        golds: Sequence[Any] | None = None,
+        gold: object = None,
+        golds: Sequence[object] | None = None,
         system_prompt: str | None = None,
         gold_contexts: Passages | Mapping[str, float] | None = None,
         top_k_contexts: Passages | None = None,
         capture: str | None = None,
         strategy: str | None = None,
-        interval: Mapping[str, Any] | None = None,
+        interval: Mapping[str, object] | None = None,
         explain: str | None = None,
         app: str | None = None,
         project: str | None = None,
         tags: Mapping[str, str] | None = None,
         wait: float | None = None,
-        **fields: Any,
+        **fields: object,
     ) -> EvaluateResult:
         """Judge one sample; return a verdict for each evaluator, in the order given.
 
@@ -99,23 +99,25 @@ class Service:
             "evaluated_model_gold_context": _as_json(gold_contexts),
             "evaluated_model_top_k_context": _as_json(top_k_contexts),
             "capture": capture,
-            "confidence_interval_strategy": strategy if interval is None else _asked(strategy, interval),
+            "confidence_interval_strategy": strategy
+            if interval is None
+            else _build_interval_options(strategy, interval),
             "explain": explain,
             "app": app,
             "project_name": project,
             "tags": dict(tags) if tags is not None else None,
         }
         body = {name: value for name, value in sample.items() if value is not None} | fields
-        body["evaluators"] = [build_evaluator_entry(one) for one in list_evaluators(evaluators)]
+        body["evaluators"] = [build_evaluator_entry(one) for one in normalise_evaluators(evaluators)]
         content = json.dumps(body, allow_nan=False).encode()
         deadline = time.monotonic() + (self._timeout if wait is None else wait)
-        result, pause = self._asked("POST", "/v1/evaluate", deadline, content)
+        result, pause = self._ask("POST", "/v1/evaluate", deadline, content)
         while result.is_pending and result.request_id and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(pause, left))
-            result, pause = self._asked("GET", f"/v1/evaluate/{result.request_id}", deadline)
+            result, pause = self._ask("GET", f"/v1/evaluate/{result.request_id}", deadline)
         return result
 
-    def _asked(
+    def _ask(
         self, method: str, path: str, deadline: float, content: bytes | None = None
     ) -> tuple[EvaluateResult, float]:
         """Ask, and have the service wait; return its answer, and in how many seconds to ask for the rest of it.
@@ -133,7 +135,7 @@ class Service:
 
     def evaluation(self, request_id: str) -> EvaluateResult:
         """Return what became of a request that was answered with `pending`, or was captured."""
-        return EvaluateResult.read(self._transport.get(f"/v1/evaluate/{request_id}"))
+        return EvaluateResult.read(cast(EvaluateBody, self._transport.get(f"/v1/evaluate/{request_id}")))
 
     def history(
         self,
@@ -142,7 +144,7 @@ class Service:
         *,
         strategy: str = "full-history",
         level: float = 0.95,
-        interval: Mapping[str, Any] | None = None,
+        interval: Mapping[str, object] | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> History:
@@ -151,26 +153,26 @@ class Service:
         `interval` says which scores, and what the interval is of, as in `evaluate`.
         """
         name, in_name = split_evaluator(evaluator)
-        asked = {"level": level, **_asked(strategy, interval or {})}
-        params = {"evaluator": name, "profile": profile or in_name, "limit": limit, "cursor": cursor, **_flat(asked)}
-        return History.read(self._transport.get("/v1/history", params))
+        asked = {"level": level, **_build_interval_options(strategy, interval or {})}
+        params = {"evaluator": name, "profile": profile or in_name, "limit": limit, "cursor": cursor, **_flatten(asked)}
+        return History.read(cast(HistoryBody, self._transport.get("/v1/history", params)))
 
 
-def _asked(strategy: str | None, interval: Mapping[str, Any]) -> dict[str, Any]:
+def _build_interval_options(strategy: str | None, interval: Mapping[str, object]) -> dict[str, object]:
     return ({} if strategy is None else {"strategy": strategy}) | dict(interval)
 
 
-def _flat(asked: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(asked: Mapping[str, object], prefix: str = "") -> dict[str, Param]:
     """Write an object as parameters: `{"scope": {"app": "shop"}}` as `scope.app=shop`."""
-    found: dict[str, Any] = {}
+    found: dict[str, Param] = {}
     for name, value in asked.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{prefix}{name}.")
+            found |= _flatten(value, f"{prefix}{name}.")
         elif (prefix, name, value) != ("", "scope", "account"):
-            found[f"{prefix}{name}"] = value
+            found[f"{prefix}{name}"] = cast(Param, value)
     return found
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> object:
     """Return a sequence as the list that JSON has; texts, objects and plain values as they are."""
     return [*value] if isinstance(value, Sequence) and not isinstance(value, str) else value

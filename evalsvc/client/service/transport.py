@@ -11,11 +11,15 @@ import secrets
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TypeAlias, TypedDict, Unpack, cast
 
 import httpx
 
 from evalsvc.client.errors import ClientError, ConfigurationError, UnreachableError, read_error, read_problem
+from evalsvc.client.values import JsonObject
+
+Param: TypeAlias = str | int | float | bool | None
+Params: TypeAlias = Mapping[str, Param]
 
 log = logging.getLogger("evalsvc.client")
 
@@ -24,6 +28,15 @@ LONGEST_PAUSE_SECONDS = 8.0
 LONGEST_RETRY_AFTER_SECONDS = 90.0
 _window_ends = re.compile(r"\bt=(\d+)")
 _random = secrets.SystemRandom()
+
+
+class RequestOptions(TypedDict, total=False):
+    """What a call brings along, as httpx takes it."""
+
+    params: Params
+    content: bytes | None
+    data: Mapping[str, str]
+    files: Mapping[str, tuple[str, bytes, str]]
 
 
 class Transport:
@@ -65,13 +78,18 @@ class Transport:
         self._closing.set()
         self._http.close()
 
-    def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+    def get(self, path: str, params: Params | None = None) -> JsonObject:
         """Return the JSON of a GET; parameters that are None are left out."""
         return self.call("GET", path, params=_drop_none(params)).json()
 
     def post(
-        self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None, retries: int | None = None
-    ) -> Any:
+        self,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        retries: int | None = None,
+    ) -> JsonObject:
         """Return the JSON of a POST of JSON; NaN is refused here, since JSON has none."""
         content = json.dumps({} if body is None else body, allow_nan=False).encode()
         sent = {"Content-Type": "application/json", **(headers or {})}
@@ -84,7 +102,7 @@ class Transport:
         *,
         headers: Mapping[str, str] | None = None,
         retries: int | None = None,
-        **request: Any,
+        **request: Unpack[RequestOptions],
     ) -> httpx.Response:
         """Call until there is an answer that stays; raise a `ClientError` for anything but 2xx and 304."""
         sent = dict(headers or {})
@@ -92,7 +110,7 @@ class Transport:
             sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
         last = self.retries if retries is None else retries
         for attempt in range(last + 1):
-            response, error = self._attempt(method, path, headers=sent, **request)
+            response, error = self._attempt(method, path, sent, request)
             if error is None:
                 return cast(httpx.Response, response)
             pause = _retry_pause(response, attempt) if attempt < last else None
@@ -103,10 +121,12 @@ class Transport:
                 raise error
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _attempt(self, method: str, path: str, **request: Any) -> tuple[httpx.Response | None, ClientError | None]:
+    def _attempt(
+        self, method: str, path: str, headers: Mapping[str, str], request: RequestOptions
+    ) -> tuple[httpx.Response | None, ClientError | None]:
         """Send once: a good answer and no error, a bad answer and its error, or no answer and why."""
         try:
-            response = self._http.request(method, path, **request)
+            response = self._http.request(method, path, headers=headers, **request)
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as exc:
             raise ConfigurationError(f"{self._http.base_url} is not an address: {exc}.", code="bad_base_url") from exc
         except httpx.TransportError as exc:
@@ -114,18 +134,18 @@ class Transport:
         good = response.is_success or response.status_code == httpx.codes.NOT_MODIFIED
         return response, None if good else read_error(response)
 
-    def pages(self, path: str, key: str, params: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    def pages(self, path: str, key: str, params: Params | None = None) -> Iterator[JsonObject]:
         """Yield the objects of a list page after page."""
         cursor: str | None = None
         while True:
             answer = self.get(path, {**(params or {}), "cursor": cursor})
-            yield from answer[key]
-            cursor = answer.get("next_cursor")
+            yield from cast("list[JsonObject]", answer[key])
+            cursor = cast("str | None", answer.get("next_cursor"))
             if not cursor:
                 return
 
 
-def _drop_none(params: Mapping[str, Any] | None) -> dict[str, Any]:
+def _drop_none(params: Params | None) -> dict[str, Param]:
     return {name: value for name, value in (params or {}).items() if value is not None}
 
 

@@ -1,0 +1,187 @@
+"""Bodies of the service's answers, as far as the client reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+
+class ScoreBody(TypedDict, total=False):
+    """One metric of one output."""
+
+    value: float | None
+    passed: bool | None
+    error_code: str | None
+    error_message: str | None
+    explanation: str | None
+    spans: list[list[int]] | None
+    extra: dict[str, Any] | None
+    judge_cost: float | None
+
+
+class MetricBody(TypedDict, total=False):
+    """An estimate, in a live answer or a file."""
+
+    name: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int | None
+    N: int | None
+    n_error: int | None
+    n_na: int | None
+    n_pending: int | None
+    type: str | None
+    strategy: str | None
+    level: float | None
+    covers: str | None
+    safe: str | None
+    method: str | None
+    warnings: Sequence[str] | None
+    new_data: Mapping[str, object] | None
+    this_set: Mapping[str, object] | None
+    mean: Mapping[str, object] | None
+    requested: Mapping[str, object] | None
+    raw: Mapping[str, object]
+
+
+class _Named(TypedDict):
+    id: str
+    name: str
+
+
+class StandingBody(_Named, total=False):
+    """A config in a live answer."""
+
+    state: str
+    stop_reason: str | None
+    epoch: int | None
+    n_done: int | None
+    n_ok: int | None
+    n_error: int | None
+    cost: float | None
+    watermark: int
+    metrics: Mapping[str, MetricBody] | None
+    versus_leader: Mapping[str, object] | None
+
+
+class LiveExperimentBody(_Named, total=False):
+    """The experiment in a live answer."""
+
+    state: str
+    n_examples: int
+    limit: int | None
+    primary_metric: str | None
+
+
+class LiveBody(TypedDict, total=False):
+    """How an experiment stands."""
+
+    experiment: LiveExperimentBody
+    configs: Sequence[StandingBody]
+    leader: str | None
+    leader_settled: bool | None
+    decisions: Sequence[Mapping[str, object]] | None
+
+
+class ComparedConfigBody(TypedDict):
+    """A side of a comparison."""
+
+    name: str
+    experiment: str
+    experiment_id: str
+
+
+class ComparisonBody(TypedDict):
+    """A comparison and a page of its examples."""
+
+    a: ComparedConfigBody
+    b: ComparedConfigBody
+    metric: str
+    comparison: Mapping[str, Any]
+    share: float
+    warnings: Sequence[str]
+    examples: Sequence[Mapping[str, object]]
+    next_cursor: str | None
+
+
+class IntervalBody(TypedDict, total=False):
+    """An interval of the history."""
+
+    strategy: str
+    alpha: float
+    lower: float | None
+    median: float | None
+    upper: float | None
+    n: int | None
+    method: str | None
+    degenerate: bool | None
+    warnings: Sequence[str] | None
+    reason: str | None
+    of: str | None
+    advice: Mapping[str, object] | None
+    sources: Mapping[str, Mapping[str, object]] | None
+    n_no_verdict: int | None
+    scope: object
+    since: object
+    include_experiments: str | None
+    suggested_since: Mapping[str, int] | None
+    drift: Mapping[str, object] | None
+
+
+class AdditionalInfoBody(TypedDict, total=False):
+    """What a verdict knows beside its score."""
+
+    confidence_interval: IntervalBody | None
+    experiment_interval: Mapping[str, object] | None
+    positions: Sequence[tuple[int, int]] | None
+    extra: Mapping[str, Any] | None
+
+
+# One of its names is a keyword of Python.
+EvaluationResultBody = TypedDict(
+    "EvaluationResultBody",
+    {
+        "id": str,
+        "score_raw": float | None,
+        "pass": bool | None,
+        "explanation": str | None,
+        "additional_info": AdditionalInfoBody | None,
+    },
+    total=False,
+)
+
+
+class VerdictBody(TypedDict, total=False):
+    """An entry of `results` of /v1/evaluate."""
+
+    evaluator_id: str
+    profile_name: str | None
+    criteria: str | None
+    status: str
+    error_code: str | None
+    error_message: str | None
+    evaluation_id: str | None
+    evaluation_result: EvaluationResultBody | None
+
+
+class EvaluateBody(TypedDict, total=False):
+    """The answer of /v1/evaluate."""
+
+    id: str | None
+    results: Sequence[VerdictBody]
+    warnings: Sequence[Mapping[str, Any]] | None
+
+
+class HistoryBody(TypedDict, total=False):
+    """The answer of /v1/history; a point has `pass`, which is no name in Python."""
+
+    evaluator_id: str
+    profile_name: str
+    n: int
+    n_total: int
+    mean: float | None
+    pass_rate: float | None
+    confidence_interval: IntervalBody | None
+    points: Sequence[Mapping[str, object]]
+    next_cursor: str | None
