@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-if TYPE_CHECKING:
-    from evaluators.outside import Outside
+from evaluators.outside import Outside
 
-JSONValue: TypeAlias = "str | int | float | bool | list[JSONValue] | dict[str, JSONValue] | None"
-Settings: TypeAlias = Mapping[str, JSONValue]
+# Families, also those of others, import all that they need from here.
+from evaluators.values import CannotScore as CannotScore
+from evaluators.values import FailedForNow as FailedForNow
+from evaluators.values import JSONValue as JSONValue
+from evaluators.values import Settings as Settings
+
 Span: TypeAlias = tuple[int, int]
 
 
@@ -241,24 +244,6 @@ class SettingsProblem:
 
     pointer: str
     detail: str
-
-
-class CannotScore(Exception):
-    """The sample cannot be scored, and trying again would not help.
-
-    `code` is one of the stable error codes of docs/errors.md, for example `unsupported_language`. `extra` is what is
-    known all the same and goes into the answer, for example what a judge's calls have cost.
-    """
-
-    def __init__(self, code: str, detail: str, *, extra: Mapping[str, JSONValue] | None = None) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
-        self.extra = extra
-
-
-class FailedForNow(CannotScore):
-    """The sample has no score this time, and the same evaluation may have one later: `timeout`, `rate_limited`, ..."""
 
 
 class Family(ABC):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from evaluators.base import FailedForNow, JSONValue, Settings
+from evaluators.values import FailedForNow, JSONValue, Settings
 
 __all__ = ["BOUNDARY", "Answer", "FailedForNow", "Moderation", "NotYet", "Outside", "Question"]
 
