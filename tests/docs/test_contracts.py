@@ -43,7 +43,7 @@ BREACHES = [
     ),
     ("One way down in the client", "evalsvc/client/newcomer.py", ""),
     (
-        "No circle within a room of the client",
+        "No circle anywhere",
         "evalsvc/client/results/metrics.py",
         "import evalsvc.client.results.live",
     ),

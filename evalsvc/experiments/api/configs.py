@@ -13,9 +13,9 @@ from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.decisions.promotion import promote_config
+from evalsvc.experiments.definition.checks.unmapped import check_components
+from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import expand
-from evalsvc.experiments.definition.fields.unmapped import check_components
-from evalsvc.experiments.definition.fields.unreadable import check_outputs
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.models import ExperimentPlan

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.definition.checks.unmapped import check_components
+from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
-from evalsvc.experiments.definition.fields.unmapped import check_components
-from evalsvc.experiments.definition.fields.unreadable import check_outputs
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import warned
 from evalsvc.experiments.queueing import enqueue_after_commit

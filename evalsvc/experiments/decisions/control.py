@@ -12,8 +12,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.decisions.settling import find_locked_plan, settle
 from evalsvc.experiments.decisions.stopping import n_in_flight, stop
+from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, problems
-from evalsvc.experiments.definition.fields.unreadable import check_outputs
 from evalsvc.experiments.definition.knobs import pointed, with_values
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates

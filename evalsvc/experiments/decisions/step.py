@@ -13,7 +13,7 @@ from django.db import connections
 from evalsvc.experiments.decisions.policy import stop_decided, stop_losers
 from evalsvc.experiments.decisions.settling import find_locked_plan, hold, settle
 from evalsvc.experiments.decisions.stopping import abort, stop
-from evalsvc.experiments.definition.fields.unmapped import stop_unmapped
+from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
 from evalsvc.experiments.inference.evidence import bring_up_to_date
 from evalsvc.experiments.inference.looks import write_looks
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output

@@ -10,9 +10,9 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version
+from evalsvc.experiments.definition.checks.unmapped import check_mappings
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
-from evalsvc.experiments.definition.fields.unmapped import check_mappings
 from evalsvc.experiments.definition.metrics import Metric, resolve_metrics
 from evalsvc.experiments.definition.templates import UnknownField, look_up, names_in
 from evalsvc.experiments.models import Config, Errors, Policy

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.experiments.definition.fields.unmapped import check_mappings
-from evalsvc.experiments.definition.fields.unreadable import check_added_metrics
+from evalsvc.experiments.definition.checks.unmapped import check_mappings
+from evalsvc.experiments.definition.checks.unreadable import check_added_metrics
 from evalsvc.experiments.definition.metrics import CLIENT, Metric, resolve_metrics
 from evalsvc.experiments.models import Addition, Aggregate, Config, ExperimentPlan, Output
 from evalsvc.experiments.runner import store

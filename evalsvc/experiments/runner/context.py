@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from django.db import connections
 
+from evalsvc.experiments.definition.checks.unmapped import may_be_unmapped, stopped_metrics_of
 from evalsvc.experiments.definition.fields.output_schemas import schema_of
-from evalsvc.experiments.definition.fields.unmapped import may_be_unmapped, stopped_metrics_of
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.runner.store import Unit

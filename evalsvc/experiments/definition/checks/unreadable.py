@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import orjson
 
 from evalsvc.datasets.models import DatasetVersion
+from evalsvc.experiments.definition.checks.declared import Outputs, outputs_of
+from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
-from evalsvc.experiments.definition.fields.declared import Outputs, outputs_of
 from evalsvc.experiments.definition.fields.json_forms import Reader, Unknown
 from evalsvc.experiments.definition.fields.mapping import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
-from evalsvc.experiments.definition.fields.unmapped import expected_components
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Config
 from evalsvc.rest.nearest import asked, nearest

@@ -1,0 +1,1 @@
+"""Whether configs, examples and metrics fit each other, before anything runs."""
