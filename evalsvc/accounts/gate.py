@@ -13,21 +13,20 @@ import threading
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 
-import redis
 from prometheus_client import Counter
-from redis.commands.core import Script
 from redis.exceptions import RedisError
 
-from evalsvc.rest.redis_client import make_client
+from evalsvc.infra.redis import CLOCK, Script, shared_client
 
 log = logging.getLogger(__name__)
 OPEN_DOORS = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
 
 # One script, so that two requests cannot both take the last place. A window is a clock minute or a calendar month, as
 # clients of this API compute their pauses from it. The epoch is a time: a lost key never brings an old one back.
-SCRIPT = """
+ADMIT = Script(
+    CLOCK,
+    """
 local function count(key, by, seconds)
   local n = redis.call('INCRBY', key, by)
   if n == tonumber(by) then redis.call('EXPIRE', key, seconds) end
@@ -36,12 +35,13 @@ end
 local minute, month = count(KEYS[1], ARGV[1], 120), count(KEYS[2], ARGV[2], 2764800)
 local epoch = redis.call('GET', KEYS[3])
 if not epoch then
-  local now = redis.call('TIME')
-  epoch = now[1] .. string.format('%06d', now[2])
+  local _, _, micros = clock()
+  epoch = string.format('%d', micros)
   redis.call('SET', KEYS[3], epoch)
 end
 return {minute, month, epoch, redis.call('EXISTS', KEYS[4])}
-"""
+""",
+)
 
 
 HELD_SECONDS = 0.05
@@ -58,17 +58,6 @@ class Admission:
     second: int
     expects_repeats: bool = False
     """Whether the account may repeat calls that look as if there was nothing to repeat: see `expect_repeats`."""
-
-
-@cache
-def connection() -> redis.Redis:
-    """Return this process' Redis client."""
-    return make_client(timeout=1.0)
-
-
-@cache
-def _script() -> Script:
-    return connection().register_script(SCRIPT)
 
 
 def window(now: time.struct_time) -> tuple[int, int]:
@@ -88,7 +77,7 @@ def admit(
     tag, (minute, month) = f"{{{account_id}}}", window(now)
     keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{month}", f"epoch:{tag}", f"repeats:{tag}"]
     try:
-        n_minute, n_month, epoch, repeats = _script()(keys=keys, args=[n - unused[0], n - unused[1]])
+        n_minute, n_month, epoch, repeats = ADMIT.run(keys=keys, args=[n - unused[0], n - unused[1]])
     except RedisError:
         OPEN_DOORS.inc()
         log.warning("rate limit skipped: Redis does not answer")
@@ -122,7 +111,7 @@ def bump_epochs(account_ids: Collection[int]) -> None:
         with _bump_lock:
             # One by one: in a cluster they are not on one node.
             for account_id in account_ids:
-                connection().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
+                shared_client().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
     except RedisError:
         log.error("epochs of accounts %s not bumped: Redis does not answer", list(account_ids))
         return
@@ -149,7 +138,7 @@ def expect_repeats(account_id: int, *, seconds: int) -> None:
     if is_known:
         _expected[account_id] = now + RENEWED_SECONDS
     try:
-        connection().set(f"repeats:{{{account_id}}}", 1, ex=math.ceil(seconds + 2 * RENEWED_SECONDS))
+        shared_client().set(f"repeats:{{{account_id}}}", 1, ex=math.ceil(seconds + 2 * RENEWED_SECONDS))
     except RedisError:
         _expected.pop(account_id, None)
         log.warning("account %s: repeated calls may be missed: Redis does not answer", account_id)

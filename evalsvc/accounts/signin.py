@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from redis.exceptions import RedisError
 from unfold.forms import AuthenticationForm
 
-from evalsvc.accounts.gate import connection
+from evalsvc.infra.redis import shared_client
 
 log = logging.getLogger(__name__)
 MAX_FAILURES = 10  # of one e-mail address from one IP address
@@ -58,7 +58,7 @@ def doors_of(email: str, ip: str) -> dict[str, int]:
 def take_attempt(doors: dict[str, int]) -> bool:
     """Count an attempt on every door and say whether all are still open. Without Redis nobody is locked out."""
     try:
-        with connection().pipeline(transaction=True) as pipe:
+        with shared_client().pipeline(transaction=True) as pipe:
             for key in doors:
                 pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
                 pipe.incr(key)
@@ -73,7 +73,7 @@ def forgive(doors: dict[str, int]) -> None:
     """Forget the person's failures after a success, and take this attempt off the place's count."""
     own, place = doors
     try:
-        with connection().pipeline(transaction=True) as pipe:
+        with shared_client().pipeline(transaction=True) as pipe:
             pipe.delete(own)
             pipe.decr(place)
             pipe.execute()

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import logging
 import time
-from functools import cache
 from typing import Any
 
-import redis
 from django.db import transaction
 from redis.exceptions import RedisError
 
-from evalsvc.rest.redis_client import make_client
+from evalsvc.infra.redis import shared_client
 from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
@@ -28,18 +26,13 @@ SILENT_SECONDS = 5.0
 _silent_until = 0.0
 
 
-@cache
-def _redis() -> redis.Redis:
-    return make_client(timeout=1.0)
-
-
 def tell(news: bytes) -> None:
     """Tell all pumps."""
     global _silent_until
     if time.monotonic() < _silent_until:
         return
     try:
-        _redis().publish(CHANNEL, news)
+        shared_client().publish(CHANNEL, news)
     except RedisError:
         _silent_until = time.monotonic() + SILENT_SECONDS
         log.warning("pumps are not told: Redis does not answer")
@@ -76,7 +69,7 @@ class Ears:
             return set()
 
     def _subscribe(self) -> None:
-        subscription = _redis().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+        subscription = shared_client().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
         try:
             subscription.subscribe(CHANNEL)
             # The confirmation: what is told from here on is heard.

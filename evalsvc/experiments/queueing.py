@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from functools import cache
 
-import redis
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
@@ -14,7 +12,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from evalsvc.experiments.notices import WORK, tell_after_commit
-from evalsvc.rest.redis_client import make_client
+from evalsvc.infra.redis import CLOCK, Script, shared_client
 from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
@@ -22,23 +20,20 @@ KEY, TASK = "experiments:pumps", "evalsvc.experiments.pump"
 ALIVE_SECONDS = 6.0
 # The sender's clock sets the end and the worker's clock reads it, so it must not be near. A pump too many ends at once.
 MESSAGE_SECONDS = 600
-# Redis' own clock, since a pump whose clock runs ahead would pass for alive long after its end. What lies in the future
-# was noted before that clock was set back; who lives shows itself again.
+# By Redis' own clock, since a pump whose clock runs ahead would pass for alive long after its end. What lies in the
+# future was noted before that clock was set back; who lives shows itself again.
 ALIVE = """
-local time = redis.call('TIME')
-local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+local _, _, micros = clock()
+local now = micros / 1000000
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[1]))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], now + 1, '+inf')
 local function show(name) redis.call('ZADD', KEYS[1], now, name) end
 """
-COUNT = ALIVE + "return redis.call('ZCARD', KEYS[1])"
-SHOW = ALIVE + "show(ARGV[2]) return 1"
-JOIN = ALIVE + "if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end show(ARGV[2]) return 1"
-
-
-@cache
-def _redis() -> redis.Redis:
-    return make_client(timeout=1.0)
+COUNT = Script(CLOCK, ALIVE, "return redis.call('ZCARD', KEYS[1])")
+SHOW = Script(CLOCK, ALIVE, "show(ARGV[2]) return 1")
+JOIN = Script(
+    CLOCK, ALIVE, "if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end show(ARGV[2]) return 1"
+)
 
 
 def enqueue_pumps() -> int:
@@ -85,13 +80,13 @@ def show(name: str) -> None:
         log.warning("pumps are not counted: Redis does not answer")
 
 
-def _run(script: str, *values: str | int) -> int:
-    return int(_redis().register_script(script)(keys=[KEY], args=[ALIVE_SECONDS, *values]))
+def _run(script: Script, *values: str | int) -> int:
+    return int(script.run(keys=[KEY], args=[ALIVE_SECONDS, *values]))
 
 
 def leave(name: str) -> None:
     """Give a place back."""
     try:
-        _redis().zrem(KEY, name)
+        shared_client().zrem(KEY, name)
     except RedisError:
         log.warning("pumps are not counted: Redis does not answer")

@@ -14,30 +14,30 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
-import redis
 from redis.exceptions import NoScriptError, RedisError
 
+from evalsvc.infra.redis import Script, Word, shared_client
 from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
 MAX_AT_ONCE = 128
 """Entries that go in one pipeline: Redis is held up for none of its other clients."""
 STOP_SECONDS = 3.0
-Word: TypeAlias = str | bytes | int | float
 Lost: TypeAlias = Callable[[Any], None]
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A command, and who waits for its answer; `lost` is told the answer that nobody waits for any more."""
+    """A command, and who waits for its answer; `lost` is told the answer that nobody waits for any more.
+
+    `again` is what is sent instead where Redis does not have the command's script.
+    """
 
     command: tuple[Word, ...]
-    script: str = ""
+    again: tuple[Word, ...] = ()
     loop: asyncio.AbstractEventLoop | None = None
     answer: asyncio.Future[Any] | None = None
     lost: Lost | None = None
@@ -68,21 +68,21 @@ class Clerk:
         return await self._put(Entry(command))
 
     async def run(
-        self, script: str, *, keys: Sequence[str], args: Sequence[Word] = (), lost: Lost | None = None
+        self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = (), lost: Lost | None = None
     ) -> Any:
         """Run a Lua script and return its answer; raises RedisError.
 
         It runs whatever becomes of the caller: `lost` is called with the answer that a cancelled one did not take.
         """
-        return await self._put(Entry((_sha(script), len(keys), *keys, *args), script, lost=lost))
+        return await self._put(Entry(script.by_digest(keys, args), script.whole(keys, args), lost=lost))
 
     def tell(self, *command: Word) -> None:
         """Have a command carried out some time soon; a failure is logged."""
         self._waiting.put(Entry(command))
 
-    def tell_script(self, script: str, *, keys: Sequence[str], args: Sequence[Word] = ()) -> None:
+    def tell_script(self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = ()) -> None:
         """Have a Lua script run some time soon; a failure is logged."""
-        self._waiting.put(Entry((_sha(script), len(keys), *keys, *args), script))
+        self._waiting.put(Entry(script.by_digest(keys, args), script.whole(keys, args)))
 
     def stop(self) -> None:
         """Carry out what is waiting, and end."""
@@ -113,9 +113,9 @@ class Clerk:
 def _carried_out(batch: Sequence[Entry]) -> list[Any]:
     """Return an answer or an exception for each entry."""
     try:
-        pipe: Any = book().pipeline(transaction=False)
+        pipe: Any = shared_client().pipeline(transaction=False)
         for entry in batch:
-            pipe.execute_command(*(("EVALSHA", *entry.command) if entry.script else entry.command))
+            pipe.execute_command(*entry.command)
         answers = pipe.execute(raise_on_error=False)
         return [
             _loaded(entry) if isinstance(answer, NoScriptError) else answer
@@ -131,8 +131,8 @@ def _carried_out(batch: Sequence[Entry]) -> list[Any]:
 def _loaded(entry: Entry) -> Any:
     """Run a script that Redis has not met, or has forgotten."""
     try:
-        client: Any = book()
-        return client.execute_command("EVAL", entry.script, *entry.command[1:])
+        client: Any = shared_client()
+        return client.execute_command(*entry.again)
     except RedisError as exc:
         return exc
 
@@ -190,17 +190,6 @@ def stop() -> None:
         ending, _of_process = _of_process, None
     if ending is not None:
         ending.stop()
-
-
-@cache
-def book() -> redis.Redis:
-    """Return the client, for threads; calls may raise RedisError."""
-    return make_client(timeout=1.0)
-
-
-@lru_cache(maxsize=32)
-def _sha(script: str) -> str:
-    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
 def key_of(connection: ConnectionFacts, model: str, what: str) -> str:

@@ -8,8 +8,9 @@ its own deadline anyway.
 
 from __future__ import annotations
 
+from evalsvc.infra.redis import Word
 from evalsvc.judges import failures
-from evalsvc.judges.book import Word, key_of
+from evalsvc.judges.book import key_of
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 

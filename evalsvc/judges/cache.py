@@ -22,7 +22,8 @@ import orjson
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from evalsvc.judges.book import Word, clerk
+from evalsvc.infra.redis import CLOCK, Script, Word
+from evalsvc.judges.book import clerk
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
 
@@ -35,19 +36,21 @@ LONGEST_LEASE_SECONDS = 30.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.25
 
 # Returns the answer; else 1 where the turn was had, and 0 where it is another's.
-FIND_OR_TAKE = """
+FIND_OR_TAKE = Script("""
 local found = redis.call('GET', KEYS[1])
 if found then return found end
 if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 return 0
-"""
+""")
 # An empty answer is none.
-KEEP_AND_RELEASE = """
+KEEP_AND_RELEASE = Script(
+    CLOCK,
+    """
 if redis.call('GET', KEYS[3]) == ARGV[4] then redis.call('DEL', KEYS[3]) end
 if ARGV[1] == '' then return 0 end
-local time = redis.call('TIME')
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
-redis.call('ZADD', KEYS[2], tonumber(time[1]), KEYS[1])
+local now = clock()
+redis.call('ZADD', KEYS[2], now, KEYS[1])
 redis.call('EXPIRE', KEYS[2], ARGV[2])
 local over = redis.call('ZCARD', KEYS[2]) - tonumber(ARGV[3])
 if over > 0 then
@@ -55,7 +58,8 @@ if over > 0 then
   for i = 1, #oldest, 2 do redis.call('DEL', oldest[i]) end
 end
 return 0
-"""
+""",
+)
 _asked: dict[tuple[asyncio.AbstractEventLoop, int, str], asyncio.Future[Kept | None]] = {}
 
 

@@ -21,8 +21,9 @@ from typing import Any
 from prometheus_client import Counter
 from redis.exceptions import RedisError
 
+from evalsvc.infra.redis import Word, shared_client
 from evalsvc.judges import breaker
-from evalsvc.judges.book import Word, book, clerk
+from evalsvc.judges.book import clerk
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, RATE_LIMITED, CallFailed
 from evalsvc.judges.scripts import BEGIN, BLOCK, END, NO_MONEY, NO_SEAT, PASSED, SHUT
@@ -158,7 +159,7 @@ async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_sec
 def spent_today(*, account_id: int, connection_id: uuid.UUID) -> float | None:
     """Return the money spent and reserved today (UTC); None when Redis does not answer."""
     try:
-        return int(book().get(_spend(account_id, connection_id)) or 0) / NANOS
+        return int(shared_client().get(_spend(account_id, connection_id)) or 0) / NANOS
     except RedisError:
         return None
 

@@ -6,15 +6,18 @@ row, the seats, the breaker.
 
 from __future__ import annotations
 
+from evalsvc.infra.redis import CLOCK, Script
+
 PASSED, SHUT, NO_SEAT, NOT_YET, NO_MONEY = range(5)
 """What BEGIN answers first; then the milliseconds to stay out, and the code and the words of a shut breaker."""
 
 # All or nothing: who is let through an open breaker has a seat, and is counted. A slot counts as long as any call in
 # it may be within the last 60 s, so it is let go 61 s after its beginning. Seats are leases: one that is not given back
 # falls free when its call must be over.
-BEGIN = """
-local time = redis.call('TIME')
-local now, ms = tonumber(time[1]), tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+BEGIN = Script(
+    CLOCK,
+    """
+local now, ms = clock()
 local tokens, rpm, tpm = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local cost, budget, kept = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local seats, lease, seat = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
@@ -64,12 +67,14 @@ if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE',
 if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end
 if cost > 0 then redis.call('INCRBY', KEYS[4], ARGV[4]); redis.call('EXPIRE', KEYS[4], kept) end
 return {0, 0}
-"""
+""",
+)
 # Tokens that were not used are taken from the oldest slots: those are let go first, so the sum is never too small. The
 # pause of the breaker doubles with each failure after the one that opened it.
-END = """
-local time = redis.call('TIME')
-local now, ms = tonumber(time[1]), tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+END = Script(
+    CLOCK,
+    """
+local now, ms = clock()
 local more, tpm = tonumber(ARGV[1]), tonumber(ARGV[2])
 if tpm > 0 and more > 0 then redis.call('HINCRBY', KEYS[2], now, more); redis.call('EXPIRE', KEYS[2], 62) end
 if tpm > 0 and more < 0 then
@@ -99,11 +104,13 @@ local pause = math.min(tonumber(ARGV[10]), tonumber(ARGV[9]) * 2 ^ math.min(n - 
 local fields = {'until', string.format('%d', ms + pause * 1000), 'code', ARGV[12], 'detail', ARGV[13]}
 redis.call('HSET', KEYS[7], unpack(fields))
 return 0
-"""
+""",
+)
 # A refusal while the connection is blocked belongs to a call that was under way, and says nothing new.
-BLOCK = """
-local time = redis.call('TIME')
-local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+BLOCK = Script(
+    CLOCK,
+    """
+local _, ms = clock()
 local blocked, wait = tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])
 if wait < 0 then
   if blocked > ms then return blocked - ms end
@@ -114,4 +121,5 @@ end
 blocked = math.max(blocked, ms + wait)
 redis.call('SET', KEYS[1], string.format('%d', blocked), 'PX', string.format('%d', blocked - ms + 1000))
 return blocked - ms
-"""
+""",
+)

@@ -17,13 +17,13 @@ from django.db import IntegrityError, connections
 from django.db.models import F
 from django.utils import timezone
 
-from evalsvc.accounts.gate import connection
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member
 from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.evaluations.maintenance import account_exit
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.experiments.services import delete_experiment
+from evalsvc.infra.redis import shared_client
 from evalsvc.ops.account_tables import LAST, OF_EXPERIMENTS, TABLES, Table, delete_rows
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
@@ -144,7 +144,7 @@ def _delete_last(cursor: Any, account_id: int) -> None:
 
 def forget_in_redis(account_id: int) -> None:
     """Delete the account's keys: its counters, what judges answered it, and what is known of its connections."""
-    redis = connection()
+    redis = shared_client()
     for pattern in (f"*{{{account_id}}}*", f"*{{{account_id}:*"):
         for key in redis.scan_iter(match=pattern, count=1000):
             redis.delete(key)

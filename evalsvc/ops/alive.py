@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from functools import cache
 
-from redis.commands.core import Script
 from redis.exceptions import RedisError
 
-from evalsvc.accounts.gate import connection
+from evalsvc.infra.redis import CLOCK, Script, shared_client
 
 KEY = "evalsvc:alive"
 EVERY_SECONDS = 2.0
@@ -19,29 +17,22 @@ PARTS = ("cpu", "judge", "experiments", "system", BEAT)
 
 log = logging.getLogger(__name__)
 
-# The clocks of the hosts may differ; that of Redis is one. What has long been silent is dropped on the way.
-SHOW = """
-local now = tonumber(redis.call('TIME')[1])
+# What has long been silent is dropped on the way.
+SHOW = Script(
+    CLOCK,
+    """
+local now = clock()
 for _, member in ipairs(ARGV) do redis.call('ZADD', KEYS[1], now, member) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 3600)
-"""
-READ = "return redis.call('ZRANGEBYSCORE', KEYS[1], tonumber(redis.call('TIME')[1]) - ARGV[1], '+inf')"
-
-
-@cache
-def _show() -> Script:
-    return connection().register_script(SHOW)
-
-
-@cache
-def _read() -> Script:
-    return connection().register_script(READ)
+""",
+)
+READ = Script(CLOCK, "local now = clock() return redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf')")
 
 
 def show(parts: list[str], name: str) -> None:
     """Say that the process `name` does the work of these parts. A failure is logged: silence says the same."""
     try:
-        _show()(keys=[KEY], args=_members(parts, name))
+        SHOW.run(keys=[KEY], args=_members(parts, name))
     except RedisError as error:
         log.warning("no sign of life: Redis does not answer (%s)", type(error).__name__)
 
@@ -49,14 +40,14 @@ def show(parts: list[str], name: str) -> None:
 def leave(parts: list[str], name: str) -> None:
     """Say that the process `name` does no work any more."""
     try:
-        connection().zrem(KEY, *_members(parts, name))
+        shared_client().zrem(KEY, *_members(parts, name))
     except RedisError as error:
         log.warning("no last sign of life: Redis does not answer (%s)", type(error).__name__)
 
 
 def alive() -> Counter[str]:
     """Count the processes of each part that gave a sign of life lately. Raises RedisError."""
-    return Counter(member.decode().partition(" ")[0] for member in _read()(keys=[KEY], args=[SILENT_SECONDS]))
+    return Counter(member.decode().partition(" ")[0] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS]))
 
 
 def _members(parts: list[str], name: str) -> list[str]:

@@ -20,7 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
-from evalsvc.accounts.gate import connection as redis_connection
+from evalsvc.infra.redis import shared_client
 from evalsvc.ops import alive
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
@@ -62,7 +62,7 @@ def database_answers() -> bool:
 def redis_answers() -> bool:
     """Ask Redis."""
     try:
-        return bool(redis_connection().ping())
+        return bool(shared_client().ping())
     except Exception:  # a probe reports every failure as its answer
         return False
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from evalsvc.accounts.gate import admit, bump_epoch, connection
+from evalsvc.accounts.gate import admit, bump_epoch
+from evalsvc.infra.redis import shared_client
 from tests.conftest import new_account
 
 
@@ -59,7 +60,7 @@ def test_a_lost_epoch_never_comes_back() -> None:
     seen = set()
     for _ in range(5):
         seen.add(admit(account).epoch)
-        assert connection().delete(f"epoch:{{{account}}}") == 1
+        assert shared_client().delete(f"epoch:{{{account}}}") == 1
     assert len(seen) == 5
     assert admit(account).epoch not in seen
 
@@ -67,7 +68,7 @@ def test_a_lost_epoch_never_comes_back() -> None:
 def test_an_epoch_does_not_expire_and_the_counters_do() -> None:
     account = new_account().pk
     admit(account)
-    redis = connection()
+    redis = shared_client()
     assert redis.ttl(f"epoch:{{{account}}}") == -1
     lifetimes = sorted(redis.ttl(key) for key in redis.scan_iter(f"rl:{{{account}}}:*", count=1000))
     assert len(lifetimes) == 2
@@ -75,7 +76,7 @@ def test_an_epoch_does_not_expire_and_the_counters_do() -> None:
 
 
 def test_a_second_request_does_not_prolong_the_minute() -> None:
-    account, redis = new_account().pk, connection()
+    account, redis = new_account().pk, shared_client()
     admit(account)
     keys = list(redis.scan_iter(f"rl:{{{account}}}:*", count=1000))
     for key in keys:

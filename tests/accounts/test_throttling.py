@@ -14,6 +14,7 @@ from django.test import override_settings
 
 from evalsvc.accounts import gate
 from evalsvc.accounts.models import Account
+from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, wait_until
 from tests.rest.shapes import assert_problem
 
@@ -98,8 +99,7 @@ def test_a_refused_request_does_nothing(alice: Caller) -> None:
 
 
 def forget_clients() -> None:
-    gate.connection.cache_clear()
-    gate._script.cache_clear()
+    shared_client.cache_clear()
 
 
 @pytest.fixture

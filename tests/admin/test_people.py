@@ -52,17 +52,17 @@ def test_unknown_people_are_locked_alike(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_success_forgives_earlier_failures() -> None:
-    from evalsvc.accounts.gate import connection
     from evalsvc.accounts.signin import doors_of
+    from evalsvc.infra.redis import shared_client
 
     user, ip = new_user(password=PASSWORD), "10.4.0.1"
     own, _ = doors_of(user.email, ip)
     sign_in(user.email, "wrong", ip)
-    assert connection().get(own) == b"1"
+    assert shared_client().get(own) == b"1"
 
     sign_in(user.email, PASSWORD, ip)
 
-    assert connection().get(own) is None
+    assert shared_client().get(own) is None
 
 
 def test_only_the_nearest_proxy_is_believed(settings_behind_proxy: None) -> None:

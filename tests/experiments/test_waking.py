@@ -83,7 +83,7 @@ def test_without_redis_pumps_look_by_themselves(
     def nobody() -> Any:
         raise NoRedis
 
-    monkeypatch.setattr(notices, "_redis", nobody)
+    monkeypatch.setattr(notices, "shared_client", nobody)
     monkeypatch.setattr(notices, "_silent_until", 0.0)
     with pumping():
         experiment = make_experiment(
@@ -112,7 +112,7 @@ def test_after_a_failure_nothing_is_told_for_a_while(monkeypatch: pytest.MonkeyP
         calls.append(WORK)
         raise NoRedis
 
-    monkeypatch.setattr(notices, "_redis", hanging)
+    monkeypatch.setattr(notices, "shared_client", hanging)
     monkeypatch.setattr(notices, "_silent_until", 0.0)
     monkeypatch.setattr(notices, "SILENT_SECONDS", NEVER)
     for _ in range(50):

@@ -21,6 +21,7 @@ from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.unit import Slot
 from evalsvc.experiments.runner.writer import Writer
+from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
@@ -221,7 +222,7 @@ def test_a_worker_whose_clock_jumps_holds_its_leases(alice: Caller, connection: 
 @pytest.fixture
 def no_pumps() -> Iterator[Callable[[], list[tuple[bytes, float]]]]:
     """An empty book of pumps, and a look into it."""
-    client = queueing._redis()
+    client = shared_client()
     client.delete(queueing.KEY)
     yield lambda: client.zrange(queueing.KEY, 0, -1, withscores=True)
     client.delete(queueing.KEY)
@@ -236,14 +237,14 @@ def test_pumps_are_counted_by_one_clock(no_pumps: Callable[[], list[tuple[bytes,
         assert name is not None
         queueing.show(name)
     assert queueing.n_alive() == 1
-    seconds, _ = queueing._redis().time()
+    seconds, _ = shared_client().time()
     assert [abs(score - seconds) < 60 for _, score in no_pumps()] == [True]
 
 
 def test_pumps_noted_in_the_future_are_forgotten(no_pumps: Callable[[], list[tuple[bytes, float]]]) -> None:
     """When Redis' own clock is set back, pumps that ended must not fill every place until it has caught up."""
-    seconds, _ = queueing._redis().time()
-    queueing._redis().zadd(queueing.KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
+    seconds, _ = shared_client().time()
+    shared_client().zadd(queueing.KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
     assert queueing.n_alive() == 0
     assert queueing.join() is not None
 

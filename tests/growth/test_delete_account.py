@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from benchmarks.growth_rows import fill, new_accounts
-from evalsvc.accounts.gate import connection as redis
 from evalsvc.accounts.services import revoke_key
+from evalsvc.infra.redis import shared_client
 from evalsvc.ops import account_deletion
 from evalsvc.ops.account_deletion import WAITING, delete_account
 from evalsvc.ops.account_tables import HOT, LAST, OF_EXPERIMENTS, TABLES
@@ -46,7 +46,7 @@ def rows(account_id: int) -> dict[str, tuple[int, str]]:
 
 
 def keys(account_id: int) -> list[bytes]:
-    return [key for mark in ("}", ":") for key in redis().scan_iter(match=f"*{{{account_id}{mark}*")]
+    return [key for mark in ("}", ":") for key in shared_client().scan_iter(match=f"*{{{account_id}{mark}*")]
 
 
 def deleted(*arguments: str) -> str:
@@ -82,8 +82,8 @@ def test_each_table_is_found_by_an_index() -> None:
 def test_it_deletes_everything_and_nobody_elses() -> None:
     alice, charlie = (shapes.new_filled_account(name) for name in ("alice", "charlie"))
     assert alice.evaluate("exact-match", output="x", label="x", capture="all").status_code == 200
-    redis().set(f"judge:{{{alice.account.pk}}}:answer:x", "a text")
-    redis().set(f"judge:{{{alice.account.pk}:00}}:model:ways:1", "{}")
+    shared_client().set(f"judge:{{{alice.account.pk}}}:answer:x", "a text")
+    shared_client().set(f"judge:{{{alice.account.pk}:00}}:model:ways:1", "{}")
     before = rows(charlie.account.pk)
     assert min(n for n, _ in rows(alice.account.pk).values()) > 0
     assert len(keys(alice.account.pk)) >= 4

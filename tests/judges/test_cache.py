@@ -12,8 +12,8 @@ from django.test import override_settings
 from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.infra.redis import shared_client
 from evalsvc.judges import cache
-from evalsvc.judges.book import book
 from evalsvc.judges.cache import Kept, digest_of
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.loop import run
@@ -122,14 +122,14 @@ def test_two_accounts_share_no_answer(stub: RunningStub) -> None:
 
 def test_a_dead_holder_s_turn_ends_by_itself() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    book().set(f"judge:{{{account}}}:answer:{digest}:turn", "dead", px=200)
+    shared_client().set(f"judge:{{{account}}}:answer:{digest}:turn", "dead", px=200)
 
     assert run(turn(account, digest)) is None
 
 
 def test_a_turn_that_does_not_come_in_time() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    book().set(f"judge:{{{account}}}:answer:{digest}:turn", "of another process", px=100_000)
+    shared_client().set(f"judge:{{{account}}}:answer:{digest}:turn", "of another process", px=100_000)
     with pytest.raises(CallFailed, match="timeout"):
         run(turn(account, digest, seconds=0.1))
 
@@ -145,7 +145,7 @@ def test_a_turn_is_given_back() -> None:
     account, digest = an_account(), uuid.uuid4().hex
     for _ in range(2):
         assert run(turn(account, digest)) is None
-    assert not book().exists(f"judge:{{{account}}}:answer:{digest}:turn")
+    assert not shared_client().exists(f"judge:{{{account}}}:answer:{digest}:turn")
 
 
 def test_the_oldest_answers_make_room() -> None:

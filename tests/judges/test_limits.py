@@ -15,8 +15,8 @@ import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub, running_stub
+from evalsvc.infra.redis import shared_client
 from evalsvc.judges import calls, limits
-from evalsvc.judges.book import book
 from evalsvc.judges.calls import estimated_tokens
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.limits import Place, spent_today
@@ -85,13 +85,13 @@ def test_what_is_larger_than_the_limit_takes_all_of_it() -> None:
 def test_a_minute_later_there_is_room() -> None:
     connection = facts(rpm=2)
     key = limits._keys(connection, MODEL)[0]
-    now = book().time()[0]
-    book().hset(key, mapping={now - 61: 1, now - 30: 1})
+    now = shared_client().time()[0]
+    shared_client().hset(key, mapping={now - 61: 1, now - 30: 1})
 
     assert take(connection, MODEL, tokens=1) == 0.0
-    wait, later = take(connection, MODEL, tokens=1), book().time()[0]
+    wait, later = take(connection, MODEL, tokens=1), shared_client().time()[0]
     assert now + 25 <= later + wait and wait <= 31
-    assert book().hexists(key, str(now - 61)) is False
+    assert shared_client().hexists(key, str(now - 61)) is False
 
 
 def test_models_are_counted_apart() -> None:
@@ -170,12 +170,12 @@ def test_tokens_beyond_the_estimate_are_counted() -> None:
 def test_what_comes_back_comes_from_the_oldest() -> None:
     connection = facts(tpm=1000)
     key = limits._keys(connection, MODEL)[1]
-    now = book().time()[0]
-    book().hset(key, mapping={now - 20: 300, now: 500})
+    now = shared_client().time()[0]
+    shared_client().hset(key, mapping={now - 20: 300, now: 500})
 
     settle(Place(connection, MODEL, 500, 0.0, "", limits._keys(connection, MODEL), False), used_tokens=100)
 
-    assert {int(slot) - now: int(n) for slot, n in book().hgetall(key).items()} == {-20: 0, 0: 400}
+    assert {int(slot) - now: int(n) for slot, n in shared_client().hgetall(key).items()} == {-20: 0, 0: 400}
 
 
 def test_a_429_holds_everybody() -> None:
@@ -198,11 +198,11 @@ def test_pauses_without_retry_after_grow_and_end_with_a_success() -> None:
     block = limits._keys(connection, MODEL)[2]
 
     def strike() -> float:
-        book().delete(block)  # the pause is over
+        shared_client().delete(block)  # the pause is over
         return feed_back_429(connection, MODEL)
 
     assert [strike() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
-    book().delete(block)
+    shared_client().delete(block)
     settle(begun(connection), used_tokens=0)
     assert strike() == 1.0
 
@@ -212,11 +212,11 @@ def test_refusals_of_calls_under_way_are_one_refusal() -> None:
     block = limits._keys(connection, MODEL)[2]
     for pause in (1.0, 2.0, 4.0, 8.0, 16.0):
         assert feed_back_429(connection, MODEL) == pause
-        book().delete(block)
+        shared_client().delete(block)
 
     # The pause is long enough to last for all five, however slow the machine.
     assert [feed_back_429(connection, MODEL) <= 32.0 for _ in range(5)] == [True] * 5
-    book().delete(block)
+    shared_client().delete(block)
     assert feed_back_429(connection, MODEL) == 60.0
 
 
@@ -286,7 +286,7 @@ def test_seats() -> None:
 
 def test_a_seat_that_nobody_gave_back_falls_free() -> None:
     connection = facts(max_concurrency=1)
-    book().zadd(limits._seats(connection), {"of-a-dead-worker": 1})
+    shared_client().zadd(limits._seats(connection), {"of-a-dead-worker": 1})
 
     assert occupy(connection)
 
@@ -301,7 +301,7 @@ def no_redis(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RedisDown
 
     monkeypatch.setattr(limits, "clerk", Down)
-    monkeypatch.setattr(limits, "book", Down)
+    monkeypatch.setattr(limits, "shared_client", Down)
 
 
 def test_without_redis_rates_are_not_limited(no_redis: None, caplog: pytest.LogCaptureFixture) -> None:

@@ -18,6 +18,7 @@ from redis.exceptions import ConnectionError as RedisDown
 from redis.exceptions import RedisError
 
 from benchmarks.stub_llm import RunningStub, running_stub
+from evalsvc.infra.redis import Script, shared_client
 from evalsvc.judges import book, calls, known, limits
 from evalsvc.judges.cache import Kept, turn
 from evalsvc.judges.facts import ConnectionFacts
@@ -124,9 +125,9 @@ def test_who_is_cancelled_before_the_call_has_taken_nothing() -> None:
             await book.clerk().ask("GET", "judge:test:nothing")
 
     run(left())
-    assert book.book().exists(limits._spend(connection.account_id, connection.id))
+    assert shared_client().exists(limits._spend(connection.account_id, connection.id))
     assert spent(connection) == 0.0
-    assert not book.book().exists(limits._seats(connection))
+    assert not shared_client().exists(limits._seats(connection))
     assert begun(connection, tokens=1000)
 
 
@@ -139,7 +140,7 @@ def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytes
     put = book.Clerk._put
 
     def counting(clerk: book.Clerk, entry: book.Entry) -> Any:
-        scripts[entry.script] += 1
+        scripts[str(entry.command[1])] += 1
         return put(clerk, entry)
 
     monkeypatch.setattr(book.Clerk, "_put", counting)
@@ -284,13 +285,13 @@ def test_what_cannot_be_written_down_costs_the_others_nothing() -> None:
 
 
 def test_a_script_that_redis_has_forgotten_is_sent_again() -> None:
-    script = f"return ARGV[1] .. '{uuid.uuid4().hex}'"
+    script = Script(f"return ARGV[1] .. '{uuid.uuid4().hex}'")
 
     async def asked_for() -> Any:
         return await book.clerk().run(script, keys=[], args=["x"])
 
     first = run(asked_for())
-    book.book().script_flush()
+    shared_client().script_flush()
     assert first == run(asked_for()) == run(asked_for())
 
 

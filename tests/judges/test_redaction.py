@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.book import book
+from evalsvc.infra.redis import shared_client
 from evaluators.base import CannotScore
 from tests.judges.asking import Judge, question
 from tests.judges.conftest import HEADER
@@ -30,7 +30,7 @@ def test_the_book_holds_no_key_and_no_prompt(judge: Judge) -> None:
     judge.ask(asked=question(SECRET_TEXT))
     account = f"judge:{{{judge.caller.account.pk}"
 
-    kept = [key for key in book().scan_iter(match=f"{account}*") if book().type(key) == b"string"]
-    values = b" ".join(book().get(key) or b"" for key in kept)
+    kept = [key for key in shared_client().scan_iter(match=f"{account}*") if shared_client().type(key) == b"string"]
+    values = b" ".join(shared_client().get(key) or b"" for key in kept)
     assert kept
     assert judge.key.encode() not in values and SECRET_TEXT.encode() not in values

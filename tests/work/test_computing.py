@@ -24,6 +24,7 @@ from evalsvc.evaluations.workers.computing.drain import drain, step, take_over
 from evalsvc.evaluations.workers.computing.neighbours import Neighbours
 from evalsvc.evaluations.workers.judging import recording
 from evalsvc.evaluations.workers.pushes import Ear
+from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, findings, new_caller, scores_of
 
 BODY = {"output": "Paris", "gold_answer": "Paris", "app": "work"}
@@ -343,11 +344,11 @@ def test_verdicts_wait_for_the_database(alice: Caller, monkeypatch: pytest.Monke
 def test_without_redis_the_sweep_finds_it(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     import redis
 
-    def away() -> Any:
+    def away(**_: Any) -> Any:
         return redis.Redis(port=1, socket_connect_timeout=0.1)
 
     accept(alice)
-    monkeypatch.setattr(waking, "_redis", away)
+    monkeypatch.setattr(waking, "shared_client", away)
     assert waking.nudge() is False
     assert step("one") is False
     assert states(alice) == ["success"]
@@ -384,4 +385,4 @@ def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     waking.answer_call()
     assert waking.wake(3, reply_to=None) and called == [True, True]
     assert Ear(waking.KEY, 1.0).hears() is True
-    assert waking._redis().llen(waking.KEY) == 0
+    assert shared_client().llen(waking.KEY) == 0

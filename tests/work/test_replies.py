@@ -18,9 +18,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from evalsvc.evaluations.evaluate import replies
 from evalsvc.evaluations.evaluate.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
+from evalsvc.infra.redis import make_client
 from evalsvc.rest import door as doors
 from evalsvc.rest.door import Door, Visit, visiting
-from evalsvc.rest.redis_client import make_client
 from tests.conftest import wait_until
 
 PATIENCE = 30.0
@@ -165,7 +165,7 @@ def test_an_unreachable_redis_costs_the_reply_and_no_error(monkeypatch: pytest.M
         def pipeline(self, **_: Any) -> Any:
             raise RedisConnectionError
 
-    monkeypatch.setattr(replies, "_sender", Unreachable)
+    monkeypatch.setattr(replies, "shared_client", lambda **_: Unreachable())
 
     send_reply("nowhere", 1, [verdict(0)])
 

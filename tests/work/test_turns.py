@@ -15,6 +15,7 @@ from evalsvc.evaluations.evaluate import inline_turns as turns_module
 from evalsvc.evaluations.evaluate.inline_turns import Turns
 from evalsvc.evaluations.verdicts import score_sample
 from evalsvc.evaluations.workers.lane import work_off
+from evalsvc.infra import redis
 from tests.conftest import Caller, findings, scores_of, wait_until
 
 BODY = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -169,6 +170,6 @@ def test_repeats_are_expected_of_whom_they_are_expected_and_without_redis(
     assert not gate.admit(charlie.account.pk).expects_repeats
 
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(gate, "_script", lambda: gate.make_client(timeout=1).register_script(gate.SCRIPT))
     monkeypatch.setattr("django.conf.settings.REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr(redis, "shared_client", lambda: redis.make_client(timeout=1))
     assert gate.admit(charlie.account.pk).expects_repeats

@@ -16,23 +16,24 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, cast
 
 import orjson
-import redis
 from django.conf import settings
 from redis.client import Pipeline
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.waiting_room import Release
+from evalsvc.infra.redis import make_client, shared_client
 from evalsvc.rest.door import Visit, current, door
-from evalsvc.rest.redis_client import make_client
 
 log = logging.getLogger(__name__)
 LIST_TTL_SECONDS = 120
 BLOCK_SECONDS = 5
 PAUSE_SECONDS = 0.5
+PUSHING_SECONDS = 2.0
+# Whoever waits must not wait for this: the database is looked at as well.
+ANNOUNCING_SECONDS = 0.5
 
 
 class Waiter:
@@ -112,7 +113,7 @@ class ReplyBox:
         A verdict of before may have gone elsewhere: look at the database afterwards.
         """
         try:
-            with _announcer().pipeline(transaction=False) as pipe:
+            with shared_client(timeout=ANNOUNCING_SECONDS).pipeline(transaction=False) as pipe:
                 listen(pipe, request_id, self.address)
                 pipe.execute()
         except RedisError:
@@ -183,17 +184,6 @@ def reply_box() -> ReplyBox:
         return box
 
 
-@cache
-def _sender() -> redis.Redis:
-    return make_client(timeout=2.0)
-
-
-@cache
-def _announcer() -> redis.Redis:
-    # Whoever waits must not wait for this: the database is looked at as well.
-    return make_client(timeout=0.5)
-
-
 def listeners_key(request_id: int) -> str:
     """Return the name of the set of addresses to which a request's verdicts go."""
     return f"evalsvc:listeners:{request_id}"
@@ -219,7 +209,7 @@ def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, Any]]], *, address
     """
     replies = [{"request_id": request_id, "verdicts": some} for request_id, some in verdicts.items()]
     try:
-        with _sender().pipeline(transaction=False) as pipe:
+        with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
             for request_id in verdicts:
                 pipe.smembers(listeners_key(request_id))
             if address:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from redis.client import Pipeline
 
-from evalsvc.rest.redis_client import make_client
+from evalsvc.infra.redis import make_client
+
+PUSHING_SECONDS = 2.0
 
 
 def push(pipe: Pipeline, key: str) -> None:

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cache
 from typing import cast
 
 import orjson
-import redis
 from celery import current_app
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.replies import listen
 from evalsvc.evaluations.workers.judging.store import Claimed
-from evalsvc.evaluations.workers.pushes import push
-from evalsvc.rest.redis_client import make_client
+from evalsvc.evaluations.workers.pushes import PUSHING_SECONDS, push
+from evalsvc.infra.redis import shared_client
 from evaluators.base import Lane
 
 log = logging.getLogger(__name__)
@@ -28,11 +26,6 @@ KEY, CALLED_KEY = "evalsvc:computing", "evalsvc:computing:called"
 HELD_SECONDS = 300
 CALLED_SECONDS = 5
 """For so long one message is enough: whoever it starts goes on while there is work."""
-
-
-@cache
-def _redis() -> redis.Redis:
-    return make_client(timeout=2.0)
 
 
 def wake(request_id: int, *, reply_to: str | None) -> bool:
@@ -48,7 +41,7 @@ def nudge() -> bool:
 def answer_call() -> None:
     """Say that the process which a message has started is there: for the next one another message is needed."""
     try:
-        _redis().delete(CALLED_KEY)
+        shared_client(timeout=PUSHING_SECONDS).delete(CALLED_KEY)
     except RedisError:
         log.warning("Redis does not answer")
 
@@ -59,7 +52,7 @@ def hold(name: str, claimed: Sequence[Claimed]) -> None:
         return
     held = orjson.dumps([[one.id, one.n_attempts] for one in claimed])
     try:
-        _redis().set(_held_key(name), held, ex=HELD_SECONDS)
+        shared_client(timeout=PUSHING_SECONDS).set(_held_key(name), held, ex=HELD_SECONDS)
     except RedisError:
         log.warning("Redis does not answer")
 
@@ -67,7 +60,7 @@ def hold(name: str, claimed: Sequence[Claimed]) -> None:
 def held_by(name: str) -> list[tuple[int, int]]:
     """Return what a process of this name has noted, as (evaluation, attempt)."""
     try:
-        noted = _redis().get(_held_key(name))
+        noted = shared_client(timeout=PUSHING_SECONDS).get(_held_key(name))
     except RedisError:
         return []
     return [(id, n_attempts) for id, n_attempts in orjson.loads(cast("bytes", noted))] if noted else []
@@ -79,14 +72,15 @@ def _held_key(name: str) -> str:
 
 def _told(what: str, listener: tuple[int, str] | None) -> bool:
     try:
-        with _redis().pipeline(transaction=False) as pipe:
+        client = shared_client(timeout=PUSHING_SECONDS)
+        with client.pipeline(transaction=False) as pipe:
             if listener:
                 listen(pipe, *listener)
             push(pipe, KEY)
             pipe.llen(KEY)
             n_unheard = pipe.execute()[-1]
         # Whoever waits for a push has taken it already, and goes on while there is more.
-        return not n_unheard or not _redis().set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or call()
+        return not n_unheard or not client.set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or call()
     except (OperationalError, RedisError, OSError):
         log.warning("%s: no worker was told, as the broker does not answer; the sweep will do it", what)
         return False
