@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,6 +18,7 @@ from evalsvc.accounts.gate import Admission, admit
 from evalsvc.accounts.keys import KeyText, parse_key, same_secret
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import KeyRow, find_key
+from evalsvc.infra.cache import AccountCache, Entry
 from evalsvc.rest.door import belongs_to
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.reading import Turns
@@ -41,19 +41,17 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """A key row and its account as read under an epoch."""
+    """A key row and its account."""
 
     row: KeyRow
     account: Account
-    epoch: str
-    until: float
     proof: bytes
 
 
-_cache: dict[str, Cached] = {}
+MAX_CACHED = 10_000
+_cache: AccountCache[str, Cached] = AccountCache(MAX_CACHED, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 _word = secrets.token_bytes(32)
 _turns = Turns()
-MAX_CACHED = 10_000
 
 
 def limits_of(row: KeyRow) -> tuple[int, int]:
@@ -104,34 +102,36 @@ def key_of(request: Request | HttpRequest) -> KeyText | None:
 
 def identify(text: KeyText) -> Caller | None:
     """Check a key against the cache, count the request, and read the row again if the account's epoch has moved."""
-    cached = _cache.get(text.public)
-    if cached is None:
+    # However old: it says whose request is to be counted, and the count brings the epoch.
+    entry = _cache.find(text.public)
+    if entry is None:
         return _identify_anew(text)
+    cached = entry.value
     if not (hmac.compare_digest(cached.proof, proof_of(text.secret)) and _is_valid(cached.row)):
         return None
     rpm, monthly = limits_of(cached.row)
     admission = permits.admit(cached.row.account_id, rpm=rpm, monthly=monthly)
-    if _holds(cached, admission):
+    if _cache.holds(entry, admission.epoch):
         return Caller(cached.row, cached.account, admission)
     if admission.epoch is None:
         return _identify_anew(text, admission)
     # All requests of the key find it old at once, and one reads it.
     with _turns.turn(text.public):
-        again = _cache.get(text.public)
-        if again is not None and again is not cached and _holds(again, admission) and _is_valid(again.row):
-            return Caller(again.row, again.account, admission)
+        again = _cache.find(text.public)
+        if again is not None and again is not entry and _is_held(again, admission):
+            return Caller(again.value.row, again.value.account, admission)
         return _identify_anew(text, admission)
 
 
-def _holds(cached: Cached, admission: Admission) -> bool:
-    return admission.epoch == cached.epoch and time.monotonic() <= cached.until
+def _is_held(entry: Entry[Cached], admission: Admission) -> bool:
+    return _cache.holds(entry, admission.epoch) and _is_valid(entry.value.row)
 
 
 def _identify_anew(text: KeyText, admission: Admission | None = None) -> Caller | None:
     """Read the row; remember it under the epoch that was read *before* it, so that no change can slip between."""
     caller = _read(text, admission)
     if caller is None:
-        _cache.pop(text.public, None)
+        _cache.drop(text.public)
     return caller
 
 
@@ -145,11 +145,7 @@ def _read(text: KeyText, admission: Admission | None) -> Caller | None:
         if row is None or not _opens(row, text):
             return None
     account = Account(id=row.account_id, name=row.account_name)
-    if admission.epoch is not None:
-        if len(_cache) >= MAX_CACHED:
-            _cache.clear()
-        until = time.monotonic() + settings.API_KEY_CACHE_SECONDS
-        _cache[text.public] = Cached(row, account, admission.epoch, until, proof_of(text.secret))
+    _cache.put(text.public, Cached(row, account, proof_of(text.secret)), admission.epoch)
     return Caller(row, account, admission)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from prometheus_client import Counter
 from redis.exceptions import RedisError
 
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.infra.redis import CLOCK, Script, shared_client
 
 log = logging.getLogger(__name__)
@@ -120,7 +121,7 @@ def bump_epochs(account_ids: Collection[int]) -> None:
 
 RENEWED_SECONDS = 60.0
 MAX_EXPECTED = 10_000
-_expected: dict[int, float] = {}
+_expected: BoundedCache[int, float] = BoundedCache(MAX_EXPECTED)
 
 
 def expect_repeats(account_id: int, *, seconds: int) -> None:
@@ -136,16 +137,14 @@ def expect_repeats(account_id: int, *, seconds: int) -> None:
         return
     is_known = until is not None and now < until + RENEWED_SECONDS
     if is_known:
-        _expected[account_id] = now + RENEWED_SECONDS
+        _expected.put(account_id, now + RENEWED_SECONDS)
     try:
         shared_client().set(f"repeats:{{{account_id}}}", 1, ex=math.ceil(seconds + 2 * RENEWED_SECONDS))
     except RedisError:
-        _expected.pop(account_id, None)
+        _expected.drop(account_id)
         log.warning("account %s: repeated calls may be missed: Redis does not answer", account_id)
         return
     if is_known:
         return
     _wait_until_nobody_holds_it()
-    if len(_expected) >= MAX_EXPECTED:
-        _expected.clear()
-    _expected[account_id] = now + RENEWED_SECONDS
+    _expected.put(account_id, now + RENEWED_SECONDS)

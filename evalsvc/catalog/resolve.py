@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import uuid
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from django.conf import settings as django_settings
 
 from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_aliases, managed_profiles
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
+from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.nearest import suggestion
 from evalsvc.tenancy.reading import Turns
 from evalsvc.tenancy.scope import account_scope
@@ -58,18 +58,18 @@ class Resolved:
 
 @dataclass(slots=True)
 class OwnCatalog:
-    """An account's own evaluators and profiles, as read under an epoch."""
+    """An account's own evaluators and profiles."""
 
-    epoch: str | None
-    until: float
     evaluators: dict[str, Evaluator] = field(default_factory=dict)
     profiles: dict[str, ProfileState] = field(default_factory=dict)
     disabled: set[str] = field(default_factory=set)
 
 
-_own: dict[int, OwnCatalog] = {}
-_turns = Turns()
 MAX_CACHED_ACCOUNTS = 1000
+_own: AccountCache[int, OwnCatalog] = AccountCache(
+    MAX_CACHED_ACCOUNTS, seconds=lambda: django_settings.API_KEY_CACHE_SECONDS
+)
+_turns = Turns()
 
 
 def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
@@ -153,27 +153,19 @@ def _earlier(account_id: int, state: ProfileState, number: int) -> ProfileState 
 
 def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
     """Return the account's own rows, read again when its epoch has moved or the cache is old."""
-    if (cached := _cached_own(account_id, epoch)) is not None:
+    if (cached := _own.get(account_id, epoch)) is not None:
         return cached
     # All requests of the account find it old at once. Without an epoch nobody may have what another has read.
     with _turns.turn(account_id) if epoch is not None else nullcontext():
-        if (cached := _cached_own(account_id, epoch)) is not None:
+        if (cached := _own.get(account_id, epoch)) is not None:
             return cached
-        own = _read_own(account_id, epoch)
-        if len(_own) >= MAX_CACHED_ACCOUNTS:
-            _own.clear()
-        _own[account_id] = own
+        until, own = _own.end(), _read_own(account_id)
+        _own.put(account_id, own, epoch, until=until)
         return own
 
 
-def _cached_own(account_id: int, epoch: str | None) -> OwnCatalog | None:
-    cached = _own.get(account_id)
-    is_good = cached and epoch is not None and cached.epoch == epoch and time.monotonic() < cached.until
-    return cached if is_good else None
-
-
-def _read_own(account_id: int, epoch: str | None) -> OwnCatalog:
-    own = OwnCatalog(epoch, time.monotonic() + django_settings.API_KEY_CACHE_SECONDS)
+def _read_own(account_id: int) -> OwnCatalog:
+    own = OwnCatalog()
     with account_scope(account_id):
         for row in Evaluator.objects.filter(account_id=account_id).order_by("created_at"):
             if not row.is_enabled:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -17,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from django.db import transaction
 
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges.selectors import give_back_database
 from evalsvc.tenancy.scope import current_role
 
@@ -24,7 +24,9 @@ T = TypeVar("T")
 Key: TypeAlias = tuple[int, str, Hashable]
 BELIEVED_SECONDS = 2.0
 N_READERS = 2
-_believed: dict[Key, tuple[float, Any]] = {}
+MAX_BELIEVED = 10_000
+# In a tuple each, as nothing is something that can be read.
+_believed: BoundedCache[Key, tuple[Any]] = BoundedCache(MAX_BELIEVED, seconds=lambda: BELIEVED_SECONDS)
 _being_read: dict[tuple[asyncio.AbstractEventLoop, Key], asyncio.Task[Any]] = {}
 _changes: dict[int, int] = {}
 _lock = threading.Lock()
@@ -37,8 +39,8 @@ async def known(account_id: int, what: str, which: Hashable, read: Callable[[], 
     """
     key = (account_id, what, which)
     found = _believed.get(key)
-    if found is not None and time.monotonic() < found[0]:
-        return cast("T", found[1])
+    if found is not None:
+        return cast("T", found[0])
     loop = asyncio.get_running_loop()
     reading = _being_read.get((loop, key))
     if reading is None:
@@ -51,8 +53,7 @@ def forget(account_id: int) -> None:
     """Believe nothing any more of an account: something of it has been changed, and committed."""
     with _lock:
         _changes[account_id] = _changes.get(account_id, 0) + 1
-        for key in [key for key in _believed if key[0] == account_id]:
-            del _believed[key]
+        _believed.drop_all(lambda key: key[0] == account_id)
 
 
 def forget_when_committed(account_id: int) -> None:
@@ -66,11 +67,9 @@ async def _read(key: Key, read: Callable[[], T]) -> T:
     with _lock:
         # What was read before a change may be what was before it.
         if _changes.get(key[0], 0) == seen:
-            now = time.monotonic()
             # Secrets are among it: nothing is kept for longer than it is believed, or than something is read.
-            for old in [old for old, (until, _) in _believed.items() if until <= now]:
-                del _believed[old]
-            _believed[key] = (now + BELIEVED_SECONDS, value)
+            _believed.drop_old()
+            _believed.put(key, (value,))
     return value
 
 

@@ -7,7 +7,6 @@ called, and words alone. What it refuses with an error is not sent again; neithe
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -16,6 +15,7 @@ from typing import Any
 import orjson
 from redis.exceptions import RedisError
 
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges import failures
 from evalsvc.judges.book import clerk, key_of
 from evalsvc.judges.facts import ConnectionFacts
@@ -27,7 +27,7 @@ MAX_BELIEVED = 1000
 REFUSING = (400, 415, 422, 501)
 """With these an endpoint says that it does not take a request as it is written."""
 TOOL_NAME = "answer"
-_believed: dict[str, tuple[float, Ways]] = {}
+_believed: BoundedCache[str, Ways] = BoundedCache(MAX_BELIEVED, seconds=lambda: BELIEVED_SECONDS)
 _about_mode = re.compile(r"response_?format|json_?(schema|object|mode)|structured|\btools?\b|tool_choice|function")
 _not_a_name = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -62,28 +62,23 @@ async def recall(connection: ConnectionFacts, model: str) -> Ways:
     """Return what is known of this model; the strictest where nothing is."""
     key = key_of(connection, model, "ways")
     known = _believed.get(key)
-    if known is not None and time.monotonic() < known[0]:
-        return known[1]
+    if known is not None:
+        return known
     try:
         found = await clerk().ask("GET", key)
     except RedisError:
-        return known[1] if known else Ways()
+        old = _believed.find(key)
+        return old.value if old else Ways()
     ways = _read(found) if isinstance(found, bytes) else Ways()
-    _believe(key, ways)
+    _believed.put(key, ways)
     return ways
 
 
 def remember(connection: ConnectionFacts, model: str, ways: Ways) -> None:
     """Keep for a day what was found out, for all workers of this account."""
     key = key_of(connection, model, "ways")
-    _believe(key, ways)
+    _believed.put(key, ways)
     clerk().tell("SET", key, orjson.dumps(asdict(ways)), "EX", REMEMBERED_SECONDS)
-
-
-def _believe(key: str, ways: Ways) -> None:
-    if len(_believed) >= MAX_BELIEVED:
-        _believed.clear()
-    _believed[key] = (time.monotonic() + BELIEVED_SECONDS, ways)
 
 
 def _read(stored: bytes) -> Ways:

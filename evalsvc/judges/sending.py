@@ -11,6 +11,7 @@ import openai
 import orjson
 from openai import AsyncOpenAI, Omit, RequestOptions
 
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges import failures
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -22,7 +23,7 @@ from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_ht
 MAX_BYTES = 4 * 1024 * 1024
 MAX_LETTERS = 256
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], str]
-_letters: dict[Key, Letter] = {}
+_letters: BoundedCache[Key, Letter] = BoundedCache(MAX_LETTERS)
 
 
 async def send(connection: ConnectionFacts, path: str, body: Mapping[str, Any], *, seconds: float) -> bytes:
@@ -41,9 +42,7 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, Any], 
             client = _client(connection.base_url, connection.key, headers)
             # The client's own models cost more time than all the rest and know fewer endpoints than we meet.
             response = await client.post(path, cast_to=Answer, content=content, options=_options(connection))
-            if len(_letters) >= MAX_LETTERS:
-                _letters.clear()
-            _letters[key] = letter_of(response.request)
+            _letters.put(key, letter_of(response.request))
             return response.content
     except OutboundFailed as exc:
         raise from_outbound(exc) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from django.db.models import ProtectedError, RestrictedError
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.infra.cache import AccountCache, BoundedCache
 from evalsvc.projects.models import App, Project
 from evalsvc.projects.selectors import find_experiment, find_project, get_project, list_uses
 from evalsvc.rest.problems import FieldError, Invalid, Problem
@@ -31,17 +31,11 @@ class Place:
     experiment_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A project as read under an epoch: projects can be deleted, and then the account's epoch moves."""
-
-    id: uuid.UUID
-    epoch: str
-    until: float
-
-
-_known_apps: set[tuple[int, str]] = set()
-_known_projects: dict[tuple[int, str], Known] = {}
+_known_apps: BoundedCache[tuple[int, str], bool] = BoundedCache(MAX_REMEMBERED)
+# Projects can be deleted, and then the account's epoch moves.
+_known_projects: AccountCache[tuple[int, str], uuid.UUID] = AccountCache(
+    MAX_REMEMBERED, seconds=lambda: settings.API_KEY_CACHE_SECONDS
+)
 
 
 def place_request(
@@ -115,19 +109,18 @@ def remember_app(account_id: int, name: str) -> None:
         return
     with account_scope(account_id):
         App.objects.bulk_create([App(account_id=account_id, name=name)], ignore_conflicts=True)
-        _once_committed(lambda: _know_app(account_id, name))
+        _once_committed(lambda: _known_apps.put((account_id, name), True))
 
 
 def remember_project(account_id: int, name: str, *, epoch: str | None = None) -> uuid.UUID:
     """Return the id of the named project, making it if it is new."""
-    known = _known_projects.get((account_id, name))
-    if known is not None and known.epoch == epoch and time.monotonic() < known.until:
-        return known.id
+    known = _known_projects.get((account_id, name), epoch)
+    if known is not None:
+        return known
     with account_scope(account_id):
         project, _ = Project.objects.get_or_create(account_id=account_id, name=name)
-        if epoch is not None:
-            seen = Known(project.id, epoch, time.monotonic() + settings.API_KEY_CACHE_SECONDS)
-            _once_committed(lambda: _know_project(account_id, name, seen))
+        until = _known_projects.end()
+        _once_committed(lambda: _known_projects.put((account_id, name), project.id, epoch, until=until))
     return project.id
 
 
@@ -188,15 +181,3 @@ def hold_project(account_id: int, *, id: uuid.UUID | None, name: str) -> uuid.UU
 def _once_committed(note: Callable[[], None]) -> None:
     """Remember a row when it is there to stay: the caller's transaction may yet be rolled back."""
     transaction.on_commit(note, using=current_role())
-
-
-def _know_app(account_id: int, name: str) -> None:
-    if len(_known_apps) >= MAX_REMEMBERED:
-        _known_apps.clear()
-    _known_apps.add((account_id, name))
-
-
-def _know_project(account_id: int, name: str, known: Known) -> None:
-    if len(_known_projects) >= MAX_REMEMBERED:
-        _known_projects.clear()
-    _known_projects[account_id, name] = known

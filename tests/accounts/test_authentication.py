@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -145,8 +144,9 @@ def test_a_revoked_key_is_refused_on_its_next_call(alice: Caller) -> None:
 def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     text = parse_key(alice.key)
     assert text is not None and authentication.identify(text) is not None
-    cached = authentication._cache[text.public]
-    monkeypatch.setitem(authentication._cache, text.public, replace(cached, until=0.0))
+    entry = authentication._cache.find(text.public)
+    assert entry is not None
+    authentication._cache.put(text.public, entry.value, entry.epoch, until=0.0)
     reads: list[str] = []
     all_found_it_old, n = threading.Barrier(8, timeout=60), 8
     admit, find = authentication.permits.admit, authentication.find_key

@@ -155,10 +155,10 @@ def test_a_deleted_project_is_not_used_again_by_any_process(alice: Caller) -> No
     """Another process has the name in its memory, and hears of the deletion only by the account's epoch."""
     alice.post("/v1/evaluate", SAMPLE | {"project_name": "checkout", "capture": "all"})
     first = Project.objects.using("system").get(account_id=alice.account.pk)
-    memory = services._known_projects[alice.account.pk, "checkout"]
+    memory = services._known_projects.find((alice.account.pk, "checkout"))
     Evaluation.objects.using("system").filter(project_id=first.id).delete()
     assert alice.call("DELETE", f"/v1/projects/{first.id}").status_code == 204
-    assert services._known_projects[alice.account.pk, "checkout"] is memory  # as it is in another process
+    assert services._known_projects.find((alice.account.pk, "checkout")) is memory  # as it is in another process
 
     again = project_of(alice.post("/v1/evaluate", SAMPLE | {"project_name": "checkout"}))
     assert again != str(first.id)
@@ -167,10 +167,10 @@ def test_a_deleted_project_is_not_used_again_by_any_process(alice: Caller) -> No
 
 def test_a_project_is_remembered_under_the_epoch_it_was_read_in(alice: Caller) -> None:
     alice.post("/v1/evaluate", SAMPLE | {"project_name": "checkout"})
-    known = services._known_projects[alice.account.pk, "checkout"]
+    known = services._known_projects.find((alice.account.pk, "checkout"))
 
     alice.post("/v1/evaluate", SAMPLE | {"project_name": "checkout"})
-    assert services._known_projects[alice.account.pk, "checkout"] is known
+    assert services._known_projects.find((alice.account.pk, "checkout")) is known
     forget(alice)
     alice.post("/v1/projects", {"name": "checkout"})
     assert (alice.account.pk, "checkout") not in services._known_projects

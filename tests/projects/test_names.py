@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from django.db import connections
 
+from evalsvc.infra.cache import AccountCache, BoundedCache
 from evalsvc.projects import services
 from evalsvc.projects.models import App, Project
 from evalsvc.projects.selectors import find_project
@@ -46,9 +47,8 @@ def at_once(n: int, ask: Callable[[int], T]) -> list[T]:
 
 def forget(caller: Caller) -> None:
     """Do as another process would: know none of the account's names."""
-    services._known_apps.difference_update({known for known in services._known_apps if known[0] == caller.account.pk})
-    for known in [known for known in services._known_projects if known[0] == caller.account.pk]:
-        del services._known_projects[known]
+    services._known_apps.drop_all(lambda known: known[0] == caller.account.pk)
+    services._known_projects.drop_all(lambda known: known[0] == caller.account.pk)
 
 
 def test_a_project_that_many_ask_for_at_once_is_one(alice: Caller) -> None:
@@ -100,7 +100,8 @@ def test_another_process_finds_what_this_one_made(alice: Caller) -> None:
 
 
 def test_the_memory_of_names_does_not_grow_for_ever(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MAX_REMEMBERED", 3)
+    monkeypatch.setattr(services, "_known_projects", AccountCache(3))
+    monkeypatch.setattr(services, "_known_apps", BoundedCache(3))
     ids = [remember_project(alice.account.pk, f"p{number}", epoch="1") for number in range(8)]
     for number in range(8):
         remember_app(alice.account.pk, f"a{number}")

@@ -122,4 +122,5 @@ def test_the_memory_stays_exact_from_group_to_group() -> None:
         assert [scores(kept.histories)[0] for kept in capture_together([one, one])] == [
             ([0.75] * 2 * n, [2] * 2 * n)
         ] * 2
-        assert cache._memory[caller.account.pk, *PAIRS[0]].snapshot is not None
+        held = cache._memory.find((caller.account.pk, *PAIRS[0]))
+        assert held is not None and held.value.snapshot is not None

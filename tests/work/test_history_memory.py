@@ -72,9 +72,11 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
             add(writer, alice.account.pk, score)
     read(alice)
 
+    held = cache._memory.find((alice.account.pk, *PAIR))
+    assert held is not None
     row = call(
         "SELECT ids, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
-        [alice.account.pk, [PAIR[0]], [PAIR[1]], [cache._memory[alice.account.pk, *PAIR].snapshot]],
+        [alice.account.pk, [PAIR[0]], [PAIR[1]], [held.value.snapshot]],
     )
 
     assert row == ([None], [True])
@@ -125,7 +127,7 @@ def test_without_an_epoch_nothing_is_remembered(alice: Caller) -> None:
         add(writer, alice.account.pk, 0.1)
 
     assert read(alice, None) == [0.1]
-    assert cache._memory == {}
+    assert len(cache._memory) == 0
 
 
 def test_a_stranger_has_a_memory_of_his_own(alice: Caller, charlie: Caller) -> None:

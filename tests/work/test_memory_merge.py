@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from evalsvc.evaluations.history import cache
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, History, brought_up_to_date, remembered
+from evalsvc.infra.cache import AccountCache
 
 quick = settings(deadline=None, max_examples=200)
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -159,7 +160,7 @@ def test_a_history_without_rows_is_empty_and_remembered() -> None:
 def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | None, snapshot: str | None) -> None:
     brought_up_to_date(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, snapshot=snapshot))
 
-    assert cache._memory == {}
+    assert len(cache._memory) == 0
 
 
 def test_it_remembers_by_account_pair_and_epoch() -> None:
@@ -180,7 +181,7 @@ def test_a_memory_ends_with_its_time_limit() -> None:
 
 
 def test_a_process_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MAX_REMEMBERED", 3)
+    monkeypatch.setattr(cache, "_memory", AccountCache(3))
     for account_id in (1, 2, 3, 3, 2, 1):
         brought_up_to_date(account_id, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
     assert {key[0] for key in cache._memory} == {1, 2, 3}

@@ -15,6 +15,7 @@ from evalsvc.evaluations.evaluate import replies, waiting
 from evalsvc.evaluations.evaluate import stored as stored_requests
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.evaluations.tasks import score_lane
+from evalsvc.infra.cache import BoundedCache
 from tests.conftest import Caller, scores_of, wait_until
 from tests.work.test_tasks import EVALUATOR, pending
 
@@ -191,7 +192,7 @@ def test_whoever_waits_holds_no_connection(
 
 
 def test_pauses_follow_what_such_work_usually_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_usual_seconds", {})
+    monkeypatch.setattr(waiting, "_usual_seconds", BoundedCache(10))
 
     def pauses(account_id: int, *ages: float) -> list[int]:
         return [waiting.retry_after(account_id, asks_judge=True, age_seconds=age) for age in ages]

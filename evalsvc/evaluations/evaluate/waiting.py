@@ -19,6 +19,7 @@ from evalsvc.evaluations.evaluate.accept import Accepted, fill_in
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
 from evalsvc.evaluations.evaluate.stored import Stored, finished_verdicts, get_stored
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
+from evalsvc.infra.cache import BoundedCache
 from evaluators.base import Lane
 
 LOOK_SECONDS, LONGEST_LOOK_SECONDS = 2.0, 8.0
@@ -45,7 +46,7 @@ def places_for(n_threads: int) -> int:
 
 room = WaitingRoom(places_for(64))
 """This process' places; the web worker sets how many there are."""
-_usual_seconds: dict[Pace, float] = {}
+_usual_seconds: BoundedCache[Pace, float] = BoundedCache(MAX_PACES)
 
 
 def may_wait(account_id: int, seconds: float) -> bool:
@@ -131,7 +132,7 @@ def _receive(
     is_announced: bool = False,
 ) -> bool:
     """Receive verdicts until that says that all are there, time is up, or the place is needed; say whether all came."""
-    look_seconds = max(LOOK_SECONDS, min(LONGEST_LOOK_SECONDS, 2 * _usual_seconds.get(pace, 0.0)))
+    look_seconds = max(LOOK_SECONDS, min(LONGEST_LOOK_SECONDS, 2 * (_usual_seconds.get(pace) or 0.0)))
     while waiter.released is None and (left := deadline - time.monotonic()) > 0:
         verdicts = waiter.take(min(left, look_seconds))
         if not verdicts and waiter.released is None:
@@ -165,17 +166,16 @@ def _look(request_ids: list[int], account_id: int) -> dict[int, list[dict[str, A
 def _learn(pace: Pace, seconds: float, all_came: bool) -> None:
     """Remember how long such work takes. What has not come takes at least as long as it was waited for."""
     usual = _usual_seconds.get(pace)
-    if usual is None and len(_usual_seconds) >= MAX_PACES:
-        _usual_seconds.clear()
     if usual is None:
-        _usual_seconds[pace] = seconds
+        _usual_seconds.put(pace, seconds)
     elif all_came or seconds > usual:
-        _usual_seconds[pace] = usual + (seconds - usual) / 8
+        _usual_seconds.put(pace, usual + (seconds - usual) / 8)
 
 
 def retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int:
     """Return in how many seconds to ask again: when such work is usually done, then ever more rarely as it is late."""
-    usual = _usual_seconds.get((account_id, asks_judge), 1.0)
+    learnt = _usual_seconds.get((account_id, asks_judge))
+    usual = 1.0 if learnt is None else learnt
     pause = usual - age_seconds if age_seconds < usual else age_seconds / 2
     # Upwards: who comes a moment too early has come for nothing, and comes again.
     return max(1, min(LONGEST_PAUSE_SECONDS, math.ceil(pause)))

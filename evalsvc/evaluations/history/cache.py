@@ -6,7 +6,6 @@ holds the history as of a snapshot asks only for rows which that snapshot could 
 
 from __future__ import annotations
 
-import time
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from django.conf import settings
+
+from evalsvc.infra.cache import AccountCache
 
 HISTORY_LENGTH = 1000
 MAX_REMEMBERED = 2000  # histories a process; about 20 kB each
@@ -62,20 +63,15 @@ class History:
         return np.frombuffer(self.fact_bytes, np.int32)
 
 
-_memory: dict[tuple[int, str, str], History] = {}
+_memory: AccountCache[tuple[int, str, str], History] = AccountCache(
+    MAX_REMEMBERED, seconds=lambda: settings.API_KEY_CACHE_SECONDS
+)
 
 
 def remembered(account_id: int, epoch: str | None, pairs: Pairs) -> list[History | None]:
     """Return what this process holds of each history under the account's epoch; None where it must be read."""
-    return [_remembered(account_id, epoch, pair) for pair in pairs]
-
-
-def _remembered(account_id: int, epoch: str | None, pair: tuple[str, str] | None) -> History | None:
-    if pair is None or epoch is None:
-        return None
-    known = _memory.get((account_id, *pair))
     # Deletions move the epoch; the time limit is for those that nobody announced.
-    return known if known and known.epoch == epoch and time.monotonic() < known.until else None
+    return [_memory.get((account_id, *pair), epoch) if pair is not None else None for pair in pairs]
 
 
 def brought_up_to_date(
@@ -112,8 +108,7 @@ def _merged(
     old: History | None, ids: bytes, scores: bytes, facts: bytes, snapshot: str | None, epoch: str | None
 ) -> History:
     if old is None:
-        until = time.monotonic() + settings.API_KEY_CACHE_SECONDS
-        return History(ids, scores, facts, snapshot, epoch, until)
+        return History(ids, scores, facts, snapshot, epoch, _memory.end())
     if ids:
         ids, scores, facts = _inserted(old, ids, scores, facts)
         return History(ids, scores, facts, snapshot, old.epoch, old.until)
@@ -160,11 +155,8 @@ def _facts(packed: bytes) -> memoryview[int]:
 
 
 def _remember(key: tuple[int, str, str], history: History) -> None:
-    if history.epoch is None or history.snapshot is None:
-        return
-    if len(_memory) >= MAX_REMEMBERED and key not in _memory:
-        _memory.clear()
-    _memory[key] = history
+    if history.snapshot is not None:
+        _memory.put(key, history, history.epoch, until=history.until)
 
 
 def split(pairs: Pairs) -> tuple[list[str | None], list[str | None]]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
-from threading import Lock
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseNotModified
@@ -18,13 +15,13 @@ from evalsvc.experiments.maintenance.recount import recount
 from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view, looks_view
 from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.rest.pagination import page
 from evalsvc.rest.rendering import dumps
 
 MAX_REMEMBERED = 200
 FRESH_SECONDS = 0.5
-_lock = Lock()
-_remembered: OrderedDict[int, tuple[str, float, bytes]] = OrderedDict()
+_remembered: BoundedCache[int, tuple[str, bytes]] = BoundedCache(MAX_REMEMBERED, seconds=lambda: FRESH_SECONDS)
 
 
 class LiveView(AccountView):
@@ -55,15 +52,11 @@ class LiveView(AccountView):
         return _tagged(HttpResponse(self._body(plan, etag), content_type="application/json"), etag)
 
     def _body(self, plan: Any, etag: str) -> bytes:
-        with _lock:
-            known = _remembered.get(plan.pk)
-        if known is not None and known[0] == etag and time.monotonic() - known[1] < FRESH_SECONDS:
-            return known[2]
+        known = _remembered.get(plan.pk)
+        if known is not None and known[0] == etag:
+            return known[1]
         body = dumps({**live_view(plan), "references": references_of(plan)})
-        with _lock:
-            _remembered[plan.pk] = (etag, time.monotonic(), body)
-            while len(_remembered) > MAX_REMEMBERED:
-                _remembered.popitem(last=False)
+        _remembered.put(plan.pk, (etag, body))
         return body
 
 

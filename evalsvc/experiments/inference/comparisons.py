@@ -15,6 +15,7 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.sheet import Sheet
 from evalsvc.experiments.models import Comparison, Config, ExperimentPlan
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.common import NOTHING, Common, advanced
 from evalsvc.tenancy.scope import current_role
 
@@ -22,7 +23,8 @@ SUMS = ("upto", "n", "total", "squares", "n_plus", "n_minus", "n_missing", "miss
 COLUMNS = (*SUMS, "log_better", "log_worse")
 MAX_REMEMBERED = 100
 MOST_CELLS = 500_000
-_known: dict[int, tuple[int, Comparisons]] = {}
+# By experiment, with the sum that says whether the database still holds the same.
+_known: BoundedCache[int, tuple[int, Comparisons]] = BoundedCache(MAX_REMEMBERED)
 
 UPSERT = """
 INSERT INTO experiments_comparison AS c (
@@ -79,10 +81,8 @@ def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], 
         moved = _moved(active, due, sheet)
         _store(plan, moved)
         known = known | {(common.first, common.second): common for common in moved}
-        if len(_known) > MAX_REMEMBERED:
-            _known.clear()
         # Should the transaction fail, the sum differs and the memory is not believed.
-        _known[plan.pk] = (sum(common.upto for common in known.values()), known)
+        _known.put(plan.pk, (sum(common.upto for common in known.values()), known))
 
 
 def counted_anew(
@@ -97,7 +97,7 @@ def counted_anew(
 
 def forget(experiment_id: int) -> None:
     """Believe the database alone again."""
-    _known.pop(experiment_id, None)
+    _known.drop(experiment_id)
 
 
 def _known_comparisons(experiment_id: int) -> Comparisons:

@@ -15,6 +15,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import compare_all, is_pairable
 from evalsvc.experiments.inference.sheet import Sheet
 from evalsvc.experiments.models import Config, Errors, Evidence, ExperimentPlan, Policy
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.checks import FloatArray
 from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
 from evalsvc.tenancy.scope import current_role
@@ -23,7 +24,8 @@ COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", 
 MAX_REMEMBERED = 100
 MOST_CELLS = 500_000
 Pairs = dict[tuple[int, int], Pair]
-_known: dict[int, tuple[int, Pairs]] = {}
+# By experiment, with the sum that says whether the database still holds the same.
+_known: BoundedCache[int, tuple[int, Pairs]] = BoundedCache(MAX_REMEMBERED)
 
 UPSERT = """
 INSERT INTO experiments_evidence AS e (
@@ -55,9 +57,7 @@ def known_pairs(experiment_id: int) -> Pairs:
 
 def _remember(experiment_id: int, pairs: Pairs) -> None:
     # If the transaction fails after this, the sums of n differ, and the memory is not believed.
-    if len(_known) > MAX_REMEMBERED:
-        _known.clear()
-    _known[experiment_id] = (sum(pair.n for pair in pairs.values()), pairs)
+    _known.put(experiment_id, (sum(pair.n for pair in pairs.values()), pairs))
 
 
 def read_pairs(experiment_id: int, *, of: int | None = None) -> Pairs:
@@ -115,7 +115,7 @@ def counted_anew(
 
 def forget(experiment_id: int) -> None:
     """Believe the database alone again."""
-    _known.pop(experiment_id, None)
+    _known.drop(experiment_id)
 
 
 def _moved(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:

@@ -11,6 +11,7 @@ from django.db.models import Max
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates import Tally, new_data_of, this_set_of, value_of
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.sums import Sums
 from evalsvc.tenancy.scope import current_role
 
@@ -23,13 +24,13 @@ FROM experiments_score WHERE config_id = %s AND pos < %s GROUP BY metric
 """
 
 MAX_REMEMBERED = 10_000
-_written: dict[int, int] = {}
+_written: BoundedCache[int, int] = BoundedCache(MAX_REMEMBERED)
 
 
 def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Write the looks at shards that configs have finished since the last time. A look is never written twice."""
     # What this process has seen written need not be looked up again: most steps pass no shard end at all.
-    due = [config for config in configs if _shards_done(plan, config) > _written.get(config.pk, 0)]
+    due = [config for config in configs if _shards_done(plan, config) > (_written.get(config.pk) or 0)]
     if not due:
         return
     seen = dict(
@@ -61,7 +62,7 @@ def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
 def forget(config_ids: Iterable[int]) -> None:
     """Believe the database alone again."""
     for config_id in config_ids:
-        _written.pop(config_id, None)
+        _written.drop(config_id)
 
 
 def _shards_done(plan: ExperimentPlan, config: Config) -> int:
@@ -69,9 +70,8 @@ def _shards_done(plan: ExperimentPlan, config: Config) -> int:
 
 
 def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
-    if len(_written) > MAX_REMEMBERED:
-        _written.clear()
-    _written.update((config.pk, _shards_done(plan, config)) for config in configs)
+    for config in configs:
+        _written.put(config.pk, _shards_done(plan, config))
 
 
 def added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:

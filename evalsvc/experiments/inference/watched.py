@@ -6,7 +6,6 @@ the scores that are new to it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -16,6 +15,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.betting import Betting
 from evalsvc.stats.finite import Ends
 from evalsvc.tenancy.scope import current_role
@@ -29,7 +29,7 @@ ORDER BY s.config_id, s.metric, s.pos
 MAX_REMEMBERED = 500
 Key = tuple[int, str, float]
 _lock = Lock()
-_remembered: OrderedDict[Key, _State] = OrderedDict()
+_remembered: BoundedCache[Key, _State] = BoundedCache(MAX_REMEMBERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,8 @@ def watch(plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Met
 def _state(plan: ExperimentPlan, config: Config, metric: Metric) -> _State:
     key = (config.pk, metric.name, plan.level)
     with _lock:
-        state = _remembered.pop(key, None) or _State.begin(plan, metric)
-        _remembered[key] = state
-        while len(_remembered) > MAX_REMEMBERED:
-            _remembered.popitem(last=False)
+        state = _remembered.get(key) or _State.begin(plan, metric)
+        _remembered.put(key, state)
     return state
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
-from threading import Lock
 from typing import Any
 
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.alongside import history_before, metrics_of
+from evalsvc.infra.cache import BoundedCache
 
 MAX_REMEMBERED, FRESH_SECONDS = 500, 60.0
 References = dict[str, dict[str, Any] | None]
-_lock = Lock()
-_remembered: OrderedDict[tuple[int, int], tuple[float, References]] = OrderedDict()
+_remembered: BoundedCache[tuple[int, int], References] = BoundedCache(MAX_REMEMBERED, seconds=lambda: FRESH_SECONDS)
 
 
 def references_of(plan: ExperimentPlan) -> References:
@@ -22,15 +19,10 @@ def references_of(plan: ExperimentPlan) -> References:
     What lies before the start changes only when scores are deleted, so it is read once a minute.
     """
     key = (plan.pk, len(plan.metrics))
-    with _lock:
-        known = _remembered.get(key)
-    if known is not None and time.monotonic() - known[0] < FRESH_SECONDS:
-        return known[1]
+    if (known := _remembered.get(key)) is not None:
+        return known
     found = {metric.name: history_before(plan, metric) for metric in metrics_of(plan)}
     shown = {name: one if one and one["value"] is not None else None for name, one in found.items()}
     if plan.started_at is not None:
-        with _lock:
-            _remembered[key] = (time.monotonic(), shown)
-            while len(_remembered) > MAX_REMEMBERED:
-                _remembered.popitem(last=False)
+        _remembered.put(key, shown)
     return shown

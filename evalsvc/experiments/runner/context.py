@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +14,7 @@ from evalsvc.experiments.definition.fields.output_schemas import schema_of
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.runner.store import Unit
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import account_scope, current_role
 
 MAX_DESKS = 200
@@ -53,18 +52,17 @@ class Desk:
     output_schema: Mapping[str, Any] | None
 
 
-_lock = threading.Lock()
-_desks: OrderedDict[tuple[int, int], Desk] = OrderedDict()
-_examples: OrderedDict[tuple[int, int], Example] = OrderedDict()
+_desks: BoundedCache[tuple[int, int], Desk] = BoundedCache(MAX_DESKS)
+_examples: BoundedCache[tuple[int, int], Example] = BoundedCache(MAX_EXAMPLES)
 
 
 def desk_of(unit: Unit) -> Desk:
     """Return what this process knows of the unit's config, reading it the first time."""
     key = unit.config_id, unit.addition
-    with _lock:
-        if key in _desks:
-            _desks.move_to_end(key)
-            return _desks[key]
+    if (known := _desks.get(key)) is not None:
+        # Put in anew: the one that goes first is the one that was asked for longest ago.
+        _desks.put(key, known)
+        return known
     with account_scope(unit.account_id):
         config = Config.objects.select_related("experiment__plan__dataset_version").get(
             account_id=unit.account_id, id=unit.config_id
@@ -85,18 +83,15 @@ def desk_of(unit: Unit) -> Desk:
             may_be_unmapped=may_be_unmapped(plan),
             output_schema=schema_of(config.kind, config.parameters),
         )
-    with _lock:
-        _desks[key] = desk
-        if len(_desks) > MAX_DESKS:
-            _desks.popitem(last=False)
+    _desks.put(key, desk)
     return desk
 
 
 def examples_of(unit: Unit) -> dict[int, Example]:
     """Return the examples of a unit by position; every config of an experiment asks for the same ones."""
     wanted = range(unit.from_pos, unit.to_pos)
-    with _lock:
-        found = {pos: _examples[unit.experiment_id, pos] for pos in wanted if (unit.experiment_id, pos) in _examples}
+    known = {pos: _examples.get((unit.experiment_id, pos)) for pos in wanted}
+    found = {pos: example for pos, example in known.items() if example is not None}
     missing = [pos for pos in wanted if pos not in found]
     if missing:
         read = read_examples(unit.account_id, unit.experiment_id, missing)
@@ -123,12 +118,9 @@ def read_examples(account_id: int, experiment_id: int, positions: Sequence[int])
 
 
 def _remember(experiment_id: int, read: Mapping[int, Example]) -> None:
-    with _lock:
-        for pos, example in read.items():
-            if sum(len(str(value)) for value in example.values()) <= MAX_REMEMBERED_CHARS:
-                _examples[experiment_id, pos] = example
-        while len(_examples) > MAX_EXAMPLES:
-            _examples.popitem(last=False)
+    for pos, example in read.items():
+        if sum(len(str(value)) for value in example.values()) <= MAX_REMEMBERED_CHARS:
+            _examples.put((experiment_id, pos), example)
 
 
 def stopped_by(unit: Unit, desk: Desk) -> dict[str, str]:

@@ -12,6 +12,7 @@ import orjson
 
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
+from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges.calls import ask
 from evalsvc.judges.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
@@ -33,7 +34,9 @@ TEMPLATE_FIELDS = ("prompt", "system", "messages", "top_k")
 # What was read of a connection is believed for so long: then a new key, or a switch, is seen.
 CONNECTION_SECONDS = 2.0
 MAX_CONNECTIONS = 1000
-_connections: dict[tuple[int, str], tuple[float, ConnectionFacts]] = {}
+_connections: BoundedCache[tuple[int, str], ConnectionFacts] = BoundedCache(
+    MAX_CONNECTIONS, seconds=lambda: CONNECTION_SECONDS
+)
 _secret = re.compile(r"\{\{\s*connection\.([^{}]+)\}\}")
 
 
@@ -83,12 +86,10 @@ class Asking:
     def connection(self, ref: str) -> ConnectionFacts:
         """Return a connection of the account by name or id; raises CallFailed when it cannot be used."""
         known = _connections.get((self.account_id, ref))
-        if known is not None and time.monotonic() < known[0]:
-            return known[1]
+        if known is not None:
+            return known
         facts = connection_facts(account_id=self.account_id, ref=ref)
-        if len(_connections) >= MAX_CONNECTIONS:
-            _connections.clear()
-        _connections[self.account_id, ref] = (time.monotonic() + CONNECTION_SECONDS, facts)
+        _connections.put((self.account_id, ref), facts)
         return facts
 
 
