@@ -21,6 +21,7 @@ from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, Repeated,
 from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall
+from evalsvc.infra.locks import EQUAL_CALLS
 from evalsvc.rest.answers import Answer
 from evalsvc.rest.idempotency import Claim, finish_claim, mark_accepted
 from evalsvc.tenancy.scope import account_scope
@@ -94,7 +95,7 @@ def one_at_a_time(account_id: int, fingerprint: int) -> Iterator[None]:
     """Let only one of equal calls look for an earlier one and, if there is none, become it."""
     with account_scope(account_id):
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [fingerprint])
+            EQUAL_CALLS.take(cursor, fingerprint)
         yield
 
 

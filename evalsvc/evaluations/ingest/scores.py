@@ -10,6 +10,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.evaluations.ingest.rows import ClientScore, RowError, Wish
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.round_trips import dumps, raw_connection
+from evalsvc.infra.locks import CLIENT_SCORES
 from evalsvc.projects.services import Place, place_held, remember_app
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
@@ -79,9 +80,7 @@ def take_turns(account_id: int) -> None:
     To be called before a batch's apps and projects are made: two with the same new ones in another order deadlock.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('keep_client_evaluations', %s::bigint))", [account_id]
-        )
+        CLIENT_SCORES.take(cursor, account_id)
 
 
 def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[int]:

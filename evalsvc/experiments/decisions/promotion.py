@@ -15,6 +15,7 @@ from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.infra.locks import PROMOTION
 from evalsvc.tenancy.scope import account_scope, current_role
 
 Pairs = list[tuple[str, str]]
@@ -65,7 +66,7 @@ def _promoted_with_its_examples(plan: ExperimentPlan, pairs: Pairs) -> set[tuple
     """Return the histories that have scores of another experiment over the same examples, by their content."""
     with connections[current_role()].cursor() as cursor:
         # Of two that end at once, one must see the other.
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('promote', %s))", [plan.account_id])
+        PROMOTION.take(cursor, plan.account_id)
     others = ExperimentPlan.objects.filter(
         account_id=plan.account_id, dataset_version__content_hash=plan.dataset_version.content_hash
     ).exclude(pk=plan.pk)

@@ -16,6 +16,7 @@ from evalsvc.experiments.decisions.promotion import promote_leader
 from evalsvc.experiments.inference.evidence import bring_up_to_date
 from evalsvc.experiments.inference.looks import write_looks
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.infra.locks import PLANNER
 from evalsvc.tenancy.scope import current_role
 
 State = ExperimentPlan.State
@@ -33,10 +34,9 @@ def hold(experiment_id: int, *, wait: bool) -> bool:
     """Take the planner's lock of an experiment until the transaction ends; False when another has it."""
     with connections[current_role()].cursor() as cursor:
         if wait:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [experiment_id])
+            PLANNER.take(cursor, experiment_id)
             return True
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [experiment_id])
-        return bool(cursor.fetchone()[0])
+        return PLANNER.try_take(cursor, experiment_id)
 
 
 def find_locked_plan(account_id: int, experiment_id: int) -> ExperimentPlan | None:

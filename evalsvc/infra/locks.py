@@ -1,0 +1,72 @@
+"""The advisory locks of the database: the one list of their names and keys, in the order in which they are taken.
+
+PostgreSQL keeps keys of one number of 64 bits apart from keys of two numbers of 32. A key is never changed: processes
+of two releases run side by side during an upgrade, and functions in the database take some of these locks too. A new
+lock is of two numbers, the next class and `hashint8` of its object.
+
+Whoever takes several takes them in the order of ALL. Each ends with its transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.backends.utils import CursorWrapper
+
+
+@dataclass(frozen=True, slots=True)
+class AdvisoryLock:
+    """One lock for each object of a kind; `key` is SQL in which {} stands for the object's number.
+
+    Where there is one object its number is 0.
+    """
+
+    name: str
+    key: str
+    what_for: str
+
+    def take(self, cursor: CursorWrapper, object_id: int) -> None:
+        """Wait for the lock and hold it until the transaction ends."""
+        cursor.execute(f"SELECT pg_advisory_xact_lock({self._key})", [object_id])
+
+    def try_take(self, cursor: CursorWrapper, object_id: int) -> bool:
+        """Hold the lock until the transaction ends, unless another has it: then return False."""
+        cursor.execute(f"SELECT pg_try_advisory_xact_lock({self._key})", [object_id])
+        return bool(cursor.fetchone()[0])
+
+    @property
+    def _key(self) -> str:
+        return self.key.format("%s::bigint")
+
+
+# Both of one number each, in one space: an experiment's id and a digest of 64 bits are hardly ever the same, and two
+# who share a lock by such a chance only wait for each other.
+EQUAL_CALLS = AdvisoryLock(
+    "equal_calls", "{}", "Of equal evaluate calls, one looks for an earlier one and becomes it. By their digest."
+)
+PLANNER = AdvisoryLock("planner", "{}", "One planner at a time counts and decides in an experiment. By its id.")
+PROMOTION = AdvisoryLock(
+    "promotion",
+    "hashtextextended('promote', {})",
+    "Of two experiments that end at once, one sees what the other promotes. By account.",
+)
+CLIENT_SCORES = AdvisoryLock(
+    "client_scores",
+    "hashtextextended('keep_client_evaluations', {})",
+    "One batch of scores made elsewhere is kept at a time. By account; in SQL too.",
+)
+BUDGET = AdvisoryLock(
+    "budget",
+    "1, hashint8({})",
+    "Who leases units of an experiment counts its budget alone. By experiment; in SQL only.",
+)
+COMPUTING = AdvisoryLock(
+    "computing", "hashtextextended('claim_computing', {})", "One claim of the cpu lane at a time. Taken in SQL only."
+)
+JUDGING = AdvisoryLock(
+    "judging", "hashtextextended('claim_judging', {})", "One claim of work for judges at a time. Taken in SQL only."
+)
+PARTITIONS = AdvisoryLock(
+    "partitions", "hashtextextended('make_partitions', {})", "Partitions are made or dropped by one. Taken in SQL only."
+)
+ALL = (EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS)
