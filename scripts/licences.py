@@ -5,15 +5,18 @@ Reads the lock and the metadata of what is installed; names each package that do
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
+from license_expression import ExpressionError, Licensing
 from packaging.requirements import Requirement
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
+# Of no names of its own: which are allowed, and how people write them, is said here.
+_licensing = Licensing()
 LOCKS = (REQUIREMENTS / "runtime.txt", REQUIREMENTS / "models.txt")
 ALLOWED = {
     "MIT",
@@ -91,34 +94,19 @@ def is_fine(statement: str, allowed: set[str]) -> bool:
     """Say whether we may choose licences that are allowed: one side of every OR, both sides of every AND."""
     if spdx(statement) in allowed:
         return True
-    parts = [part.strip() for part in re.split(r"(\(|\)|\bAND\b|\bOR\b)", statement, flags=re.IGNORECASE)]
-    return _any_choice([part for part in parts if part], allowed)
-
-
-def _any_choice(parts: list[str], allowed: set[str]) -> bool:
-    fine = _all_parts(parts, allowed)
-    while parts and parts[0].upper() == "OR":
-        del parts[0]
-        fine = _all_parts(parts, allowed) or fine
-    return fine
-
-
-def _all_parts(parts: list[str], allowed: set[str]) -> bool:
-    fine = _one_part(parts, allowed)
-    while parts and parts[0].upper() == "AND":
-        del parts[0]
-        fine = _one_part(parts, allowed) and fine
-    return fine
-
-
-def _one_part(parts: list[str], allowed: set[str]) -> bool:
-    if not parts:
+    try:
+        expression = _licensing.parse(statement)
+    except (ExpressionError, IndexError):  # the second one for `()`
         return False
-    part = parts.pop(0)
-    if part != "(":
-        return spdx(part) in allowed
-    fine = _any_choice(parts, allowed)
-    return fine and bool(parts) and parts.pop(0) == ")"
+    return expression is not None and _may_be_chosen(expression, allowed)
+
+
+def _may_be_chosen(part: Any, allowed: set[str]) -> bool:
+    if isinstance(part, _licensing.AND):
+        return all(_may_be_chosen(each, allowed) for each in part.args)
+    if isinstance(part, _licensing.OR):
+        return any(_may_be_chosen(each, allowed) for each in part.args)
+    return spdx(part.render()) in allowed
 
 
 def problem_of(package: str) -> str | None:

@@ -23,6 +23,9 @@ from tests.docs.pages import CHECKOUT
         ("MIT AND GPL-3.0-only", False),
         ("GPL-3.0-only AND (Apache-2.0 OR MIT)", False),
         ("(MIT", False),
+        ("MIT OR", False),
+        ("()", False),
+        ("Apache-2.0 WITH LLVM-exception", False),
         ("", False),
     ],
 )
