@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import hmac
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 
 import orjson
+from standardwebhooks import Webhook
 
 from evalsvc.judges.known import known
 from evalsvc.judges.webhook_secrets import signing_keys
@@ -68,12 +69,13 @@ def message_id(account_id: int, url: str, body: bytes) -> str:
 
 def signed_headers(keys: Sequence[bytes], id: str, timestamp: int, body: bytes) -> dict[str, str]:
     """Return the three headers; one signature for each key, so that a server may know either."""
-    signed = f"{id}.{timestamp}.".encode() + body
-    signatures = [base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys]
+    # In UTC: the library takes the hands of any other clock for those of UTC.
+    at, text = datetime.fromtimestamp(timestamp, UTC), body.decode()
+    signatures = [Webhook(key).sign(id, at, text) for key in keys]
     return {
         "webhook-id": id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+        "webhook-signature": " ".join(signatures),
     }
 
 

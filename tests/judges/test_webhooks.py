@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import time
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalsvc.judges.webhook_secrets import rotate_webhook_secret
-from evalsvc.judges.webhooks import MAX_BYTES
+from evalsvc.judges.webhooks import MAX_BYTES, signed_headers
 from evaluators.families.webhook import Webhook
 from tests.conftest import Caller, scores_of
 from tests.evaluators.samples import make_sample
@@ -108,6 +113,38 @@ def test_the_signature_is_what_the_specification_says(alice: Caller, secret: str
     assert headers["webhook-signature"] == signature(secret, headers, body)
     assert abs(int(headers["webhook-timestamp"]) - time.time()) < 60
     assert headers["webhook-id"].startswith("msg_")
+
+
+# What releases before the library signed these with.
+SIGNED_BEFORE = [
+    (bytes(range(32)), "v1,3UZXUkw7HPQPsu6+P93CqITGvwAbr1y1JlfjeNbg/1E="),
+    (b"k" * 24, "v1,3FgsFtrGi29FFvXEJOiwyk7xm5mNgSrXdM7iFT2c34Y="),
+]
+
+
+def test_signatures_are_those_of_earlier_releases() -> None:
+    body = '{"text":"Köln ✓","n":1}'.encode()
+    headers = signed_headers([key for key, _ in SIGNED_BEFORE], "msg_golden", 1763856000, body)
+
+    assert headers == {
+        "webhook-id": "msg_golden",
+        "webhook-timestamp": "1763856000",
+        "webhook-signature": " ".join(signed for _, signed in SIGNED_BEFORE),
+    }
+
+
+@given(
+    st.binary(min_size=1, max_size=64),
+    st.integers(0, 2**33),
+    st.recursive(st.none() | st.text() | st.integers(-(2**53), 2**53), lambda inner: st.lists(inner, max_size=3)),
+)
+def test_any_body_is_signed_as_the_specification_says(key: bytes, timestamp: int, payload: Any) -> None:
+    body = orjson.dumps(payload)
+    headers = signed_headers([key], "msg_1", timestamp, body)
+    expected = hmac.digest(key, f"msg_1.{timestamp}.".encode() + body, "sha256")
+
+    assert headers["webhook-timestamp"] == str(timestamp)
+    assert headers["webhook-signature"] == "v1," + base64.b64encode(expected).decode()
 
 
 def test_a_new_secret_signs_beside_the_old_one(alice: Caller, secret: str, server: Server) -> None:
