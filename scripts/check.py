@@ -25,6 +25,7 @@ STEPS = (
     ("ruff format", [BIN / "ruff", "format", "--check", "--output-format", "concise", "."]),
     ("mypy", [BIN / "mypy", "evalsvc", "evaluators"]),
     ("imports", [BIN / "lint-imports", "--no-cache"]),
+    ("names", [PYTHON, "-m", "scripts.names"]),
     ("bandit", [PYTHON, "-m", "bandit", *BANDIT, "-r", "evalsvc", "evaluators", "-q"]),
     ("migrations", [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run"]),
     ("deployment", [PYTHON, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]),
