@@ -18,7 +18,7 @@ export EVALSVC_PYTHON
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test check audit bench simulate simulate-runs bench-evaluators lock clean
+.PHONY: help up demo-experiment test check measure audit bench simulate simulate-runs bench-evaluators lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -35,6 +35,9 @@ test: ## run the tests, with their own PostgreSQL and Valkey (ARGS="tests/ops -k
 check: ## run every gate but the tests
 	$(BOOTSTRAP) --dev
 	@sh scripts/check.sh
+
+measure: ## count what keeps the code easy to find one's way in; asserts nothing (ARGS="--against main --json")
+	$(BOOTSTRAP) --dev -- -m scripts.measure $(ARGS)
 
 audit: ## look up known vulnerabilities of everything in the lock
 	$(BOOTSTRAP) --dev -- -m pip_audit --strict --disable-pip --require-hashes --progress-spinner off -r requirements/runtime.txt
