@@ -1,15 +1,34 @@
-"""`python -m scripts.docs`: write the generated part of docs/errors.md; `--check` only says whether it is current."""
+"""`python -m scripts.docs`: write the generated parts of the pages; `--check` only says whether they are current."""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS, Code
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
+CHECKOUT = Path(__file__).resolve().parent.parent
+API = CHECKOUT / "docs" / "api"
+# In the order in which a reader meets them.
+NOUNS = (
+    *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "datasets"),
+    *("connections", "webhooks", "experiments", "telemetry", "whoami"),
+)
 BEGIN, END = "<!-- python -m scripts.docs -->", "<!-- /python -m scripts.docs -->"
+_fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_heading = re.compile(r"^(#+) (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with a generated part, what that part is made from, and how."""
+
+    path: str
+    source: str
+    generate: Callable[[], str]
 
 
 def section(row: Code, *, with_status: bool) -> str:
@@ -23,36 +42,72 @@ def sections(rows: Iterable[Code], *, with_status: bool) -> str:
     return "\n".join(section(row, with_status=with_status) for row in rows)
 
 
-def generated() -> str:
-    """Return what stands between the markers."""
+def error_codes() -> str:
+    """Return every error code with its remedy."""
     return (
-        f"{BEGIN}\n\n## Problems\n\nThe whole request was refused; the HTTP status says so.\n\n"
+        "## Problems\n\nThe whole request was refused; the HTTP status says so.\n\n"
         f"{sections(PROBLEMS.values(), with_status=True)}\n"
         "## Codes of one result\n\nThe request answers 200; one entry of `results` has this `error_code`.\n\n"
-        f"{sections(EVALUATION_ERRORS.values(), with_status=False)}\n{END}"
+        f"{sections(EVALUATION_ERRORS.values(), with_status=False)}"
     )
 
 
-def current(page: str) -> str:
-    """Return the page with its generated part as it should be."""
-    head, begin, rest = page.partition(BEGIN)
+def anchor(heading: str) -> str:
+    """Return the fragment that leads to a heading, as code hosts derive it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def calls(noun: str) -> str:
+    """Return the calls of one page. Each has the anchor that it had when all of them were on one page."""
+    page = _fence.sub("", (API / f"{noun}.md").read_text(encoding="utf-8"))
+    headings = _heading.findall(page)
+    [title] = [text for level, text in headings if level == "#"]
+    links = [
+        f'* <a id="{anchor(text)}"></a>[`{text}`](api/{noun}.md#{anchor(text)})\n'
+        for level, text in headings
+        if level == "##"
+    ]
+    return f"### {title}\n\n[What they take and answer](api/{noun}.md):\n\n{''.join(links)}"
+
+
+def api_index() -> str:
+    """Return every call of the API by its page."""
+    if strangers := {page.stem for page in API.glob("*.md")} ^ set(NOUNS):
+        raise SystemExit(f"docs/api/ and the NOUNS of scripts/docs.py differ by {', '.join(sorted(strangers))}.")
+    return "\n".join(calls(noun) for noun in NOUNS)
+
+
+PAGES = (
+    Page("docs/errors.md", "evalsvc/rest/codes.py", error_codes),
+    Page("docs/api.md", "docs/api/", api_index),
+)
+
+
+def current(page: Page, text: str) -> str:
+    """Return a page's text with its generated part as it should be."""
+    head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise SystemExit(f"{PAGE.name} has lost its markers {BEGIN} and {END}.")
-    return f"{head}{generated()}{tail}"
+        raise SystemExit(f"{page.path} has lost its markers {BEGIN} and {END}.")
+    return f"{head}{BEGIN}\n\n{page.generate()}\n{END}{tail}"
+
+
+def is_current(page: Page, *, write: bool) -> bool:
+    """Say whether a page is as it should be; write it where it is not, if wanted."""
+    path = CHECKOUT / page.path
+    text = path.read_text(encoding="utf-8")
+    wanted = current(page, text)
+    if text != wanted and write:
+        path.write_text(wanted, encoding="utf-8")
+    return text == wanted or write
 
 
 def main() -> int:
-    """Write or check the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    wanted = current(page)
-    if page == wanted:
-        return 0
-    if "--check" in sys.argv:
-        print("docs/errors.md differs from evalsvc/rest/codes.py; run `python -m scripts.docs`.")
-        return 1
-    PAGE.write_text(wanted, encoding="utf-8")
-    return 0
+    """Write or check the pages."""
+    old = [page for page in PAGES if not is_current(page, write="--check" not in sys.argv)]
+    for page in old:
+        print(f"{page.path} differs from {page.source}; run `python -m scripts.docs`.")
+    return 1 if old else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scripts.docs import anchor
+
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md")])
 _fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -46,7 +48,7 @@ def blocks(page: Path) -> list[Block]:
 def calls(page: Path) -> list[Call]:
     """Return a page's calls in order, each with the block after it when that shows an answer."""
     found = blocks(page)
-    following = [*found[1:], None]
+    following = [*found[1:], *([None] if found else [])]
     return [
         Call(block, after if after is not None and after.language in ("json", "http") else None)
         for block, after in zip(found, following, strict=True)
@@ -60,9 +62,9 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the fragments that lead to a heading, as code hosts derive them."""
+    """Return the fragments that lead somewhere on a page."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {anchor(heading) for heading in headings} | set(re.findall(r'<a id="([^"]+)">', prose(page)))
 
 
 def links(page: Path) -> list[str]:
