@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS, Code
+from scripts.architecture import layers_and_rules
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
@@ -77,9 +78,15 @@ def api_index() -> str:
     return "\n".join(calls(noun) for noun in NOUNS)
 
 
+def architecture() -> str:
+    """Return the layers and rules that the imports are held to."""
+    return layers_and_rules((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 PAGES = (
     Page("docs/errors.md", "evalsvc/rest/codes.py", error_codes),
     Page("docs/api.md", "docs/api/", api_index),
+    Page("docs/architecture.md", "the contracts of pyproject.toml, or docstrings of packages", architecture),
 )
 
 

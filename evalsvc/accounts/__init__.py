@@ -1,0 +1,1 @@
+"""Accounts, members, API keys and the audit: who calls, and what they may do."""

@@ -1,0 +1,1 @@
+"""What people say about a log: criteria, and the labels under them."""

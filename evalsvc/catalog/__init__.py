@@ -1,0 +1,1 @@
+"""What an account can run: evaluators, profiles and their revisions."""

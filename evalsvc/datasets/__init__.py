@@ -1,0 +1,1 @@
+"""Lists of examples, frozen by version; their importers and downloads."""

@@ -1,0 +1,1 @@
+"""Evaluate, capture, search, history: a sample goes in, verdicts with intervals come out."""

@@ -1,0 +1,1 @@
+"""Many configs over one dataset, with estimates while they run."""

@@ -1,0 +1,1 @@
+"""LLMs that are asked for verdicts: connections, limits, budgets, calls."""

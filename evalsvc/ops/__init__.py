@@ -1,0 +1,1 @@
+"""Run the service: health, metrics, commands, the supervisor and what it embeds."""

@@ -1,0 +1,1 @@
+"""Where evaluations and experiments belong: projects, apps, experiments by name."""

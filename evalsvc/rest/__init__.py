@@ -1,0 +1,1 @@
+"""How the service speaks HTTP: problems, pages, idempotency, limits, OpenAPI."""

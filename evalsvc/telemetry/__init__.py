@@ -1,0 +1,1 @@
+"""Spans and logs of OpenTelemetry: taken in, searched, read."""

@@ -1,0 +1,1 @@
+"""Scores of an evaluator and profile: remembered, read, and how sure they are."""

@@ -1,0 +1,1 @@
+"""Scores, results, labels and feedback that come from elsewhere."""

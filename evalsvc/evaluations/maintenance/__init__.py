@@ -1,0 +1,1 @@
+"""Retention, deletion, sweep, `verify`, repair and the packing of partitions."""

@@ -1,0 +1,1 @@
+"""Filters, pages, results and tags."""

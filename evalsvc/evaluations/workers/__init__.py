@@ -1,0 +1,1 @@
+"""The lanes at work: judges, computing, and what both share."""

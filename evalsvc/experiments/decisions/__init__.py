@@ -1,0 +1,1 @@
+"""Policy, stops, settling, promotion, and what people order."""

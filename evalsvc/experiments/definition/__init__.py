@@ -1,0 +1,1 @@
+"""Plans, configs, metrics, and how fields of samples are found."""

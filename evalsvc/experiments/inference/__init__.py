@@ -1,0 +1,1 @@
+"""Estimates, evidence and comparisons."""

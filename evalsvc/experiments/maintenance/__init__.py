@@ -1,0 +1,1 @@
+"""Recounts and repairs."""

@@ -1,0 +1,1 @@
+"""What people watch, results and their files."""

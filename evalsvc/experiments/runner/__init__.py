@@ -1,0 +1,1 @@
+"""The scheduler and the work on a unit: ask, score, write."""
