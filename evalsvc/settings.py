@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from evalsvc import __version__
 from evalsvc.env import env_bool, env_int, env_list, env_networks, env_str, postgres_settings, whole_number
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -199,7 +200,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "evalsvc",
-    "VERSION": "0.1.0",
+    "VERSION": __version__,
     "DESCRIPTION": "Evaluate what your LLM application says, and know how sure the verdict is.",
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 
+from evalsvc import __version__
 from tests.docs.pages import CHECKOUT
 
 # Put together here, so that this file does not match itself.
@@ -18,6 +21,7 @@ NEEDED = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "LICENSE",
+    "SECURITY.md",
     "Makefile",
     "pyproject.toml",
     "requirements/runtime.txt",
@@ -73,9 +77,10 @@ def test_the_gate_can_be_run() -> None:
     assert (CHECKOUT / ".ci" / "run").stat().st_mode & 0o111
 
 
-def test_the_version_is_the_same_everywhere() -> None:
-    project = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
-    [version] = re.findall(r'^version = "(.+)"$', project, re.MULTILINE)
+def test_the_version_stands_in_one_place() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
 
-    assert f'"VERSION": "{version}"' in (CHECKOUT / "evalsvc" / "settings.py").read_text(encoding="utf-8")
-    assert f"## {version}" in (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "evalsvc.__version__"}
+    assert settings.SPECTACULAR_SETTINGS["VERSION"] == __version__
+    assert re.search(rf"^## {re.escape(__version__)}\b", (CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
