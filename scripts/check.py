@@ -26,6 +26,7 @@ STEPS = (
     ("mypy", [BIN / "mypy", "evalsvc", "evaluators"]),
     ("imports", [BIN / "lint-imports", "--no-cache"]),
     ("names", [PYTHON, "-m", "scripts.names"]),
+    ("changes", [PYTHON, "-m", "scripts.changes"]),
     ("bandit", [PYTHON, "-m", "bandit", *BANDIT, "-r", "evalsvc", "evaluators", "-q"]),
     ("migrations", [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run"]),
     ("deployment", [PYTHON, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]),
