@@ -18,7 +18,7 @@ export EVALSVC_PYTHON
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test check measure audit bench simulate simulate-runs bench-evaluators lock clean
+.PHONY: help up demo-experiment test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -53,6 +53,9 @@ simulate-runs: ## play 200 push runs and 2000 clones: is a finished run complete
 
 bench-evaluators: ## measure the embedded evaluators (EVALSVC_DATA_DIR=... for accuracy; ARGS="...")
 	$(BOOTSTRAP) --dev -- -m benchmarks.evaluators $(ARGS)
+
+release: ## write version and change log, commit and tag (VERSION=1.2.3, ARGS="--dry-run"); pushes nothing
+	$(BOOTSTRAP) --dev -- -m scripts.release $(VERSION) $(ARGS)
 
 lock: ## resolve pyproject.toml anew into requirements/
 	$(BOOTSTRAP) --dev
