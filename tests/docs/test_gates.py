@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -66,3 +67,11 @@ def test_every_step_is_explained_to_contributors() -> None:
 
 def test_the_build_s_script_is_well_formed() -> None:
     assert subprocess.run(["bash", "-n", str(CHECKOUT / ".ci" / "run")], check=False).returncode == 0
+
+
+def test_every_place_that_contributors_are_sent_to_is_there() -> None:
+    page = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = set(re.findall(r"`((?:evalsvc|evaluators|tests|docs|scripts|changes)/[\w/.-]*)`", page))
+
+    assert len(places) > 20
+    assert sorted(place for place in places if not (CHECKOUT / place).exists()) == []
