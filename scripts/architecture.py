@@ -79,6 +79,8 @@ def rule(contract: Contract) -> str:
     elif contract["type"] == "protected":
         allowed = listed(contract["allowed_importers"])
         said = f"{listed(contract['protected_modules'])} may be imported by {allowed} only"
+    elif contract["type"] == "acyclic_siblings":
+        said = f"no circle of imports in {listed(contract['ancestors'])}, in any room"
     else:
         said = f"{listed(contract['modules'])} may not import each other"
     return f"| {contract['name']} | {said} |\n"

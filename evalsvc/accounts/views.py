@@ -16,7 +16,7 @@ from evalsvc.accounts.authentication import Caller, identified
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.permissions import check_scope
 from evalsvc.accounts.throttling import add_rate_limit_headers, check_limits
-from evalsvc.rest.answers import Answer
+from evalsvc.rest.answers import WrittenAnswer
 from evalsvc.rest.fields import naming_choices
 from evalsvc.rest.idempotency import (
     KEY_META,
@@ -88,7 +88,7 @@ class AccountView(APIView):
         return self.caller.account
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer the request, in DRF's way or in the plain one."""
+        """WrittenAnswer the request, in DRF's way or in the plain one."""
         handler = self.plain.get(request.method or "")
         if handler is None or KEY_META in request.META:
             return super().dispatch(request, *args, **kwargs)
@@ -165,7 +165,7 @@ class AccountView(APIView):
         return fingerprint_of(request._request)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
-        """Answer a repeated request whose first run was accepted and is not finished."""
+        """WrittenAnswer a repeated request whose first run was accepted and is not finished."""
         raise NotImplementedError
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -202,7 +202,7 @@ class AccountView(APIView):
         if self.claim is not None and response.status_code < 400:
             # A view without a scope has done its work by now; what it did can be done twice.
             with nullcontext() if self._scope is not None else account_scope(self.account.pk):
-                finish_claim(self.claim, Answer(response.status_code, response.content, response.headers))
+                finish_claim(self.claim, WrittenAnswer(response.status_code, response.content, response.headers))
             self.claim = None
         self._leave(None)
 

@@ -11,7 +11,7 @@ JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WrittenAnswer:
     """Status, body and headers; the content type is one of the headers."""
 
     status: int
@@ -19,6 +19,6 @@ class Answer:
     headers: Mapping[str, str]
 
 
-def to_response(answer: Answer) -> HttpResponse:
+def to_response(answer: WrittenAnswer) -> HttpResponse:
     """Return what Django sends."""
     return HttpResponse(answer.body, status=answer.status, headers=answer.headers)

@@ -18,7 +18,7 @@ from typing import Any
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-from evalsvc.rest.answers import Answer
+from evalsvc.rest.answers import WrittenAnswer
 from evalsvc.rest.metrics import REPLAYS
 from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
@@ -170,7 +170,7 @@ def mark_accepted(claim: Claim, resource_id: int) -> None:
     _update(claim, "resource_id = %s", [resource_id])
 
 
-def finish_claim(claim: Claim, answer: Answer) -> None:
+def finish_claim(claim: Claim, answer: WrittenAnswer) -> None:
     """Record the answer, inside the transaction that did the work; a lost claim rolls that work back."""
     headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
     _update(claim, "status = %s, body = %s, headers = %s", [answer.status, answer.body, json.dumps(headers)])

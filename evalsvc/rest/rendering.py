@@ -12,7 +12,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from evalsvc.rest.shapes import plain
+from evalsvc.rest.shapes import to_plain
 
 
 class OrjsonRenderer(BaseRenderer):
@@ -32,7 +32,7 @@ class OrjsonRenderer(BaseRenderer):
 def dumps(data: Any) -> bytes:
     """Write JSON as all answers are written."""
     try:
-        return orjson.dumps(data, default=plain)
+        return orjson.dumps(data, default=to_plain)
     except TypeError:
         # PostgreSQL keeps 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
         return json.dumps(data, default=_written, ensure_ascii=False, separators=(",", ":")).encode()
@@ -40,7 +40,7 @@ def dumps(data: Any) -> bytes:
 
 def _written(value: Any) -> Any:
     # As orjson does: with a T between date and time.
-    return value.isoformat() if isinstance(value, datetime) else plain(value)
+    return value.isoformat() if isinstance(value, datetime) else to_plain(value)
 
 
 class AnyAccept(BaseContentNegotiation):

@@ -15,16 +15,16 @@ _PLAIN = (datetime, uuid.UUID)
 ADDRESS = "#/components/schemas/{name}"
 
 
-class Shape(msgspec.Struct, kw_only=True, frozen=True):
+class AnswerShape(msgspec.Struct, kw_only=True, frozen=True):
     """A part of an answer. A key may only be left out where its default is UNSET."""
 
 
-def answers(shape: type[msgspec.Struct], description: str = "") -> dict[Any, Any]:
+def answers_with(shape: type[msgspec.Struct], description: str = "") -> dict[Any, Any]:
     """Return what `extend_schema` wants to know of a 200 with this body."""
-    return {(200, "application/json"): answer(shape, description)}
+    return {(200, "application/json"): answer_with(shape, description)}
 
 
-def answer(shape: type[msgspec.Struct], description: str = "") -> OpenApiResponse:
+def answer_with(shape: type[msgspec.Struct], description: str = "") -> OpenApiResponse:
     """Return the description of an answer with this body."""
     return OpenApiResponse(reference(shape), description)
 
@@ -41,7 +41,7 @@ def described() -> dict[str, Any]:
     return msgspec.json.schema_components(_described.values(), ref_template=ADDRESS)[1]
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return a struct as a dict, for an encoder that does not know it; anything else as text."""
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, builtin_types=_PLAIN, enc_hook=str)

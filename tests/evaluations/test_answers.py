@@ -20,7 +20,7 @@ from evalsvc.evaluations.wire.answer import (
     digits,
     iso_duration,
 )
-from evalsvc.rest.shapes import plain
+from evalsvc.rest.shapes import to_plain
 from tests.evaluators.samples import make_sample
 
 quick = settings(deadline=None, max_examples=200)
@@ -42,15 +42,15 @@ SUCCESS = Verdict("success", score=0.5, passed=True, spans=[[0, 1]], extra={"n":
 
 
 def evaluation_result(request: RequestFacts, entry: EntryFacts) -> Any:
-    return plain(wire.evaluation_result(request, entry))
+    return to_plain(wire.evaluation_result(request, entry))
 
 
 def result_of(request: RequestFacts, entry: EntryFacts) -> Any:
-    return plain(wire.result_of(request, entry))
+    return to_plain(wire.result_of(request, entry))
 
 
 def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> Any:
-    return plain(wire.evaluate_answer(request, entries))
+    return to_plain(wire.evaluate_answer(request, entries))
 
 
 def entry(verdict: Verdict = SUCCESS, **fields: Any) -> EntryFacts:

@@ -21,7 +21,7 @@ from evalsvc.annotations.values import Given
 from evalsvc.evaluations.api.search import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
 from evalsvc.rest.parsing import decode, keys_of, read_body
-from evalsvc.rest.shapes import answers
+from evalsvc.rest.shapes import answers_with
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -153,7 +153,7 @@ class AnnotateView(AnnotationsView):
         operation_id="annotate",
         tags=["annotations"],
         request=schema_of(AnnotateBody),
-        responses=answers(EvaluationEnvelope),
+        responses=answers_with(EvaluationEnvelope),
     )
     def post(self, request: Request) -> Response:
         """Keep what a person says about a log. The same criteria and log again replace it: nothing counts twice."""

@@ -13,9 +13,9 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api.search import evaluation_out
 from evalsvc.evaluations.ingest.rows import MAX_ROWS, Batch, Row, read_batch
 from evalsvc.evaluations.ingest.scores import keep_scores
-from evalsvc.evaluations.wire.shapes import KeptEvaluations, RowError
+from evalsvc.evaluations.wire.shapes import KeptEvaluations
 from evalsvc.rest.parsing import keys_of, read_body
-from evalsvc.rest.shapes import answers
+from evalsvc.rest.shapes import answers_with
 
 
 def request_schema() -> dict[str, Any]:
@@ -34,7 +34,7 @@ class BatchView(AccountView):
         operation_id="keep_evaluations",
         tags=["evaluations"],
         request={"application/json": request_schema()},
-        responses=answers(KeptEvaluations),
+        responses=answers_with(KeptEvaluations),
     )
     def post(self, request: Request) -> Response:
         """Keep 1 to 1000 scores; rows that cannot be read are left out and named in `errors`, the others are kept.
@@ -46,5 +46,4 @@ class BatchView(AccountView):
         self.warn_of(keys_of(body), Batch.__struct_fields__, rows.warnings)
         kept, unplaced = keep_scores(account=self.account, scores=rows.scores)
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        told = [RowError(index=error.index, pointer=error.pointer, detail=error.detail) for error in errors]
-        return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in kept], errors=told))
+        return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in kept], errors=errors))

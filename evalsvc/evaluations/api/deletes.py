@@ -15,7 +15,7 @@ from evalsvc.evaluations.maintenance.deletion import COLUMNS, delete_evaluation,
 from evalsvc.evaluations.wire.request import is_bigint
 from evalsvc.evaluations.wire.shapes import DeletedEvaluations
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers
+from evalsvc.rest.shapes import answers_with
 
 
 class OneEvaluationView(EvaluationView):
@@ -59,7 +59,7 @@ class EvaluationsView(AccountView):
         operation_id="delete_evaluations",
         tags=["evaluations"],
         parameters=[DeleteIn],
-        responses=answers(DeletedEvaluations),
+        responses=answers_with(DeletedEvaluations),
     )
     def delete(self, request: Request) -> Response:
         """Delete the evaluations that meet all filters, of which at least one has to be given; pending ones too.

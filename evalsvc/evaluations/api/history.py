@@ -26,7 +26,7 @@ from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers
+from evalsvc.rest.shapes import answers_with
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Family
 
@@ -82,7 +82,7 @@ class HistoryView(AccountView):
                 description="Id or alias; `external:<name>`; `annotation:<criteria id>`.",
             ),
         ],
-        responses=answers(shapes.History),
+        responses=answers_with(shapes.History),
     )
     def get(self, request: Request) -> Response:
         """Return captured scores, newest first, with the interval of the newest 1000.
@@ -152,13 +152,13 @@ class HistoryView(AccountView):
 
 def points_out(
     account_id: int, rows: Sequence[HistoryScore], thresholds: Mapping[int | None, float | None]
-) -> list[shapes.HistoryPoint]:
+) -> list[shapes.ScorePoint]:
     """Return scores of a history, each with where it comes from, and the line of its verdict where its profile has one.
 
     `score` is what ranks, whatever the answer of its family is on the wire.
     """
     return [
-        shapes.HistoryPoint(
+        shapes.ScorePoint(
             id=str(row.id),
             created_at=row.created_at,
             score=row.score,

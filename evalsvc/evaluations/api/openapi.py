@@ -11,7 +11,7 @@ from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.wire.shapes import SCOPE, SINCE, EvaluateAnswer
-from evalsvc.rest.shapes import answer, answers
+from evalsvc.rest.shapes import answer_with, answers_with
 from evalsvc.stats.strategies import STRATEGIES
 
 NULLABLE_TEXT = {"type": ["string", "null"]}
@@ -130,8 +130,8 @@ EVALUATE: dict[str, Any] = {
     "request": {"application/json": request_schema()},
     "parameters": [PREFER],
     "responses": {
-        (200, "application/json"): answer(EvaluateAnswer, "A result per evaluator, each with its own status."),
-        (202, "application/json"): answer(EvaluateAnswer, "Accepted; fetch the rest at `Location`."),
+        (200, "application/json"): answer_with(EvaluateAnswer, "A result per evaluator, each with its own status."),
+        (202, "application/json"): answer_with(EvaluateAnswer, "Accepted; fetch the rest at `Location`."),
     },
 }
 STORED_EVALUATE: dict[str, Any] = {
@@ -140,5 +140,5 @@ STORED_EVALUATE: dict[str, Any] = {
     "parameters": [
         OpenApiParameter("Prefer", str, OpenApiParameter.HEADER, description="`wait=N` seconds for what is pending.")
     ],
-    "responses": answers(EvaluateAnswer, "The results so far."),
+    "responses": answers_with(EvaluateAnswer, "The results so far."),
 }

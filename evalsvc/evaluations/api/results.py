@@ -25,18 +25,17 @@ from evalsvc.evaluations.wire.answer import evaluation_result
 from evalsvc.evaluations.wire.inputs import Inputs
 from evalsvc.evaluations.wire.request import EXPLAIN
 from evalsvc.evaluations.wire.shapes import (
-    EvaluationResult,
     EvaluationResultAnswer,
     EvaluationResultPage,
     EvaluationResults,
-    RowError,
+    EvaluationVerdict,
 )
 from evalsvc.evaluations.wire.stored import entry_of, request_facts
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import retries_of
 from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers
+from evalsvc.rest.shapes import answers_with
 
 # No request has this id or a higher one: nothing that was kept before counts.
 NEVER = 2**63 - 1
@@ -54,7 +53,7 @@ def batch_schema() -> dict[str, Any]:
     return {"type": "object", "required": ["evaluation_results"], "properties": {"evaluation_results": rows}}
 
 
-def result_out(row: Any, request: Any = None) -> EvaluationResult:
+def result_out(row: Any, request: Any = None) -> EvaluationVerdict:
     """Return an evaluation in the shape of /v1/evaluation-results, with the inputs of its request.
 
     `row` is an Evaluation, or a row of `search_results`, which comes with its request's.
@@ -71,7 +70,7 @@ class ResultBatchView(AccountView):
         operation_id="keep_evaluation_results",
         tags=["evaluation results"],
         request={"application/json": batch_schema()},
-        responses=answers(EvaluationResults),
+        responses=answers_with(EvaluationResults),
     )
     def post(self, request: Request) -> Response:
         """Keep 1 to 1000 results; rows that cannot be read are left out and named in `errors`, the others are kept.
@@ -84,8 +83,7 @@ class ResultBatchView(AccountView):
         self.warn_of(keys_of(body), ResultBatch.__struct_fields__, rows.warnings)
         kept, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        told = [RowError(index=error.index, pointer=error.pointer, detail=error.detail) for error in errors]
-        return Response(EvaluationResults(evaluation_results=[result_out(row) for row in kept], errors=told))
+        return Response(EvaluationResults(evaluation_results=[result_out(row) for row in kept], errors=errors))
 
     def _since(self, request: Request) -> int:
         """Return the lowest id of a request that this call may repeat."""
@@ -100,7 +98,7 @@ class ResultView(AccountView):
     @extend_schema(
         operation_id="evaluation_result",
         tags=["evaluation results"],
-        responses=answers(EvaluationResultAnswer),
+        responses=answers_with(EvaluationResultAnswer),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id, with the inputs of its request. One that failed has no result."""
@@ -174,7 +172,7 @@ class ResultSearchView(AccountView):
         operation_id="search_evaluation_results",
         tags=["evaluation results"],
         request=ResultSearchIn,
-        responses=answers(EvaluationResultPage),
+        responses=answers_with(EvaluationResultPage),
     )
     def post(self, request: Request) -> Response:
         """Return the results that meet all filters, with their inputs: newest first unless `order` says otherwise.

@@ -23,7 +23,7 @@ from evalsvc.evaluations.wire.inputs import as_sent
 from evalsvc.evaluations.wire.scores import extra_of, score_of
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage, StoredEvaluation
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers
+from evalsvc.rest.shapes import answers_with
 
 # Each row before it is read and left out.
 MAX_OFFSET = 100_000
@@ -118,7 +118,7 @@ class EvaluationView(AccountView):
     @extend_schema(
         operation_id="evaluation",
         tags=["evaluations"],
-        responses=answers(EvaluationEnvelope),
+        responses=answers_with(EvaluationEnvelope),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id."""
@@ -136,7 +136,7 @@ class SearchView(AccountView):
         operation_id="search_evaluations",
         tags=["evaluations"],
         request=SearchIn,
-        responses=answers(EvaluationPage),
+        responses=answers_with(EvaluationPage),
     )
     def post(self, request: Request) -> Response:
         """Return captured evaluations, newest first, that all filters let through.

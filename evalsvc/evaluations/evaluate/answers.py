@@ -12,13 +12,13 @@ from evalsvc.evaluations.evaluate.stored import Stored, facts_of_stored
 from evalsvc.evaluations.wire.answer import evaluate_answer
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.shapes import EvaluateAnswer
-from evalsvc.rest.answers import JSON, Answer
+from evalsvc.rest.answers import JSON, WrittenAnswer
 from evalsvc.rest.rendering import dumps
 from evaluators.base import Lane
 
 
-def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 0.0) -> Answer:
-    """Answer a call that was accepted now: 200, or 202 where the caller would rather not wait for what is left.
+def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 0.0) -> WrittenAnswer:
+    """WrittenAnswer a call that was accepted now: 200, or 202 where the caller would rather not wait for what is left.
 
     `age_seconds` is how long ago the work began that is still pending.
     """
@@ -33,8 +33,8 @@ def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 
     return _answer(status, evaluate_answer(*facts_of(accepted)), headers, prefer.applied)
 
 
-def answer_stored(stored: Stored, prefer: Prefer) -> Answer:
-    """Answer a call that was accepted before, as far as it has come."""
+def answer_stored(stored: Stored, prefer: Prefer) -> WrittenAnswer:
+    """WrittenAnswer a call that was accepted before, as far as it has come."""
     headers = {}
     if not stored.is_finished:
         headers = {"Location": address_of(stored.request.id), "Retry-After": str(_pause_for(stored))}
@@ -42,9 +42,9 @@ def answer_stored(stored: Stored, prefer: Prefer) -> Answer:
     return _answer(status, evaluate_answer(*facts_of_stored(stored)), headers, prefer.applied)
 
 
-def _answer(status: int, body: EvaluateAnswer, headers: Mapping[str, str], applied: str) -> Answer:
+def _answer(status: int, body: EvaluateAnswer, headers: Mapping[str, str], applied: str) -> WrittenAnswer:
     preference = {"Preference-Applied": applied} if applied else {}
-    return Answer(status, dumps(body), {"Content-Type": JSON, **headers, **preference})
+    return WrittenAnswer(status, dumps(body), {"Content-Type": JSON, **headers, **preference})
 
 
 def address_of(request_id: int | None) -> str:

@@ -22,7 +22,7 @@ from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall
 from evalsvc.infra.locks import EQUAL_CALLS
-from evalsvc.rest.answers import Answer
+from evalsvc.rest.answers import WrittenAnswer
 from evalsvc.rest.idempotency import Claim, finish_claim, mark_accepted
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane
@@ -48,8 +48,8 @@ class Asked:
     is_retry: bool | None
 
 
-def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> Answer:
-    """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
+def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
+    """WrittenAnswer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
     account_id = caller.account.pk
     entries = accept.plan(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
@@ -67,8 +67,8 @@ def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqu
     return answer_again(account_id, earlier.request_id, asked.prefer)
 
 
-def answer_again(account_id: int, request_id: int, prefer: Prefer) -> Answer:
-    """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
+def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAnswer:
+    """WrittenAnswer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
     stored = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
     if not stored.is_finished and not prefer.respond_async:
         stamp_told_pending(account_id, request_id)
@@ -115,7 +115,9 @@ def _find_earlier(caller: Caller, asked: Asked, sign: Sign | None, n_results: in
     )
 
 
-def _accept(caller: Caller, asked: Asked, entries: list[Entry], claim: Claim | None) -> tuple[Answer | None, Accepted]:
+def _accept(
+    caller: Caller, asked: Asked, entries: list[Entry], claim: Claim | None
+) -> tuple[WrittenAnswer | None, Accepted]:
     """Do the inline work and make the rest durable; return the answer too when nothing is left to do.
 
     What the claim stands for is written in the same transaction as the work.
@@ -141,7 +143,7 @@ def _accept(caller: Caller, asked: Asked, entries: list[Entry], claim: Claim | N
     return None, accepted
 
 
-def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> Answer:
+def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
     """Tell workers of the pending lanes, wait as long as the caller prefers, and answer.
 
     While work is pending the key stands for it, so that a repeated call sees how far it has come.

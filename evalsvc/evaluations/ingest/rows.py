@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, is_bigint, is_uuid, text_of
+from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.parsing import decode, keys_of
 from evalsvc.rest.problems import FieldError, Problem
 from evalsvc.rest.unknown import RowKeys
@@ -101,15 +102,6 @@ class ClientScore:
 
 
 @dataclass(frozen=True, slots=True)
-class RowError:
-    """Why a row was left out."""
-
-    index: int
-    pointer: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rows:
     """What came of the rows of a batch: those that can be kept, what is wrong with the others, and unread keys."""
 
@@ -152,7 +144,7 @@ def read_rows(
         if isinstance(found, ClientScore):
             good.append(found)
         else:
-            errors += [RowError(index, at + error.pointer, error.detail) for error in found]
+            errors += [RowError(index=index, pointer=at + error.pointer, detail=error.detail) for error in found]
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             unread.note(keys_of(bytes(raw)), at)
     return Rows(good, errors, unread.warnings)

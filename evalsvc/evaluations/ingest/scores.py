@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from django.db import connection
 
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.ingest.rows import ClientScore, RowError, Wish
+from evalsvc.evaluations.ingest.rows import ClientScore, Wish
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.round_trips import dumps, raw_connection
+from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
 from evalsvc.projects.services import Place, place_held, remember_app
 from evalsvc.rest.problems import Problem
@@ -46,7 +47,8 @@ def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple
             score.request.update(columns)
             good.append(score)
         else:
-            errors += [RowError(score.index, f"/{name}/{score.index}{pointer}", detail) for pointer, detail in place]
+            at = f"/{name}/{score.index}"
+            errors += [RowError(index=score.index, pointer=at + pointer, detail=detail) for pointer, detail in place]
     return good, errors
 
 

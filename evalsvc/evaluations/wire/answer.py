@@ -16,7 +16,7 @@ from evalsvc.evaluations.wire.scores import extra_of, score_of
 from evalsvc.evaluations.wire.shapes import (
     AdditionalInfo,
     EvaluateAnswer,
-    EvaluationResult,
+    EvaluationVerdict,
     EvaluatorAnswer,
     KeyWarning,
     interval_shape,
@@ -92,12 +92,12 @@ def result_of(request: RequestFacts, entry: EntryFacts) -> EvaluatorAnswer:
     )
 
 
-def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationResult:
+def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVerdict:
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
     details = entry.details or {}
     score = score_of(entry.family, verdict.score, verdict.passed)
-    return EvaluationResult(
+    return EvaluationVerdict(
         id=digits(entry.evaluation_id) if captured else None,
         project_id=digits(request.project_id) if captured else None,
         app=request.app if captured else None,

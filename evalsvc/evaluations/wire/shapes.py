@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
-from evalsvc.rest.shapes import Shape
+from evalsvc.rest.shapes import AnswerShape
+from evalsvc.stats.results import Advice
 
 Json: TypeAlias = Any
 """Anything that JSON can say, as the caller has sent it."""
@@ -56,22 +57,14 @@ SINCE: dict[str, Any] = {
 }
 
 
-class Advice(Shape):
-    """A wider interval to show beside one that resampling makes too narrow."""
-
-    kind: Literal["clopper-pearson", "betting"]
-    lower: float
-    upper: float
-
-
-class SourceShare(Shape):
+class SourceShare(AnswerShape):
     """A part of the values of an interval, and the mean of it."""
 
     n: int
     rate: float | None
 
 
-class Drift(Shape):
+class LevelShift(AnswerShape):
     """When the level shifted, the means before and after, and the interval since then."""
 
     changed_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -84,13 +77,13 @@ class Drift(Shape):
     method: str | None
 
 
-class SinceRevision(Shape):
+class SinceRevision(AnswerShape):
     """From this revision of the profile on."""
 
     revision: int
 
 
-class ConfidenceInterval(Shape):
+class ConfidenceInterval(AnswerShape):
     """The interval over a history, or null numbers and the reason."""
 
     strategy: str
@@ -123,10 +116,10 @@ class ConfidenceInterval(Shape):
     suggested_since: Annotated[
         SinceRevision | None, Meta(description="With `mixed_revisions`: a `since` of one revision only.")
     ]
-    drift: Drift | None
+    drift: LevelShift | None
 
 
-class AdditionalInfo(Shape):
+class AdditionalInfo(AnswerShape):
     """What stands beside a verdict."""
 
     positions: Annotated[list[list[int]] | None, Meta(description="Half-open character offsets into the output.")]
@@ -138,7 +131,7 @@ class AdditionalInfo(Shape):
     ] = UNSET
 
 
-class EvaluationResult(Shape):
+class EvaluationVerdict(AnswerShape):
     """A verdict in the superset of the keys that clients of this wire know."""
 
     id: str | None
@@ -194,7 +187,7 @@ class EvaluationResult(Shape):
     usage_tokens: int | None
 
 
-class EvaluatorAnswer(Shape):
+class EvaluatorAnswer(AnswerShape):
     """What one evaluator of a request has answered."""
 
     evaluator_id: str
@@ -209,10 +202,10 @@ class EvaluatorAnswer(Shape):
         Meta(description="What is known of a verdict that failed, for example what its judge has used."),
     ]
     evaluation_id: str | None
-    evaluation_result: EvaluationResult | None
+    evaluation_result: EvaluationVerdict | None
 
 
-class KeyWarning(Shape):
+class KeyWarning(AnswerShape):
     """A key that nothing reads, or an input of the wrong type."""
 
     pointer: str
@@ -220,7 +213,7 @@ class KeyWarning(Shape):
     did_you_mean: list[str]
 
 
-class EvaluateAnswer(Shape):
+class EvaluateAnswer(AnswerShape):
     """A result for each evaluator, in the order in which they were asked for."""
 
     id: str | None
@@ -228,7 +221,7 @@ class EvaluateAnswer(Shape):
     warnings: Annotated[list[KeyWarning] | UnsetType, Meta(description="Only where there is something to say.")] = UNSET
 
 
-class RowError(Shape):
+class RowError(AnswerShape):
     """Why a row was left out."""
 
     index: int
@@ -236,29 +229,29 @@ class RowError(Shape):
     detail: str
 
 
-class EvaluationResults(Shape):
+class EvaluationResults(AnswerShape):
     """What was kept of a batch, and which rows were left out."""
 
-    evaluation_results: list[EvaluationResult]
+    evaluation_results: list[EvaluationVerdict]
     errors: list[RowError]
     warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class EvaluationResultAnswer(Shape):
+class EvaluationResultAnswer(AnswerShape):
     """One result."""
 
-    evaluation_result: EvaluationResult
+    evaluation_result: EvaluationVerdict
 
 
-class EvaluationResultPage(Shape):
+class EvaluationResultPage(AnswerShape):
     """A page of results."""
 
-    results: list[EvaluationResult]
+    results: list[EvaluationVerdict]
     next_cursor: str | None
     warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class StoredEvaluation(Shape):
+class StoredEvaluation(AnswerShape):
     """A captured evaluation. Its inputs are those of its request."""
 
     id: str
@@ -301,14 +294,14 @@ class StoredEvaluation(Shape):
     span_id: str | None
 
 
-class EvaluationEnvelope(Shape):
+class EvaluationEnvelope(AnswerShape):
     """One captured evaluation."""
 
     evaluation: StoredEvaluation
     warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class EvaluationPage(Shape):
+class EvaluationPage(AnswerShape):
     """A page of captured evaluations."""
 
     evaluations: list[StoredEvaluation]
@@ -316,7 +309,7 @@ class EvaluationPage(Shape):
     warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class KeptEvaluations(Shape):
+class KeptEvaluations(AnswerShape):
     """What was kept of a batch, and which rows were left out."""
 
     evaluations: list[StoredEvaluation]
@@ -324,7 +317,7 @@ class KeptEvaluations(Shape):
     warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class HistoryPoint(Shape):
+class ScorePoint(AnswerShape):
     """A score of a history, and where it comes from. It is what ranks, whatever the answer of its family is."""
 
     id: str
@@ -341,7 +334,7 @@ class HistoryPoint(Shape):
     example_id: str | None
 
 
-class History(Shape):
+class History(AnswerShape):
     """Captured scores, newest first, with the interval of the newest 1000."""
 
     evaluator_id: str
@@ -351,7 +344,7 @@ class History(Shape):
     mean: Annotated[float | None, Meta(description="Of the n newest.")]
     pass_rate: Annotated[float | None, Meta(description="Of the n newest.")]
     confidence_interval: ConfidenceInterval | None
-    points: list[HistoryPoint]
+    points: list[ScorePoint]
     next_cursor: str | None
     other_profiles: Annotated[
         list[str] | UnsetType,
@@ -363,14 +356,14 @@ class History(Shape):
     ] = UNSET
 
 
-class DeletedEvaluations(Shape):
+class DeletedEvaluations(AnswerShape):
     """How far a deletion has come."""
 
     n_deleted: int
     done: bool
 
 
-class Tag(Shape):
+class Tag(AnswerShape):
     """A key and a value that requests were tagged with."""
 
     key: str
@@ -379,7 +372,7 @@ class Tag(Shape):
     last_used: datetime
 
 
-class Tags(Shape):
+class TagList(AnswerShape):
     """Tags, the last used first."""
 
     tags: list[Tag]

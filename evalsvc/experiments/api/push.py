@@ -13,7 +13,7 @@ from evalsvc.experiments.api import bodies, shapes
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.push import units
-from evalsvc.experiments.runner.push.post import post
+from evalsvc.experiments.runner.push.post import accept_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.tenancy.scope import account_scope
 
@@ -76,7 +76,7 @@ class OutputsView(AccountView):
     def post(self, request: Request, id: int, unit_id: int) -> Response:
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
         body = checked(bodies.OutputsIn(data=request.data))
-        standing = post(
+        standing = accept_outputs(
             account=self.account,
             experiment_id=id,
             unit_id=unit_id,

@@ -20,7 +20,7 @@ from evalsvc.tenancy.scope import account_scope
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PostStanding:
     """What came of a post, and how the config stands after it: each metric as the live view has it, by name."""
 
     posted: Posted
@@ -30,7 +30,7 @@ class Standing:
     """Whether some metrics are left to workers."""
 
 
-def post(
+def accept_outputs(
     *,
     account: Account,
     experiment_id: int,
@@ -39,7 +39,7 @@ def post(
     outputs: Sequence[Mapping[str, Any]],
     is_done: bool,
     lease_seconds: float,
-) -> Standing:
+) -> PostStanding:
     """Record the outputs of a leased unit, and let the planner weigh them; raises NotFound, Invalid."""
     with account_scope(account.pk):
         held = units.get_unit(account=account, experiment_id=experiment_id, unit_id=unit_id)
@@ -49,7 +49,7 @@ def post(
         plan = get_plan(account=account, id=experiment_id)
         config = Config.objects.get(account=account, pk=held.config_id)
         metrics = [Metric.from_json(row) for row in plan.metrics]
-        return Standing(posted, config, _live(plan, config, metrics), needs_worker(metrics))
+        return PostStanding(posted, config, _live(plan, config, metrics), needs_worker(metrics))
 
 
 def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:
