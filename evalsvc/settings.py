@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from evalsvc import __version__
 from evalsvc.env import env_bool, env_int, env_list, env_networks, env_str, postgres_settings, whole_number
-
-CHECKOUT = Path(__file__).resolve().parent.parent
 
 # --- Where do I run? -------------------------------------------------------------------------------------------------
 DEBUG = False
@@ -162,7 +159,6 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [CHECKOUT / "evalsvc" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

@@ -102,7 +102,7 @@ def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResp
 def message_page(request: HttpRequest, *, status: int, title: str, detail: str) -> HttpResponse:
     """Write a page that holds nothing but a message and the ways on from it."""
     context = {**admin.site.bare_context(request), "title": title, "detail": detail}  # type: ignore[attr-defined]
-    return render(request, "admin/evalsvc/message.html", context, status=status)
+    return render(request, "accounts/message.html", context, status=status)
 
 
 def rendered(response: HttpResponse) -> HttpResponse:

@@ -21,6 +21,7 @@ class Site(UnfoldAdminSite):
     """One site for the operator and for members; each ModelAdmin asks who is looking."""
 
     login_form = SignInForm
+    index_template = "accounts/index.html"
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Add the page that switches the account."""
@@ -53,4 +54,4 @@ class Site(UnfoldAdminSite):
             "title": "Switch account",
             "memberships": memberships_of(request),
         }
-        return render(request, "admin/evalsvc/switch_account.html", context)
+        return render(request, "accounts/switch_account.html", context)

@@ -123,7 +123,7 @@ def _openapi_bytes() -> bytes:
 def error_page(request: HttpRequest) -> HttpResponse:
     """Show every error code, where the `type` of a problem leads."""
     return render(
-        request, "errors.html", {"problems": PROBLEMS.values(), "evaluation_errors": EVALUATION_ERRORS.values()}
+        request, "ops/errors.html", {"problems": PROBLEMS.values(), "evaluation_errors": EVALUATION_ERRORS.values()}
     )
 
 

@@ -116,7 +116,7 @@ class ScopedAdmin(ModelAdmin):
     list_per_page = 50
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # a facet counts the whole table
-    change_form_before_template = "admin/evalsvc/account_field.html"
+    change_form_before_template = "accounts/account_field.html"
     empty_value_display = "-"
 
     # --- who may do what ---------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class ScopedAdmin(ModelAdmin):
         if request.method != "POST":
             texts = {"title": title, "detail": detail, "button": button, "back": reverse(address, args=[obj.pk])}
             context = {**self.admin_site.each_context(request), **texts, "opts": self.opts}
-            return render(request, "admin/evalsvc/confirm.html", context)
+            return render(request, "accounts/confirm.html", context)
         try:
             messages.success(request, verb())
         except Problem as problem:

@@ -93,7 +93,7 @@ class ApiKeyAdmin(ScopedAdmin):
             "key_name": obj.name,
             "list_url": reverse("admin:accounts_apikey_changelist"),
         }
-        return render(request, "admin/evalsvc/issued_key.html", context)
+        return render(request, "accounts/issued_key.html", context)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Offer to revoke what is not revoked yet."""

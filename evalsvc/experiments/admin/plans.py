@@ -33,7 +33,6 @@ from evalsvc.rest.problems import Problem
 
 OUTPUTS_ON_A_PAGE = 25
 DONE_WORDS = {"stop": "Stopped", "resume": "Resumed"}
-TEMPLATES = "admin/evalsvc/experiment"
 
 
 @admin.register(ExperimentPlan)
@@ -116,7 +115,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
             raise PermissionDenied
         metric = primary_metric(plan)
         return self.answer(
-            request, plan, "", {**self.board(request, plan), "title": plan.experiment.name, "metric": metric}
+            request, plan, "plan", {**self.board(request, plan), "title": plan.experiment.name, "metric": metric}
         )
 
     def live_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -124,7 +123,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
         plan = self.readable(request, object_id)
         if request.GET.get("seen") == seen_of(plan):
             return HttpResponse(status=204)
-        return self.answer(request, plan, "_live", self.board(request, plan))
+        return self.answer(request, plan, "live", self.board(request, plan))
 
     def board(self, request: HttpRequest, plan: ExperimentPlan) -> dict[str, Any]:
         """Lay the board out."""
@@ -186,7 +185,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
                 enqueue_after_commit()
                 messages.success(request, f"{made.name} was made from {config.name}.")
                 return redirect(page_of(plan))
-        return self.answer(request, plan, "_clone", {"title": f"Clone {config.name}", "form": form, "config": config})
+        return self.answer(request, plan, "clone", {"title": f"Clone {config.name}", "form": form, "config": config})
 
     def forget_page(self, request: HttpRequest, object_id: str, config_id: int) -> HttpResponse:
         """Delete a config after a confirmation."""
@@ -240,13 +239,13 @@ class ExperimentPlanAdmin(ScopedAdmin):
             "config": config,
             "configs": list_configs(account=account, experiment_id=plan.pk),
         }
-        return self.answer(request, plan, "_outputs", context)
+        return self.answer(request, plan, "outputs", context)
 
     def answer(self, request: HttpRequest, plan: ExperimentPlan, part: str, context: dict[str, Any]) -> HttpResponse:
         """Render one of the templates of experiments."""
         shared = {"opts": self.opts, "plan": plan, "may_act": has_role(request, self.write_role), "page": page_of(plan)}
         return render(
-            request, f"{TEMPLATES}{part}.html", {**self.admin_site.each_context(request), **shared, **context}
+            request, f"experiments/{part}.html", {**self.admin_site.each_context(request), **shared, **context}
         )
 
     def readable(self, request: HttpRequest, object_id: str) -> Any:
