@@ -2,7 +2,6 @@
 
 from django.contrib import admin
 from django.urls import path
-from drf_spectacular.views import SpectacularSwaggerView
 
 from evalsvc.accounts import urls as accounts
 from evalsvc.annotations import urls as annotations
@@ -11,7 +10,7 @@ from evalsvc.datasets import urls as datasets
 from evalsvc.evaluations import urls as evaluations
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges import urls as judges
-from evalsvc.ops.views import error_page, healthz, home, metrics, openapi_document, readyz
+from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
 from evalsvc.projects import urls as projects
 from evalsvc.telemetry import urls as telemetry
 
@@ -20,19 +19,12 @@ handler403 = "evalsvc.rest.problems.forbidden"
 handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
-docs_view = SpectacularSwaggerView.as_view(
-    url_name="schema",
-    authentication_classes=[],
-    permission_classes=[],
-    throttle_classes=[],
-)
-
 # In the order in which they are tried: what is called most comes first.
 APPS = (evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry)
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),
     path("v1/openapi.json", openapi_document, name="schema"),
-    path("docs/", docs_view, name="docs"),
+    path("docs/", api_page, name="docs"),
     path("docs/errors", error_page, name="errors"),
     path("healthz", healthz),
     path("readyz", readyz),

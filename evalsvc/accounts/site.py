@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, path
 from unfold.sites import UnfoldAdminSite
 
@@ -15,6 +16,11 @@ from evalsvc.accounts.signin import SignInForm
 
 # It looks any row up by content type and id without asking its ModelAdmin who may see it.
 LEFT_OUT = {"view_on_site"}
+
+
+def files() -> dict[str, Any]:
+    """Return our files for unfold's templates, and no palette: it is in the style sheet, as no page may hold styles."""
+    return {"styles": [static("evalsvc/pages.css")], "scripts": [static("evalsvc/pages.js")], "colors": None}
 
 
 class Site(UnfoldAdminSite):
@@ -30,11 +36,11 @@ class Site(UnfoldAdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Tell every page which account it shows."""
-        return {**super().each_context(request), "membership": CURRENT.get()}
+        return {**super().each_context(request), **files(), "membership": CURRENT.get()}
 
     def bare_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what a page without a sidebar needs to look like the others; it asks the database nothing."""
-        return {"colors": self._get_colors("COLORS", request), "site_title": self._get_config("SITE_TITLE", request)}
+        return {**files(), "site_title": self._get_config("SITE_TITLE", request)}
 
     def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Refuse: unfold's search caches what it finds by person, and a person may look at several accounts."""

@@ -14,7 +14,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from evalsvc.accounts.admin.base import (
-    CODE_STYLE,
+    CODE_CLASS,
     EDITOR,
     READER,
     ScopedAdmin,
@@ -58,7 +58,7 @@ class CriteriaForm(ServiceForm):
 
     categories = CategoriesField(
         required=False,
-        widget=UnfoldAdminTextareaWidget({"rows": 6, "cols": 20, "style": CODE_STYLE, "spellcheck": "false"}),
+        widget=UnfoldAdminTextareaWidget({"rows": 6, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}),
         help_text='JSON, as [{"label": "good", "score": 1}, {"label": "bad", "score": 0}]. '
         "Only for one of some numbers or labels.",
     )

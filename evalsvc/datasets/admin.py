@@ -10,30 +10,28 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from evalsvc.accounts.admin.base import BOX_STYLE, CODE_STYLE, READER, ScopedAdmin, short
+from evalsvc.accounts.admin.base import CODE_CLASS, READER, TEXT_CLASS, ScopedAdmin, short
 from evalsvc.datasets.exports import as_text
 from evalsvc.datasets.models import Dataset, DatasetVersion
 from evalsvc.datasets.selectors import list_examples, list_versions
 
 N_SHOWN = 20
 MAX_SHOWN = 500
-CELL_STYLE = "vertical-align: top; padding: 0.25rem 1rem 0.25rem 0; text-align: start"
 
 
 def table(header: tuple[str, ...], rows: Any) -> SafeString:
     """Lay cells out in a table; each is escaped and keeps its direction."""
-    heads = format_html_join("", '<th scope="col" style="{}">{}</th>', ((CELL_STYLE, name) for name in header))
-    lines = (
-        (format_html_join("", '<td style="{}"><div dir="auto">{}</div></td>', ((CELL_STYLE, cell) for cell in row)),)
-        for row in rows
-    )
+    heads = format_html_join("", '<th scope="col">{}</th>', ((name,) for name in header))
+    lines = ((format_html_join("", '<td><div dir="auto">{}</div></td>', ((cell,) for cell in row)),) for row in rows)
     body = format_html_join("", "<tr>{}</tr>", lines)
-    return format_html('<div style="{}"><table><tr>{}</tr>{}</table></div>', BOX_STYLE, heads, body)
+    return format_html(
+        '<div class="{}"><table class="evalsvc-cells"><tr>{}</tr>{}</table></div>', TEXT_CLASS, heads, body
+    )
 
 
 def json_box(document: Any) -> SafeString:
     """Show a document as indented JSON."""
-    return format_html('<div style="{}">{}</div>', CODE_STYLE, json.dumps(document, indent=2, ensure_ascii=False))
+    return format_html('<div class="{}">{}</div>', CODE_CLASS, json.dumps(document, indent=2, ensure_ascii=False))
 
 
 @admin.register(Dataset)
@@ -59,7 +57,7 @@ class DatasetAdmin(ScopedAdmin):
 def link_to(version: DatasetVersion) -> SafeString:
     """Return a link to a version's page."""
     address = reverse("admin:datasets_datasetversion_change", args=[version.pk])
-    return format_html('<a href="{}" style="text-decoration: underline">{}</a>', address, f"v{version.number}")
+    return format_html('<a href="{}" class="evalsvc-link">{}</a>', address, f"v{version.number}")
 
 
 @admin.register(DatasetVersion)

@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import BOX_STYLE, READER, BigTablePaginator, ScopedAdmin, is_operator, short
+from evalsvc.accounts.admin.base import READER, TEXT_CLASS, BigTablePaginator, ScopedAdmin, is_operator, short
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.selectors import id_at
 from evaluators.registry import families
@@ -123,7 +123,7 @@ def text_block(text: str | None) -> SafeString | str | None:
     if text is None:
         return None
     note = f"First {MAX_SHOWN:,} of {len(text):,} characters." if len(text) > MAX_SHOWN else ""
-    return format_html('<div dir="auto" style="{}">{}</div><small>{}</small>', BOX_STYLE, text[:MAX_SHOWN], note)
+    return format_html('<div dir="auto" class="{}">{}</div><small>{}</small>', TEXT_CLASS, text[:MAX_SHOWN], note)
 
 
 def json_block(value: Any) -> SafeString | str | None:
@@ -140,8 +140,8 @@ def marked(text: str, spans: list[tuple[int, int]]) -> SafeString:
             parts += [(text[at:start], text[start:end])]
             at = end
     return format_html(
-        '<div dir="auto" style="{}">{}{}</div>',
-        BOX_STYLE,
+        '<div dir="auto" class="{}">{}{}</div>',
+        TEXT_CLASS,
         format_html_join("", "{}<mark>{}</mark>", parts),
         text[at : max(at, MAX_SHOWN)],
     )

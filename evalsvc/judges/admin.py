@@ -15,7 +15,7 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
-from evalsvc.accounts.admin.base import ADMIN, CODE_STYLE, READER, ScopedAdmin, ServiceForm, actor_of, has_role
+from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, ServiceForm, actor_of, has_role
 from evalsvc.judges.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.services import PLAIN_FIELDS, create_connection, delete_connection, revise_connection
@@ -36,7 +36,7 @@ class ConnectionForm(ServiceForm):
     )
     headers = forms.CharField(
         required=False,
-        widget=UnfoldAdminTextareaWidget({"rows": 3, "cols": 20, "style": CODE_STYLE, "spellcheck": "false"}),
+        widget=UnfoldAdminTextareaWidget({"rows": 3, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}),
         help_text='Further headers as JSON, as {"OpenAI-Organization": "org-…"}; stored like the key. '
         "Empty: the stored ones stay; {}: none.",
     )

@@ -120,6 +120,12 @@ def _openapi_bytes() -> bytes:
 
 
 @require_safe
+def api_page(request: HttpRequest) -> HttpResponse:
+    """Show the OpenAPI document, with forms to try it."""
+    return render(request, "ops/docs.html")
+
+
+@require_safe
 def error_page(request: HttpRequest) -> HttpResponse:
     """Show every error code, where the `type` of a problem leads."""
     return render(

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from evalsvc.accounts.admin.base import CODE_STYLE, READER, BigTablePaginator, ScopedAdmin, short
+from evalsvc.accounts.admin.base import CODE_CLASS, READER, BigTablePaginator, ScopedAdmin, short
 from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span
 
@@ -24,7 +24,7 @@ def document(value: Any) -> SafeString | None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     note = f"First {MAX_SHOWN:,} of {len(text):,} characters." if len(text) > MAX_SHOWN else ""
-    return format_html('<div dir="auto" style="{}">{}</div><small>{}</small>', CODE_STYLE, text[:MAX_SHOWN], note)
+    return format_html('<div dir="auto" class="{}">{}</div><small>{}</small>', CODE_CLASS, text[:MAX_SHOWN], note)
 
 
 class RecordAdmin(ScopedAdmin):

@@ -158,5 +158,5 @@ def test_message_pages_have_the_colours_of_the_others(reader: Person) -> None:
 
     for answer, status in ((missing, 404), (refused, 403)):
         assert answer.status_code == status
-        assert "--color-primary-600:" in answer.content.decode()
+        assert "/static/evalsvc/pages.css" in answer.content.decode()
     assert "does not exist for you" in missing.content.decode()

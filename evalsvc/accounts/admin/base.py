@@ -46,9 +46,8 @@ def actor_of(request: HttpRequest) -> str:
     return f"user:{request.user.pk}"
 
 
-# Written out, as unfold's style sheet holds only the classes that unfold itself uses.
-BOX_STYLE = "white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24rem; overflow: auto"
-CODE_STYLE = f"{BOX_STYLE}; font-family: ui-monospace, monospace"
+# Rules of our own in pages.css, as unfold's style sheet holds only the classes that unfold itself uses.
+TEXT_CLASS, CODE_CLASS = "evalsvc-text", "evalsvc-code"
 
 
 def short(text: str | None, length: int = 60) -> str:

@@ -19,7 +19,7 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from evalsvc.accounts.admin.base import CODE_STYLE, EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
+from evalsvc.accounts.admin.base import CODE_CLASS, EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
 from evalsvc.rest.parsing import decode
@@ -83,7 +83,7 @@ def help_of(family: Family) -> SafeString:
     settings = next((profile.settings for profile in family.managed_profiles if profile.settings), None)
     example = "" if settings is None else format_html("<p>For example <code>{}</code></p>", json.dumps(settings))
     return format_html(
-        '<details><summary style="cursor: pointer; margin-left: 1rem">{}</summary><ul>{}</ul>{}</details>',
+        '<details><summary class="evalsvc-summary">{}</summary><ul>{}</ul>{}</details>',
         family.name,
         listed,
         example,
@@ -111,7 +111,7 @@ class ProfileForm(ServiceForm):
 
     family = forms.ChoiceField(choices=own_families, widget=UnfoldAdminSelectWidget)
     settings = SettingsField(
-        widget=UnfoldAdminTextareaWidget({"rows": 8, "cols": 20, "style": CODE_STYLE, "spellcheck": "false"}),
+        widget=UnfoldAdminTextareaWidget({"rows": 8, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}),
         help_text="JSON, as `config` in the API.",
     )
     description = forms.CharField(
@@ -169,7 +169,7 @@ class RevisionInline(TabularInline):
 
 def code_block(text: str) -> SafeString:
     """Show text as it is, in a box that scrolls instead of the page."""
-    return format_html('<pre dir="auto" style="{}">{}</pre>', CODE_STYLE, text)
+    return format_html('<pre dir="auto" class="{}">{}</pre>', CODE_CLASS, text)
 
 
 def latest_revision(profile: Profile) -> ProfileRevision | None:

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from evalsvc.accounts.admin.base import CODE_STYLE
+from evalsvc.accounts.admin.base import CODE_CLASS
 from evalsvc.catalog.admin.profiles import SettingsField
 from evalsvc.experiments.models import Config
 from evalsvc.rest.problems import Problem
@@ -24,7 +24,7 @@ class CloneForm(forms.Form):
         help_text="Empty: the name of the config with a number.",
     )
     parameters = SettingsField(
-        widget=UnfoldAdminTextareaWidget({"rows": 14, "cols": 20, "style": CODE_STYLE, "spellcheck": "false"}),
+        widget=UnfoldAdminTextareaWidget({"rows": 14, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}),
         help_text="JSON, as `parameters` in the API.",
     )
 
