@@ -40,7 +40,8 @@ class Site(UnfoldAdminSite):
 
     def bare_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what a page without a sidebar needs to look like the others; it asks the database nothing."""
-        return {**files(), "site_title": self._get_config("SITE_TITLE", request)}
+        icons = self._get_favicons("SITE_FAVICONS", request)
+        return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
     def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Refuse: unfold's search caches what it finds by person, and a person may look at several accounts."""
