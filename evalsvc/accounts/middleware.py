@@ -11,10 +11,10 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from evalsvc.accounts.membership import CURRENT, Membership, membership_of
+from evalsvc.rest.policy import ADMIN_PREFIX
 from evalsvc.rest.problems import Problem, as_problem
 from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 
-ADMIN_PREFIX = "/admin/"
 # What a person without an account may still do.
 OPEN_PAGES = ("admin:login", "admin:logout", "admin:password_change", "admin:password_change_done", "admin:jsi18n")
 ACCOUNT_FIELD = "_account"

@@ -16,6 +16,8 @@ from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from evalsvc.rest.metrics import count_request
+from evalsvc.rest.policy import HEADER as POLICY_HEADER
+from evalsvc.rest.policy import policy_of
 from evalsvc.rest.problems import Problem, problem_response
 from evalsvc.rest.request_id import HEADER, begin_request_id
 
@@ -29,7 +31,7 @@ def is_api(request: HttpRequest) -> bool:
 
 
 class RequestMiddleware:
-    """Give the request its id, refuse /v1 over plain http where https is required, count and time the answer."""
+    """Give the request its id and the answer its policy, refuse /v1 over plain http, count and time the answer."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -41,6 +43,7 @@ class RequestMiddleware:
         refusal = refused(request)
         response = problem_response(refusal) if refusal else self.get_response(request)
         response.headers[HEADER] = request_id
+        response.headers[POLICY_HEADER] = policy_of(request, response)
         if not response.streaming and "Content-Length" not in response.headers:
             # Without a length the answer would go out in chunks.
             response.headers["Content-Length"] = str(len(response.content))

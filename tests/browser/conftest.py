@@ -43,6 +43,11 @@ def address() -> Iterator[str]:
         yield url
 
 
+# Runs before any script of a page, and outside of its policy.
+WATCH = """document.addEventListener("securitypolicyviolation", (event) =>
+    console.error("policy", event.effectiveDirective, event.blockedURI, event.sourceFile, event.sample))"""
+
+
 @dataclass
 class Browser:
     """One window, and everything that went wrong in it."""
@@ -78,7 +83,7 @@ class Browser:
         return str(self.page.inner_text("body"))
 
     def assert_quiet(self) -> None:
-        """No dialog, no script error, nothing missing, and no request left this machine."""
+        """No dialog, no script error, nothing missing or against the policy, and no request left this machine."""
         assert self.errors == []
         strangers = [url for url in self.requests if not url.startswith((self.address, "data:", "blob:"))]
         assert strangers == []
@@ -99,15 +104,23 @@ def chromium_process() -> Iterator[Any]:
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
+def said(line: Any) -> str:
+    return f"console {line.text} {line.location.get('url', '')}".strip()
+
+
 @pytest.fixture
 def browser(chromium: str, address: str, chromium_process: Any) -> Iterator[Browser]:
     context = chromium_process.new_context(viewport={"width": 1280, "height": 900})
     window = Browser(context.new_page(), address)
     page = window.page
     page.set_default_timeout(60_000)
+    page.add_init_script(WATCH)
     page.on("dialog", lambda dialog: (window.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
     page.on("pageerror", lambda error: window.errors.append(f"script {error}"))
-    page.on("console", lambda line: window.errors.append(f"console {line.text}") if line.type == "error" else None)
+    page.on("console", lambda line: window.errors.append(said(line)) if line.type == "error" else None)
     page.on("request", lambda request: window.requests.append(request.url))
     yield window
-    context.close()
+    try:
+        window.assert_quiet()
+    finally:
+        context.close()

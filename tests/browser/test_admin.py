@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,6 @@ def ann(alice: Caller) -> Any:
     user = new_user(password=PASSWORD)
     join(user, alice.account, "admin")
     return user
-
-
-@pytest.fixture(autouse=True)
-def quiet(browser: Browser) -> Iterator[None]:
-    yield
-    browser.assert_quiet()
 
 
 def submit(browser: Browser, name: str = "_save") -> None:

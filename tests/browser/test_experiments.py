@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ def ann(alice: Caller) -> Any:
     user = new_user(password=PASSWORD)
     join(user, alice.account, "editor")
     return user
-
-
-@pytest.fixture(autouse=True)
-def quiet(browser: Browser) -> Iterator[None]:
-    yield
-    browser.assert_quiet()
 
 
 def pushed(caller: Caller, *names: str) -> Any:

@@ -1,0 +1,24 @@
+"""What a browser may do with an answer: its Content-Security-Policy. See docs/adr/0050-a-policy-on-every-page.md."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+HEADER = "Content-Security-Policy"
+ADMIN_PREFIX = "/admin/"
+NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
+"""For what no browser should show: nothing loads and nothing runs."""
+PAGE = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+"""For our own pages: files of this service alone. Style sheets and the icon of the admin bring images as `data:`."""
+ADMIN_PAGE = f"{PAGE}; script-src 'self' 'unsafe-eval'; style-src-attr 'unsafe-inline'"
+"""For pages on django-unfold: Alpine compiles its attributes, and unfold and select2 write style attributes."""
+
+
+def policy_of(request: HttpRequest, response: HttpResponse) -> str:
+    """Return the policy of an answer, by what it is and whose page it is."""
+    if not response.headers.get("Content-Type", "").startswith("text/html"):
+        return NO_PAGE
+    return ADMIN_PAGE if request.path_info.startswith(ADMIN_PREFIX) else PAGE
