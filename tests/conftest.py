@@ -24,6 +24,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import services
+from tests.described import check_described
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -52,7 +53,9 @@ class Caller:
         data = raw if raw is not None else (json.dumps(body) if body is not None else "")
         meta = {"HTTP_X_API_KEY": self.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
         try:
-            return client.generic(method, path, data, content_type="application/json", **meta)
+            response = client.generic(method, path, data, content_type="application/json", **meta)
+            check_described(method, path, response)
+            return response
         finally:
             # Django's test client keeps a thread's connection open, and a thread that ends would take it along.
             if threading.current_thread() is not threading.main_thread():

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import batches
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import bodies
+from evalsvc.experiments.api.answers.runs import BatchScores
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.reporting.results import rows_out
 from evalsvc.experiments.runner.additions import progress_of
-
-ANSWER = shapes.open_object("experiment_id", "config_id", "n_pending", "metrics", "results")
+from evalsvc.rest.shapes import answer_with, answers_with
 
 
 class BatchView(AccountView):
@@ -27,10 +27,7 @@ class BatchView(AccountView):
         operation_id="score_batch",
         tags=["experiments"],
         request=bodies.BatchIn,
-        responses={
-            (200, "application/json"): OpenApiResponse(ANSWER),
-            (202, "application/json"): OpenApiResponse(ANSWER),
-        },
+        responses={**answers_with(BatchScores), (202, "application/json"): answer_with(BatchScores)},
     )
     def post(self, request: Request) -> Response:
         """Score rows of inputs and outputs with metrics; answer each row's scores, and means with intervals.

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import shapes
+from evalsvc.experiments.api.answers.comparisons import CompareAnswer
 from evalsvc.experiments.inference.compare import compare, sides
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.pagination import read_cursor, write_cursor
+from evalsvc.rest.shapes import answers_with
 
 
 class CompareIn(serializers.Serializer[Any]):
@@ -35,11 +36,7 @@ class CompareView(AccountView):
         operation_id="compare",
         tags=["experiments"],
         parameters=[CompareIn],
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                shapes.open_object("a", "b", "metric", "comparison", "n_common", "share", "examples", "next_cursor")
-            )
-        },
+        responses=answers_with(CompareAnswer),
     )
     def get(self, request: Request) -> Response:
         """Compare two configs on the examples that both have finished; those on which they differ come first."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.answers.runs import ConfigAnswer, ConfigPage, ControlEffect, PromotionEffect
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.decisions.promotion import promote_config
 from evalsvc.experiments.definition.checks.unmapped import check_components
@@ -23,13 +24,12 @@ from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import warnings_of
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.rest.idempotency import key_of
+from evalsvc.rest.shapes import answers_with
 
-MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("configs", shapes.CONFIG))}
-ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("config", shapes.CONFIG))}
-EFFECT = {(200, "application/json"): OpenApiResponse(shapes.open_object("configs", "changed", "n_in_flight"))}
-
-
-PROMOTED = {(200, "application/json"): OpenApiResponse(shapes.open_object("config_id", "n_promoted"))}
+MANY = answers_with(ConfigPage)
+ONE = answers_with(ConfigAnswer)
+EFFECT = answers_with(ControlEffect)
+PROMOTED = answers_with(PromotionEffect)
 
 
 class ConfigsView(AccountView):

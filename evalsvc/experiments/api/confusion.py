@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import shapes
+from evalsvc.experiments.api.answers.comparisons import ConfusionAnswer
 from evalsvc.experiments.api.bodies import pointer
 from evalsvc.experiments.inference.confusion import Question, confusion_view, find_config
 from evalsvc.experiments.selectors import get_plan, list_configs
+from evalsvc.rest.shapes import answers_with
 
 
 class ConfusionIn(serializers.Serializer[Any]):
@@ -36,11 +37,7 @@ class ConfusionView(AccountView):
         operation_id="experiment_confusion",
         tags=["experiments"],
         parameters=[ConfusionIn],
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                shapes.open_object("config", "labels", "matrix", "classes", "accuracy", "macro_f1")
-            )
-        },
+        responses=answers_with(ConfusionAnswer),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return how often each label was given for each that is right, and how well each class is told apart."""

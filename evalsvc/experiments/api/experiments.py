@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments import services
 from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.answers.runs import ExperimentAnswer, ExperimentPage, ExperimentPreview
 from evalsvc.experiments.definition.checks.unmapped import check_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
@@ -23,8 +24,9 @@ from evalsvc.experiments.selectors import get_experiment, get_plan, list_experim
 from evalsvc.projects.models import Experiment
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.shapes import answers_with
 
-ONE = {(200, "application/json"): OpenApiResponse(shapes.envelope("experiment", shapes.EXPERIMENT))}
+ONE = answers_with(ExperimentAnswer)
 
 
 class PlansExperiments(AccountView):
@@ -56,7 +58,7 @@ class ExperimentsView(PlansExperiments):
         operation_id="list_experiments",
         tags=["experiments"],
         parameters=[bodies.ExperimentsQuery],
-        responses={(200, "application/json"): OpenApiResponse(shapes.listed("experiments", shapes.EXPERIMENT))},
+        responses=answers_with(ExperimentPage),
     )
     def get(self, request: Request) -> Response:
         """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
@@ -104,7 +106,7 @@ class PreviewView(PlansExperiments):
         operation_id="preview_experiment",
         tags=["experiments"],
         request=bodies.ExperimentIn,
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("n_configs", "n_queries", "configs"))},
+        responses=answers_with(ExperimentPreview),
     )
     def post(self, request: Request) -> Response:
         """Count the configs, queries, tokens and cost of an experiment; nothing is stored and nothing asked."""

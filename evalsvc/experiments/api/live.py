@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseNotModified
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import bodies
+from evalsvc.experiments.api.answers.runs import DecisionPage, LiveAnswer, LooksAnswer, RecountAnswer
 from evalsvc.experiments.maintenance.recount import recount
 from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view, looks_view
 from evalsvc.experiments.reporting.references import references_of
@@ -18,6 +19,7 @@ from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.rest.pagination import page
 from evalsvc.rest.rendering import dumps
+from evalsvc.rest.shapes import answers_with
 
 MAX_REMEMBERED = 200
 FRESH_SECONDS = 0.5
@@ -33,12 +35,7 @@ class LiveView(AccountView):
     @extend_schema(
         operation_id="experiment_live",
         tags=["experiments"],
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                shapes.open_object("experiment", "configs", "leader", "decisions")
-            ),
-            304: None,
-        },
+        responses={**answers_with(LiveAnswer), 304: None},
     )
     def get(self, request: Request, id: int) -> HttpResponse:
         """Return every config's estimates and the leader. Send the `ETag` back as `If-None-Match`: 304 says unchanged.
@@ -75,7 +72,7 @@ class LooksView(AccountView):
     @extend_schema(
         operation_id="experiment_looks",
         tags=["experiments"],
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("shard_ends", "looks"))},
+        responses=answers_with(LooksAnswer),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return, by config id, what each metric was when the config had finished each shard."""
@@ -91,11 +88,7 @@ class DecisionsView(AccountView):
         operation_id="experiment_decisions",
         tags=["experiments"],
         parameters=[bodies.PageIn],
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                shapes.listed("decisions", shapes.open_object("id", "config_id", "reason", "evidence"))
-            )
-        },
+        responses=answers_with(DecisionPage),
     )
     def get(self, request: Request, id: int) -> Response:
         """List the decisions with their evidence, newest first."""
@@ -119,7 +112,7 @@ class RecountView(AccountView):
     @extend_schema(
         operation_id="recount_experiment",
         tags=["experiments"],
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("equal", "differences"))},
+        responses=answers_with(RecountAnswer),
     )
     def get(self, request: Request, id: int) -> Response:
         """Count every sum again from the single scores, and say where the books differ from them: nowhere."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api.answers.runs import MetricPage, PostedScores
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.rest.shapes import answers_with
 from evalsvc.tenancy.scope import account_scope
 
-METRIC = shapes.open_object("name", "source", "type", "evaluator", "criteria", "added_at", "n_scored", "n_pending")
-MANY = {(200, "application/json"): OpenApiResponse(shapes.listed("metrics", METRIC))}
+MANY = answers_with(MetricPage)
 
 
 class MetricsView(AccountView):
@@ -77,7 +78,7 @@ class ScoresView(AccountView):
         operation_id="post_scores",
         tags=["experiments"],
         request=bodies.PostedScoresIn,
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("n_accepted", "n_pending"))},
+        responses=answers_with(PostedScores),
     )
     def post(self, request: Request, id: int) -> Response:
         """Record numbers for a metric that was added with the source `client`. A number that is there stays."""

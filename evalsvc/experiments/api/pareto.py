@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import shapes
+from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
 from evalsvc.experiments.inference.pareto import names_in, pareto_view
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.rest.shapes import answers_with
 
 
 class ParetoIn(serializers.Serializer[Any]):
@@ -30,11 +31,7 @@ class ParetoView(AccountView):
         operation_id="experiment_pareto",
         tags=["experiments"],
         parameters=[ParetoIn],
-        responses={
-            (200, "application/json"): OpenApiResponse(
-                shapes.open_object("metrics", "front", "configs", "level", "n_comparisons")
-            )
-        },
+        responses=answers_with(ParetoAnswer),
     )
     def get(self, request: Request, id: int) -> Response:
         """Return the configs that no other beats on all the metrics, and by whom and how surely the others are."""

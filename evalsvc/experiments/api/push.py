@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import bodies
+from evalsvc.experiments.api.answers.runs import LeaseAnswer, OutputsAnswer
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.runner.push.post import accept_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
+from evalsvc.rest.shapes import answers_with
 from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500
@@ -31,7 +33,7 @@ class LeaseView(AccountView):
         operation_id="lease_unit",
         tags=["experiments"],
         request=bodies.LeaseIn,
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("state", "unit"))},
+        responses=answers_with(LeaseAnswer),
     )
     def post(self, request: Request, id: int, config_id: int) -> Response:
         """Lease the next examples of a push config.
@@ -71,7 +73,7 @@ class OutputsView(AccountView):
         operation_id="post_outputs",
         tags=["experiments"],
         request=bodies.OutputsIn,
-        responses={(200, "application/json"): OpenApiResponse(shapes.open_object("accepted", "bad_outputs", "state"))},
+        responses=answers_with(OutputsAnswer),
     )
     def post(self, request: Request, id: int, unit_id: int) -> Response:
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import bodies
+from evalsvc.experiments.api.answers.runs import OutputPage
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
 from evalsvc.experiments.reporting.results import Wanted, check_wanted, page_of
 from evalsvc.experiments.selectors import get_config, get_plan
+from evalsvc.rest.shapes import answers_with
 
 FILES = {"csv": ("text/csv; charset=utf-8", csv_file), "parquet": ("application/vnd.apache.parquet", parquet_file)}
-RESULT = shapes.open_object(
-    *("id", "config_id", "pos", "example_id", "input", "expected", "status", "output", "scores", "trace_id", "span_id")
-)
 
 
 class ResultsView(AccountView):
@@ -27,7 +26,7 @@ class ResultsView(AccountView):
         operation_id="experiment_results",
         tags=["experiments"],
         parameters=[bodies.ResultsIn],
-        responses={(200, "application/json"): OpenApiResponse(shapes.listed("results", RESULT))},
+        responses=answers_with(OutputPage),
     )
     def get(self, request: Request, id: int) -> HttpResponseBase:
         """Page through the outputs with what they answer and their scores, newest first or by a metric's score.

@@ -9,64 +9,6 @@ from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.projects.models import Experiment
 
-NUMBER = {"type": ["number", "null"]}
-TEXT = {"type": ["string", "null"]}
-EXPERIMENT = {
-    "type": "object",
-    "required": ["id", "name", "project_id", "created_at", "tags", "metadata", "plan"],
-    "properties": {
-        "id": {"type": "string"},
-        "name": {"type": "string"},
-        "project_id": {"type": "string", "format": "uuid"},
-        "created_at": {"type": "string", "format": "date-time"},
-        "tags": {"type": "object", "additionalProperties": {"type": "string"}},
-        "metadata": {"type": ["object", "null"], "additionalProperties": True},
-        "plan": {"type": ["object", "null"], "additionalProperties": True},
-        "configs": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
-    },
-}
-CONFIG = {
-    "type": "object",
-    "required": ["id", "name", "kind", "parameters", "state", "epoch", "watermark"],
-    "properties": {
-        "id": {"type": "string"},
-        "name": {"type": "string"},
-        "kind": {"type": "string", "enum": list(Config.Kind.values)},
-        "parameters": {"type": "object", "additionalProperties": True},
-        "parent_id": TEXT,
-        "arrival": {"type": "integer"},
-        "state": {"type": "string", "enum": list(Config.State.values)},
-        "stop_reason": TEXT,
-        "epoch": {"type": "integer"},
-        "claim_pos": {"type": "integer"},
-        "watermark": {"type": "integer"},
-        "fresh_from": {"type": "integer"},
-        "n_ok": {"type": "integer"},
-        "n_error": {"type": "integer"},
-        "n_reused": {"type": "integer"},
-        "cost": {"type": "number"},
-        "input_tokens": {"type": "integer"},
-        "output_tokens": {"type": "integer"},
-        "created_at": {"type": "string", "format": "date-time"},
-    },
-}
-
-
-def envelope(name: str, shape: Any) -> dict[str, Any]:
-    """Return the schema of an answer with one thing in it."""
-    return {"type": "object", "required": [name], "properties": {name: shape}}
-
-
-def listed(name: str, shape: Any) -> dict[str, Any]:
-    """Return the schema of a page of things."""
-    properties = {name: {"type": "array", "items": shape}, "next_cursor": TEXT}
-    return {"type": "object", "required": [name], "properties": properties}
-
-
-def open_object(*names: str) -> dict[str, Any]:
-    """Return the schema of an object of which these names are always there."""
-    return {"type": "object", "required": list(names), "additionalProperties": True}
-
 
 def experiment_out(experiment: Experiment, *, with_configs: bool = False) -> dict[str, Any]:
     """Return an experiment in the wire's shape, its plan beside it."""

@@ -1,0 +1,201 @@
+"""The numbers of one metric of one config, and of a comparison of two."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evalsvc.rest.shapes import AnswerShape
+
+
+class Ends(AnswerShape):
+    """The ends of an interval."""
+
+    lower: float | None
+    upper: float | None
+
+
+class OneLook(Ends):
+    """The interval that holds for one look."""
+
+    method: str
+
+
+class NewDataEstimate(Ends):
+    """The interval for new data; while examples are to come it holds at all looks together."""
+
+    method: str
+    safe: Annotated[str | None, Meta(description="How often it may be looked at.")]
+    one_look: OneLook | UnsetType = UNSET
+
+
+class MeanEstimate(Ends):
+    """The mean of one score, beside a total of which only this set can be asked."""
+
+    value: float | None
+    new_data: NewDataEstimate
+    covers: str
+    method: str
+    safe: str | None
+
+
+class ThisSetEstimate(Ends):
+    """The interval for this set: of zero width, and exact, once every example is scored."""
+
+    method: str
+    safe: str
+    exact: bool
+
+
+class RequestedEstimate(Ends):
+    """What a strategy that was asked for by name gives."""
+
+    value: float | None
+    strategy: str
+    method: str
+    level: float
+    covers: str
+    safe: str | None
+    use_fpc: bool
+    warnings: list[str]
+
+
+class DecisionEnds(Ends):
+    """The interval for this set that may be read at every shard end."""
+
+    level: float
+
+
+class PlainMean(AnswerShape):
+    """A mean that is only shown."""
+
+    n: int
+    value: float | None
+
+
+class QuantileEstimate(Ends):
+    """A quantile of new data."""
+
+    name: str
+    value: float | None
+    method: str
+    covers: str
+    safe: str
+    n_needed: int
+
+
+class MetricEstimate(Ends):
+    """One metric of one config: its estimate with both intervals, and beside it what is only shown."""
+
+    type: str
+    n: int
+    N: int
+    n_error: int
+    n_na: int
+    n_pending: int
+    value: float | None
+    mean: MeanEstimate | None
+    method: str
+    safe: str | None
+    covers: str | None
+    level: float
+    new_data: NewDataEstimate | None
+    this_set: ThisSetEstimate | None
+    strategy: str | None
+    requested: RequestedEstimate | None
+    warnings: list[str]
+    stopped: Annotated[str | None, Meta(description="Why it is scored no more.")]
+    higher_is_better: bool
+    decision_interval: DecisionEnds | None
+    reason: Annotated[str | None, Meta(description="Why there is no interval to decide by.")]
+    bounds_if_failures: Ends | None
+    provisional: PlainMean | None
+    designed_after: int | None
+    seen_before_design: PlainMean | None
+    fresh: PlainMean | None
+    quantiles: list[QuantileEstimate] | UnsetType | None = UNSET
+
+
+class PushedEstimate(Ends):
+    """One metric of a config whose outputs the caller posts."""
+
+    n: int
+    n_error: int
+    n_na: int
+    n_pending: int
+    N: int
+    value: float | None
+    mean: MeanEstimate | None
+    covers: str | None
+    safe: str | None
+    new_data: NewDataEstimate | None
+    this_set: ThisSetEstimate | None
+
+
+class ThisSetDifference(Ends):
+    """What a difference is on this set."""
+
+    method: str
+    exact: bool
+
+
+class WordEvidence(AnswerShape):
+    """What the word of a comparison rests on."""
+
+    e_value_better: float
+    e_value_worse: float
+    threshold: float
+    n_fresh: int
+    covers: str
+    safe: str
+
+
+class MeanDifference(AnswerShape):
+    """The difference of the means, beside that of totals."""
+
+    delta: float | None
+    new_data: NewDataEstimate
+    lower_alone: float | None
+    upper_alone: float | None
+
+
+class PairedDifference(Ends):
+    """One config compared with another, first minus second; positive when the first is better."""
+
+    n: int
+    n_missing: int
+    delta: float | None
+    level: float
+    joint_level: float
+    n_comparisons: int
+    label: str
+    this_set: ThisSetDifference
+    word: str | None
+    reason: str | None
+    rests_on: WordEvidence | None
+    about_n_more: int | None
+    can_be_settled: bool
+    lower_alone: float | None
+    upper_alone: float | None
+    new_data: NewDataEstimate | None
+    mean: MeanDifference | None
+    method: str
+    safe: str | None
+    covers: str
+
+
+class StopEvidence(AnswerShape):
+    """What decides stops: evidence on these N examples."""
+
+    e_value: float
+    e_value_worse: float | None
+    n_fresh: int
+    covers: str
+
+
+class VersusConfig(PairedDifference):
+    """How a config compares with the leader, or with the baseline."""
+
+    config_id: str
+    evidence: StopEvidence | None
