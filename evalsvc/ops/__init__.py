@@ -1,1 +1,1 @@
-"""Run the service: health, metrics, commands, the supervisor and what it embeds."""
+"""Run the service: health, metrics, commands, and what gunicorn and beat need of it."""
