@@ -19,6 +19,14 @@ class AnswerShape(msgspec.Struct, kw_only=True, frozen=True):
     """A part of an answer. A key may only be left out where its default is UNSET."""
 
 
+class KeyWarning(AnswerShape):
+    """A key that nothing reads, or an input of the wrong type."""
+
+    pointer: str
+    detail: str
+    did_you_mean: list[str]
+
+
 def answers_with(shape: type[msgspec.Struct], description: str = "") -> dict[Any, Any]:
     """Return what `extend_schema` wants to know of a 200 with this body."""
     return {(200, "application/json"): answer_with(shape, description)}

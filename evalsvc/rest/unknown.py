@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import structs
+from rest_framework import serializers
 
 from evalsvc.rest.nearest import MAX_WORD, nearest
 from evalsvc.rest.problems import escape
 
 MAX_WARNINGS = 20
+AnyField: TypeAlias = "serializers.Field[Any, Any, Any, Any]"
+
+
+class KeyWarningOut(serializers.Serializer[Any]):
+    """A key that nothing reads, or an input of the wrong type."""
+
+    pointer = serializers.CharField()
+    detail = serializers.CharField()
+    did_you_mean = serializers.ListField(child=serializers.CharField())
+
+
+def with_warnings_field(**fields: AnyField) -> dict[str, AnyField]:
+    """Return the fields of an answer that a serializer describes, with that for warnings."""
+    return {**fields, "warnings": KeyWarningOut(many=True, required=False)}
 
 
 def key_warnings(keys: Iterable[str], known: Collection[str], at: str = "") -> list[dict[str, Any]]:

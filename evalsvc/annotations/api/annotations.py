@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from msgspec import UNSET, Meta, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +23,7 @@ from evalsvc.annotations.values import Given
 from evalsvc.evaluations.api.search import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
 from evalsvc.rest.parsing import decode, keys_of, read_body
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.shapes import AnswerShape, KeyWarning, answers_with
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -34,35 +36,45 @@ class CriteriaQuery(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
 
 
-class CategoryOut(serializers.Serializer[Any]):
+class CategoryFacts(AnswerShape):
     """One of the answers that a criteria offers."""
 
-    score = serializers.FloatField(allow_null=True)
+    label: str | None
+    score: float | None
 
 
-# Serializers have an attribute of that name.
-CategoryOut._declared_fields["label"] = serializers.CharField(allow_null=True)
-
-
-class AnnotationCriteriaOut(serializers.Serializer[AnnotationCriteria]):
+class AnnotationCriteriaFacts(AnswerShape):
     """A question that people answer about logs."""
 
-    id = serializers.UUIDField()
-    project_id = serializers.UUIDField()
-    name = serializers.CharField()
-    description = serializers.CharField(allow_null=True)
-    annotation_type = serializers.ChoiceField(choices=AnnotationCriteria.Type.choices)
-    categories = CategoryOut(many=True, allow_null=True)
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
+    id: uuid.UUID
+    project_id: uuid.UUID
+    name: str
+    description: str | None
+    annotation_type: Annotated[str, Meta(extra_json_schema={"enum": AnnotationCriteria.Type.values})]
+    categories: list[CategoryFacts] | None
+    created_at: datetime
+    updated_at: datetime
 
 
-def criteria_out(row: AnnotationCriteria) -> dict[str, Any]:
+class AnnotationCriteriaAnswer(AnswerShape):
+    """One question."""
+
+    annotation_criteria: AnnotationCriteriaFacts
+    warnings: list[KeyWarning] | UnsetType = UNSET
+
+
+class AnnotationCriteriaPage(AnswerShape):
+    """Questions, the newest first."""
+
+    annotation_criteria: list[AnnotationCriteriaFacts]
+
+
+def criteria_out(row: AnnotationCriteria) -> AnnotationCriteriaFacts:
     """Return a criteria as the API shows it."""
-    return {name: getattr(row, name) for name in AnnotationCriteriaOut._declared_fields}
+    return AnnotationCriteriaFacts(**{name: getattr(row, name) for name in AnnotationCriteriaFacts.__struct_fields__})
 
 
-ENVELOPE = inline_serializer("AnnotationCriteriaEnvelope", {"annotation_criteria": AnnotationCriteriaOut()})
+ENVELOPE = answers_with(AnnotationCriteriaAnswer)
 
 
 class AnnotationsView(AccountView):
@@ -83,9 +95,7 @@ class AllAnnotationCriteriaView(AnnotationsView):
         operation_id="list_annotation_criteria",
         tags=["annotations"],
         parameters=[CriteriaQuery],
-        responses=inline_serializer(
-            "AnnotationCriteriaList", {"annotation_criteria": AnnotationCriteriaOut(many=True)}
-        ),
+        responses=answers_with(AnnotationCriteriaPage),
     )
     def get(self, request: Request) -> Response:
         """List annotation criteria, newest first, or those of one project. Unknown parameters are ignored."""
@@ -94,7 +104,7 @@ class AllAnnotationCriteriaView(AnnotationsView):
         wanted = query.validated_data
         rows = list_criteria(account=self.account, project_id=wanted.get("project_id"))
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response({"annotation_criteria": [criteria_out(row) for row in found]})
+        return Response(AnnotationCriteriaPage(annotation_criteria=[criteria_out(row) for row in found]))
 
     @extend_schema(
         operation_id="create_annotation_criteria",
@@ -108,7 +118,7 @@ class AllAnnotationCriteriaView(AnnotationsView):
         row = services.create_criteria(
             account=self.account, project_id=body.project_id, fields=body.fields(), actor=self.caller.actor
         )
-        return Response({"annotation_criteria": criteria_out(row)})
+        return Response(AnnotationCriteriaAnswer(annotation_criteria=criteria_out(row)))
 
 
 class AnnotationCriteriaView(AnnotationsView):
@@ -117,7 +127,8 @@ class AnnotationCriteriaView(AnnotationsView):
     @extend_schema(operation_id="get_annotation_criteria", tags=["annotations"], responses=ENVELOPE)
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return annotation criteria by their id."""
-        return Response({"annotation_criteria": criteria_out(get_criteria(account=self.account, id=id))})
+        row = get_criteria(account=self.account, id=id)
+        return Response(AnnotationCriteriaAnswer(annotation_criteria=criteria_out(row)))
 
     @extend_schema(
         operation_id="revise_annotation_criteria",
@@ -130,7 +141,7 @@ class AnnotationCriteriaView(AnnotationsView):
         criteria = get_criteria(account=self.account, id=id)
         fields = self.read(request, CriteriaBody).fields()
         row = services.revise_criteria(account=self.account, criteria=criteria, fields=fields, actor=self.caller.actor)
-        return Response({"annotation_criteria": criteria_out(row)})
+        return Response(AnnotationCriteriaAnswer(annotation_criteria=criteria_out(row)))
 
     @extend_schema(
         operation_id="delete_annotation_criteria",

@@ -16,6 +16,7 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
+from evalsvc.rest.unknown import with_warnings_field
 
 
 class CriteriaOut(serializers.Serializer[ProfileRevision]):
@@ -108,7 +109,7 @@ class CriteriaView(AccountView):
         operation_id="create_criteria",
         tags=["catalog"],
         request=CriteriaIn,
-        responses=inline_serializer("CriteriaEnvelope", {"evaluator_criteria": CriteriaOut()}),
+        responses=inline_serializer("CriteriaEnvelope", with_warnings_field(evaluator_criteria=CriteriaOut())),
     )
     def post(self, request: Request) -> Response:
         """Make a profile. Its name is unique in the account, whatever the family."""
@@ -134,7 +135,7 @@ class RevisionView(AccountView):
         operation_id="revise_criteria",
         tags=["catalog"],
         request=RevisionIn,
-        responses=inline_serializer("RevisedCriteria", {"evaluator_criteria": CriteriaOut()}),
+        responses=inline_serializer("RevisedCriteria", with_warnings_field(evaluator_criteria=CriteriaOut())),
     )
     def post(self, request: Request, public_id: uuid.UUID) -> Response:
         """Freeze new settings as the next revision; earlier results keep pointing at theirs."""

@@ -13,8 +13,9 @@ from evalsvc.catalog.api.criteria import (
     RevisionIn,
     RevisionView,
 )
+from evalsvc.rest.unknown import with_warnings_field
 
-ONE = inline_serializer("ProfileEnvelope", {"evaluator_profile": CriteriaOut()})
+ONE = inline_serializer("ProfileEnvelope", with_warnings_field(evaluator_profile=CriteriaOut()))
 MANY = inline_serializer("ProfileList", {"evaluator_profiles": CriteriaOut(many=True)})
 
 

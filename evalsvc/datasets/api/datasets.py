@@ -208,6 +208,7 @@ class DiffView(AccountView):
         responses=inline_serializer(
             "DatasetDiff",
             {
+                "from": serializers.IntegerField(),
                 "to": serializers.IntegerField(),
                 "n_added": serializers.IntegerField(),
                 "n_removed": serializers.IntegerField(),

@@ -26,7 +26,7 @@ from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.shapes import KeyWarning, answers_with
 from evalsvc.stats.strategies import STRATEGIES
 from evaluators.base import Family
 
@@ -118,7 +118,7 @@ class HistoryView(AccountView):
         name, names = ask.scope[1], list_apps(account=self.account).values_list("name", flat=True)
         if name not in names:
             warning = {"pointer": "/scope.app", "detail": f"No app is named {name!r}."}
-            answer["warnings"] = [shapes.KeyWarning(**warning, did_you_mean=nearest(name, names))]
+            answer["warnings"] = [KeyWarning(**warning, did_you_mean=nearest(name, names))]
         return answer
 
     def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> History:

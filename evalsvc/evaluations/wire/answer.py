@@ -18,9 +18,9 @@ from evalsvc.evaluations.wire.shapes import (
     EvaluateAnswer,
     EvaluationVerdict,
     EvaluatorAnswer,
-    KeyWarning,
     interval_shape,
 )
+from evalsvc.rest.shapes import KeyWarning
 from evaluators.base import Sample
 
 SAMPLE_NUMBER = re.compile(r"-?[0-9]{1,19}")

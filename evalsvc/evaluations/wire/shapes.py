@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
-from evalsvc.rest.shapes import AnswerShape
+from evalsvc.rest.shapes import AnswerShape, KeyWarning
 from evalsvc.stats.results import Advice
 
 Json: TypeAlias = Any
@@ -154,11 +154,11 @@ class EvaluationVerdict(AnswerShape):
     evaluated_model_gold_context: Json
     evaluated_model_top_k_context: Json
     evaluated_model_attachments: Json
-    evaluated_model_id: str | None
-    evaluated_model_name: str | None
-    evaluated_model_provider: str | None
+    evaluated_model_id: Json
+    evaluated_model_name: Json
+    evaluated_model_provider: Json
     evaluated_model_params: Json
-    evaluated_model_selected_model: str | None
+    evaluated_model_selected_model: Json
     passed: bool | None = field(name="pass")
     score_raw: float | None
     score_normalized: float | None
@@ -203,14 +203,6 @@ class EvaluatorAnswer(AnswerShape):
     ]
     evaluation_id: str | None
     evaluation_result: EvaluationVerdict | None
-
-
-class KeyWarning(AnswerShape):
-    """A key that nothing reads, or an input of the wrong type."""
-
-    pointer: str
-    detail: str
-    did_you_mean: list[str]
 
 
 class EvaluateAnswer(AnswerShape):

@@ -77,11 +77,13 @@ class OutputsView(AccountView):
     )
     def post(self, request: Request, id: int, unit_id: int) -> Response:
         """Record outputs of a leased unit. What was sent before, or after the lease has ended, changes nothing."""
+        # Before the body is looked at: a stranger learns nothing from what is wrong with it.
+        with account_scope(self.account.pk):
+            held = units.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
         body = checked(bodies.OutputsIn(data=request.data))
         standing = accept_outputs(
             account=self.account,
-            experiment_id=id,
-            unit_id=unit_id,
+            held=held,
             token=body["token"],
             outputs=body["outputs"],
             is_done=body["done"] is not False,

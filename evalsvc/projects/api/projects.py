@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, inline_serializer
+from msgspec import UNSET, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,19 +17,31 @@ from evalsvc.projects import services
 from evalsvc.projects.models import MAX_NAME, App, Project
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
 from evalsvc.rest.fields import StrictText
+from evalsvc.rest.shapes import AnswerShape, KeyWarning, answers_with
 
 LARGEST = 2**31 - 1
 
 
-class ProjectOut(serializers.Serializer[Project]):
-    """A group of apps and experiments."""
+class ProjectFacts(AnswerShape):
+    """A project."""
 
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    created_by = serializers.CharField(
-        allow_null=True, help_text="`key:<id>`; null where an evaluation or experiment brought the name."
-    )
+    id: uuid.UUID
+    name: str
+    created_at: datetime
+    created_by: str | None
+    warnings: list[KeyWarning] | UnsetType = UNSET
+
+
+class ProjectAnswer(AnswerShape):
+    """One project."""
+
+    project: ProjectFacts
+
+
+class ProjectPage(AnswerShape):
+    """A page of projects."""
+
+    projects: list[ProjectFacts]
 
 
 class AppOut(serializers.Serializer[App]):
@@ -49,14 +63,9 @@ class PageQuery(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 
-def project_out(project: Project) -> dict[str, Any]:
+def project_out(project: Project) -> ProjectFacts:
     """Return a project in the wire's shape."""
-    return {
-        "id": project.id,
-        "name": project.name,
-        "created_at": project.created_at,
-        "created_by": project.created_by,
-    }
+    return ProjectFacts(id=project.id, name=project.name, created_at=project.created_at, created_by=project.created_by)
 
 
 def page_of(request: Request) -> slice:
@@ -91,14 +100,16 @@ class ProjectsView(AccountView):
         operation_id="list_projects",
         tags=["projects"],
         parameters=[PageQuery],
-        responses=inline_serializer("Projects", {"projects": ProjectOut(many=True)}),
+        responses=answers_with(ProjectPage),
     )
     def get(self, request: Request) -> Response:
         """List projects, newest first."""
         rows = list_projects(account=self.account)[page_of(request)]
-        return Response({"projects": [project_out(row) for row in rows]})
+        return Response(ProjectPage(projects=[project_out(row) for row in rows]))
 
-    @extend_schema(operation_id="create_project", tags=["projects"], request=ProjectIn, responses=ProjectOut)
+    @extend_schema(
+        operation_id="create_project", tags=["projects"], request=ProjectIn, responses=answers_with(ProjectFacts)
+    )
     def post(self, request: Request) -> Response:
         """Return the project of that name, making it if it is new. The answer is the bare project."""
         body = ProjectIn(data=request.data)
@@ -114,11 +125,11 @@ class ProjectView(AccountView):
     @extend_schema(
         operation_id="project",
         tags=["projects"],
-        responses=inline_serializer("ProjectEnvelope", {"project": ProjectOut()}),
+        responses=answers_with(ProjectAnswer),
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return a project."""
-        return Response({"project": project_out(get_project(account=self.account, id=id))})
+        return Response(ProjectAnswer(project=project_out(get_project(account=self.account, id=id))))
 
     @extend_schema(operation_id="delete_project", tags=["projects"], responses={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
+from evalsvc.rest.unknown import with_warnings_field
 from evalsvc.telemetry.answers import as_text, log_out, span_out
 from evalsvc.telemetry.api.export import LogOut, SpanOut
 from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, condition
@@ -52,7 +53,7 @@ class LogSearchView(SearchView):
         operation_id="search_logs",
         tags=["telemetry"],
         request=TelemetrySearchIn,
-        responses=inline_serializer("LogList", {"logs": LogOut(many=True)}),
+        responses=inline_serializer("LogList", with_warnings_field(logs=LogOut(many=True))),
     )
     def post(self, request: Request) -> Response:
         """Return logs that all filters let through; the values of attributes are texts, as Patronus' clients want."""
@@ -67,7 +68,7 @@ class SpanSearchView(SearchView):
         operation_id="search_spans",
         tags=["telemetry"],
         request=TelemetrySearchIn,
-        responses=inline_serializer("SpanList", {"spans": SpanOut(many=True)}),
+        responses=inline_serializer("SpanList", with_warnings_field(spans=SpanOut(many=True))),
     )
     def post(self, request: Request) -> Response:
         """Return spans that all filters let through; the values of attributes are texts, as Patronus' clients want."""

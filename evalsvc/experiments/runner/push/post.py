@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.reporting.live import metric_view, watched_in
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.runner.push.units import Posted
@@ -33,16 +33,14 @@ class PostStanding:
 def accept_outputs(
     *,
     account: Account,
-    experiment_id: int,
-    unit_id: int,
+    held: WorkUnit,
     token: uuid.UUID,
     outputs: Sequence[Mapping[str, Any]],
     is_done: bool,
     lease_seconds: float,
 ) -> PostStanding:
-    """Record the outputs of a leased unit, and let the planner weigh them; raises NotFound, Invalid."""
-    with account_scope(account.pk):
-        held = units.get_unit(account=account, experiment_id=experiment_id, unit_id=unit_id)
+    """Record the outputs of a leased unit, and let the planner weigh them; raises Invalid."""
+    experiment_id = held.experiment_id
     posted = units.post_outputs(held=held, token=token, outputs=outputs, is_done=is_done, lease_seconds=lease_seconds)
     _weigh(account, experiment_id, has_ended=posted.recorded.config_state != Config.State.RUNNING)
     with account_scope(account.pk):
