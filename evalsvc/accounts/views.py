@@ -88,7 +88,7 @@ class AccountView(APIView):
         return self.caller.account
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """WrittenAnswer the request, in DRF's way or in the plain one."""
+        """Answer the request, in DRF's way or in the plain one."""
         handler = self.plain.get(request.method or "")
         if handler is None or KEY_META in request.META:
             return super().dispatch(request, *args, **kwargs)
@@ -165,7 +165,7 @@ class AccountView(APIView):
         return fingerprint_of(request._request)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
-        """WrittenAnswer a repeated request whose first run was accepted and is not finished."""
+        """Answer a repeated request whose first run was accepted and is not finished."""
         raise NotImplementedError
 
     def handle_exception(self, exc: Exception) -> Response:

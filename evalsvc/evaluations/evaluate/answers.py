@@ -18,7 +18,7 @@ from evaluators.base import Lane
 
 
 def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 0.0) -> WrittenAnswer:
-    """WrittenAnswer a call that was accepted now: 200, or 202 where the caller would rather not wait for what is left.
+    """Answer a call that was accepted now: 200, or 202 where the caller would rather not wait for what is left.
 
     `age_seconds` is how long ago the work began that is still pending.
     """
@@ -34,7 +34,7 @@ def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 
 
 
 def answer_stored(stored: Stored, prefer: Prefer) -> WrittenAnswer:
-    """WrittenAnswer a call that was accepted before, as far as it has come."""
+    """Answer a call that was accepted before, as far as it has come."""
     headers = {}
     if not stored.is_finished:
         headers = {"Location": address_of(stored.request.id), "Retry-After": str(_pause_for(stored))}

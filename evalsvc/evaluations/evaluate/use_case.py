@@ -49,7 +49,7 @@ class Asked:
 
 
 def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
-    """WrittenAnswer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
+    """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
     account_id = caller.account.pk
     entries = accept.plan(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
@@ -68,7 +68,7 @@ def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqu
 
 
 def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAnswer:
-    """WrittenAnswer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
+    """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
     stored = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
     if not stored.is_finished and not prefer.respond_async:
         stamp_told_pending(account_id, request_id)
