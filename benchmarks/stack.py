@@ -18,12 +18,21 @@ from urllib.request import urlopen
 import psutil
 
 from benchmarks.machine import cpu_seconds
-from evalsvc.local.embedded.home import load_secrets, prepare_home
-from evalsvc.local.embedded.postgres import EmbeddedPostgres
-from evalsvc.local.embedded.roles import ensure_roles
-from evalsvc.local.embedded.valkey import EmbeddedValkey
-from evalsvc.local.process import Command, start, stop_tree
-from evalsvc.local.supervisor.roster import listen_on_free_port
+
+try:
+    from evalsvc.local.embedded.home import load_secrets, prepare_home
+    from evalsvc.local.embedded.postgres import EmbeddedPostgres
+    from evalsvc.local.embedded.roles import ensure_roles
+    from evalsvc.local.embedded.valkey import EmbeddedValkey
+    from evalsvc.local.process import Command, start, stop_tree
+    from evalsvc.local.supervisor.roster import listen_on_free_port
+except ModuleNotFoundError:  # a parent from before evalsvc.local
+    from evalsvc.ops.embedded.home import load_secrets, prepare_home  # type: ignore[no-redef]
+    from evalsvc.ops.embedded.postgres import EmbeddedPostgres  # type: ignore[no-redef]
+    from evalsvc.ops.embedded.roles import ensure_roles  # type: ignore[no-redef]
+    from evalsvc.ops.embedded.valkey import EmbeddedValkey  # type: ignore[no-redef]
+    from evalsvc.ops.supervisor.process import Command, start, stop_tree  # type: ignore[no-redef]
+    from evalsvc.ops.supervisor.roster import listen_on_free_port  # type: ignore[no-redef]
 
 __all__ = ["Stack", "account_with_key", "celery", "cpu_seconds", "gunicorn", "stack"]
 
