@@ -1,0 +1,138 @@
+"""What people watch of an experiment: estimates, decisions, looks and the recount."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from evalsvc.experiments.api.answers.estimates import MetricEstimate, VersusConfig
+from evalsvc.experiments.api.answers.runs import ConfigState, Json, Kind
+from evalsvc.rest.shapes import AnswerShape
+
+
+class LiveHead(AnswerShape):
+    """An experiment, as those see it who watch."""
+
+    id: str
+    name: str
+    state: str
+    n_examples: int
+    limit: int | None
+    num_shards: int
+    shard_ends: list[int]
+    policy: str
+    primary_metric: str
+    level: float
+    n_queries: int
+    cost: float
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class WatchedConfig(AnswerShape):
+    """A config with its estimates, and how it compares with the leader."""
+
+    id: str
+    name: str
+    kind: Kind
+    state: ConfigState
+    stop_reason: str | None
+    epoch: int
+    parent_id: str | None
+    fresh_from: int
+    designed_after: int | None
+    watermark: int
+    n_done: int
+    n_ok: int
+    n_error: int
+    n_reused: int
+    cost: float
+    input_tokens: int
+    output_tokens: int
+    metrics: dict[str, MetricEstimate]
+    versus_leader: VersusConfig | None
+
+
+class DecisionFacts(AnswerShape):
+    """A decision with the evidence it rested on."""
+
+    id: str
+    config_id: str
+    config: str
+    against_id: str | None
+    against: str | None
+    policy: str
+    reason: str
+    watermark: int
+    n_in_flight: int
+    evidence: dict[str, Json]
+    created_at: datetime
+
+
+class ReferenceInterval(AnswerShape):
+    """What a metric was before the experiment: the interval of its history."""
+
+    lower: float | None
+    median: float | None
+    upper: float | None
+    alpha: float | None
+    n: int | None
+    of: str | None
+    method: str | None
+    warnings: list[str] | None
+    reason: str | None
+    value: float | None
+
+
+class LiveAnswer(AnswerShape):
+    """Every config's estimates, the leader, the latest decisions, and what each metric was before."""
+
+    experiment: LiveHead
+    configs: list[WatchedConfig]
+    leader: str | None
+    leader_settled: bool | None
+    decisions: list[DecisionFacts]
+    references: dict[str, ReferenceInterval | None]
+
+
+class LookEnds(AnswerShape):
+    """The interval for this set at a shard end."""
+
+    lower: float | None
+    upper: float | None
+
+
+class LookPoint(AnswerShape):
+    """A metric when the config had finished a shard."""
+
+    metric: str
+    shard: int
+    n: int
+    n_error: int
+    n_na: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    covers: str
+    this_set: LookEnds
+    label: str
+
+
+class LooksAnswer(AnswerShape):
+    """The estimates at the end of each shard, by config id."""
+
+    shard_ends: list[int]
+    looks: dict[str, list[LookPoint]]
+
+
+class DecisionPage(AnswerShape):
+    """A page of decisions."""
+
+    decisions: list[DecisionFacts]
+    next_cursor: str | None
+
+
+class RecountAnswer(AnswerShape):
+    """Where the books differ from the single scores."""
+
+    equal: bool
+    differences: list[dict[str, Json]]

@@ -1,0 +1,117 @@
+"""What configs have answered, with its scores; and the outputs that a caller's own code makes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import UNSET, UnsetType
+
+from evalsvc.experiments.api.answers.estimates import MetricEstimate, PushedEstimate
+from evalsvc.experiments.api.answers.runs import ConfigState, Json
+from evalsvc.rest.shapes import AnswerShape
+
+
+class ScoreFacts(AnswerShape):
+    """One score: a value, or an error, and what its evaluator said beside it."""
+
+    value: float | None
+    denominator: float | None
+    passed: bool | None
+    error_code: str | None
+    error_message: str | None
+    explanation: str | None
+    spans: list[list[int]] | None
+    extra: dict[str, Json] | None
+    judge_cost: float | None
+
+
+class OutputFacts(AnswerShape):
+    """An output with what it answers and its scores."""
+
+    id: str
+    config_id: str
+    config: str
+    pos: int
+    example_id: str | None
+    input: Json
+    expected: Json
+    status: str
+    output: dict[str, Json] | None
+    error_type: str | None
+    error_message: str | None
+    latency_ms: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    attempt: int
+    trace_id: str | None
+    span_id: str | None
+    reused_from: str | None
+    scores: dict[str, ScoreFacts]
+    created_at: datetime
+    contexts: Json | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+
+
+class OutputPage(AnswerShape):
+    """A page of outputs."""
+
+    results: list[OutputFacts]
+    next_cursor: str | None
+
+
+class BatchScores(AnswerShape):
+    """The scores of a batch, in the order of its rows, and its estimates."""
+
+    experiment_id: str
+    config_id: str
+    n_pending: int
+    metrics: dict[str, MetricEstimate]
+    results: list[OutputFacts]
+
+
+class LeasedExample(AnswerShape):
+    """An example to answer; without `expected` where the caller asked to be blind."""
+
+    pos: int
+    id: str
+    input: Json
+    contexts: Json
+    metadata: Json
+    expected: Json | UnsetType = UNSET
+
+
+class LeasedUnit(AnswerShape):
+    """A few examples, and the token that their outputs are posted with."""
+
+    id: str
+    token: str
+    epoch: int
+    lease_seconds: float
+    examples: list[LeasedExample]
+
+
+class LeaseAnswer(AnswerShape):
+    """A unit, or null and when to ask again."""
+
+    state: str
+    unit: LeasedUnit | None
+    retry_after_ms: int | UnsetType = UNSET
+
+
+class BadOutput(AnswerShape):
+    """Why an output was recorded as an error."""
+
+    pos: int
+    message: str
+
+
+class OutputsAnswer(AnswerShape):
+    """What came of posted outputs, and how the config stands."""
+
+    accepted: list[int]
+    bad_outputs: list[BadOutput]
+    is_held: bool
+    state: ConfigState
+    epoch: int
+    live: dict[str, PushedEstimate]
