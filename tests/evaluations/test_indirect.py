@@ -10,7 +10,7 @@ from django.db.models import Q
 from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.services import save_evaluator, switch_evaluator
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.filters import condition
+from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.search.results import result_condition
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
@@ -72,7 +72,7 @@ def ids(caller: Caller, *conditions: Any) -> list[int]:
 
 
 def part(field: str, operation: str, value: Any) -> Any:
-    return lambda: condition([{"field": field, "operation": operation, "value": value}])
+    return lambda: evaluation_condition([{"field": field, "operation": operation, "value": value}])
 
 
 @pytest.mark.parametrize("families", [["exact-match"], ["metrics"], ["exact-match", "metrics", "none"], ["none"], []])

@@ -15,7 +15,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.history.lineage import elsewhere
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.filters import MAX_LOG_IDS, condition, experiments_in, unread_members
+from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, unread_members
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import digits, iso_duration
@@ -146,7 +146,7 @@ class SearchView(AccountView):
         serializer = SearchIn(data=request.data)
         wanted = self.lenient(serializer)
         filters = serializer.initial_data.get("filters") or []
-        wanted_rows = condition(filters) & _older_filters(wanted)
+        wanted_rows = evaluation_condition(filters) & _older_filters(wanted)
         planned = elsewhere(self.account.pk, experiments_in(filters), "/filters")
         self.warn_of((), (), [*unread_members(filters), *planned])
         found = search_evaluations(

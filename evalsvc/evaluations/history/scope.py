@@ -7,9 +7,10 @@ from typing import Any
 
 from django.db.models import Q
 
-from evalsvc.evaluations.wire.interval_request import IntervalAsk, as_uuid, first_id
+from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.projects.models import Experiment, Project
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.scalars import read_uuid
 from evalsvc.tenancy.scope import account_scope
 
 Window = dict[str, Any]
@@ -39,7 +40,7 @@ def _place(account_id: int, kind: str, value: Any, *, pointer: str) -> Window:
 
 def _project(account_id: int, value: str) -> str | None:
     """Find a project by its id or name; a name that reads like an id is an id."""
-    id = as_uuid(value)
+    id = read_uuid(value)
     by = Q(id=id) if id else Q(name=value)
     found = Project.objects.filter(by, account_id=account_id).values_list("id", flat=True).first()
     return str(found) if found else None

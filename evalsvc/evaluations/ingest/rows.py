@@ -15,10 +15,11 @@ import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
-from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, is_bigint, is_uuid, text_of
+from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, text_of
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.parsing import decode, keys_of
 from evalsvc.rest.problems import FieldError, Problem
+from evalsvc.rest.scalars import is_bigint, read_uuid
 from evalsvc.rest.unknown import RowKeys
 
 MAX_ROWS = 1000
@@ -182,7 +183,7 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
         yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
     if row.experiment_id is not None and not is_bigint(str(row.experiment_id)):
         yield FieldError("/experiment_id", "An experiment's id is a string of digits.")
-    if row.project_id and not is_uuid(row.project_id):
+    if row.project_id and read_uuid(row.project_id) is None:
         yield FieldError("/project_id", "A project's id is a UUID.")
     if row.created_at is not None and not EARLIEST <= _in_zone(row.created_at) < LATEST:
         yield FieldError("/created_at", f"A time lies between {EARLIEST.year} and {LATEST.year}.")

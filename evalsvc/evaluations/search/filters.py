@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import functools
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from operator import or_
 from typing import Any
 
 from django.db.models import F, Func, Q, TextField, Value
-from django.utils.dateparse import parse_datetime
-from django.utils.timezone import is_naive, make_aware
 
 from evalsvc.evaluations.search.indirect import INDIRECT, is_one_of
 from evalsvc.evaluations.search.pages import met_by_request
 from evalsvc.evaluations.search.tags import tagged
-from evalsvc.evaluations.wire.request import is_bigint
 from evalsvc.evaluations.wire.scores import score_condition
+from evalsvc.rest.filters import (
+    NESTED,
+    ORDER_LOOKUPS,
+    TEXT_LOOKUPS,
+    VALUES,
+    FilterTree,
+    find_operation,
+    list_of_values,
+    read_value,
+)
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.scalars import read_uuid
 from evalsvc.rest.unknown import RowKeys
 
-# A statement holds 65 535 values at most: MAX_FILTERS * MAX_VALUES, and MAX_LOG_IDS beside them.
-MAX_FILTERS = 100
-MAX_DEPTH = 8
-MAX_VALUES = 500
+# In one statement with all values of all filters.
 MAX_LOG_IDS = 10_000
 MAX_TAGS = 100
 # PostgreSQL walks a pattern by recursion, and fails where that gets deep.
@@ -34,7 +37,6 @@ MAX_PATTERN = 4000
 ANNOTATION = "annotation:"
 TAG = "tags."
 REQUEST = "request__"
-NESTED = {"and_": "and_", "and": "and_", "or_": "or_", "or": "or_"}
 MEMBERS = ("field", "operation", "value", *NESTED)
 
 
@@ -93,30 +95,29 @@ FIELDS = {
     "span_id": SearchField("request__span_id", "text"),
     "tags": SearchField("request__tags", "tags"),
 }
-TEXT_OPERATIONS = {"starts_with": "startswith", "ends_with": "endswith", "like": "like", "ilike": "ilike"}
-ORDER_OPERATIONS = {"lt": "lt", "le": "lte", "gt": "gt", "ge": "gte"}
-OPERATIONS = (*TEXT_OPERATIONS, "eq", "ne", *ORDER_OPERATIONS, "in")
+TEXT_OPERATIONS = {**TEXT_LOOKUPS, "like": "like", "ilike": "ilike"}
+OPERATIONS = (*TEXT_OPERATIONS, "eq", "ne", *ORDER_LOOKUPS, "in")
 # Of these there is no smaller and no larger.
 UNORDERED = ("tags", "annotation")
 
 
-def condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> Q:
+def evaluation_condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> Q:
     """Return the condition that all filters hold; raise Invalid with a pointer to each that cannot be read.
 
     Within the account's scope.
     """
-    return _Builder().all_of(filters, pointer, 0)
+    return FilterTree(_Leaves(), MEMBERS).all_of(filters, pointer)
 
 
 def unread_members(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> list[dict[str, Any]]:
-    """Return a warning for each member that nothing reads of filters that `condition` has accepted."""
+    """Return a warning for each member that nothing reads of filters that `evaluation_condition` has accepted."""
     unread = RowKeys(MEMBERS, "filter")
     _note_members(filters, pointer, unread)
     return unread.warnings
 
 
 def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Yield the experiments that filters which `condition` has accepted ask for by their ids."""
+    """Yield the experiments that filters which `evaluation_condition` has accepted ask for by their ids."""
     for part in filters:
         if part.get("field") == "experiment_id" and part.get("operation") in (None, "eq", "in"):
             value = part.get("value")
@@ -133,44 +134,15 @@ def _note_members(filters: Sequence[Mapping[str, Any]], pointer: str, unread: Ro
             _note_members(part.get(name) or (), f"{pointer}/{i}/{name}", unread)
 
 
-class _Builder:
+class _Leaves:
+    """Reads the condition of each field of one search, and counts its tags."""
+
     def __init__(self) -> None:
-        self._n = self._n_tags = 0
+        self._n_tags = 0
 
-    def all_of(self, filters: Sequence[Mapping[str, Any]], pointer: str, depth: int) -> Q:
-        combined = Q()
-        for i, part in enumerate(filters):
-            combined &= self.one(part, f"{pointer}/{i}", depth)
-        return combined
-
-    def any_of(self, filters: Sequence[Mapping[str, Any]], pointer: str, depth: int) -> Q:
-        parts = [self.one(part, f"{pointer}/{i}", depth) for i, part in enumerate(filters)]
-        combined = parts[0]
-        for part in parts[1:]:
-            combined |= part
-        return combined
-
-    def one(self, part: Mapping[str, Any], pointer: str, depth: int) -> Q:
-        self._n += 1
-        if self._n > MAX_FILTERS or depth > MAX_DEPTH:
-            raise Invalid(FieldError(pointer, f"At most {MAX_FILTERS} filters, {MAX_DEPTH} levels deep."))
-        if not isinstance(part, Mapping):
-            raise Invalid(FieldError(pointer, "A filter is an object."))
-        if part.get("field") is None and not any(part.get(name) for name in NESTED):
-            # As "no condition" it would let every row through, and in an `or_` none of the others would matter.
-            meant = next((suggestion(name, MEMBERS) for name in part if name not in MEMBERS), "")
-            raise Invalid(FieldError(pointer, f"Name a `field`, or nest filters in `and_` or `or_`.{meant}"))
-        combined = Q()
-        if part.get("field") is not None:
-            self._count_tags(part, pointer)
-            combined &= leaf(part, pointer)
-        for name, meaning in NESTED.items():
-            if nested := part.get(name):
-                if not isinstance(nested, list):
-                    raise Invalid(FieldError(f"{pointer}/{name}", "Must be a list of filters."))
-                combine = self.all_of if meaning == "and_" else self.any_of
-                combined &= combine(nested, f"{pointer}/{name}", depth + 1)
-        return combined
+    def __call__(self, part: Mapping[str, Any], pointer: str) -> Q:
+        self._count_tags(part, pointer)
+        return leaf(part, pointer)
 
     def _count_tags(self, part: Mapping[str, Any], pointer: str) -> None:
         field, value = field_of(str(part["field"])), part.get("value")
@@ -187,16 +159,13 @@ def leaf(part: Mapping[str, Any], pointer: str) -> Q:
     if field is None:
         known = f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
         raise Invalid(FieldError(f"{pointer}/field", known + suggestion(str(part["field"]), FIELDS)))
-    operation = part.get("operation") or "eq"
-    if operation not in OPERATIONS:
-        meant = suggestion(str(operation), OPERATIONS)
-        raise Invalid(FieldError(f"{pointer}/operation", f"Unknown; known are: {', '.join(OPERATIONS)}.{meant}"))
+    operation = find_operation(part, "operation", OPERATIONS, pointer)
     value = part.get("value")
     if operation == "in":
         return one_of(field, value, f"{pointer}/value")
     if value is None:
-        return null_condition(field, str(operation), pointer)
-    return comparison(field, str(operation), value, f"{pointer}/value")
+        return null_condition(field, operation, pointer)
+    return comparison(field, operation, value, f"{pointer}/value")
 
 
 def field_of(name: str) -> SearchField | None:
@@ -208,11 +177,7 @@ def field_of(name: str) -> SearchField | None:
 
 def one_of(field: SearchField, values: Any, pointer: str) -> Q:
     """Compare with several values."""
-    if not isinstance(values, list):
-        raise Invalid(FieldError(pointer, "`in` takes a list."))
-    if len(values) > MAX_VALUES:
-        raise Invalid(FieldError(pointer, f"At most {MAX_VALUES} values."))
-    wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(values)]
+    wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))]
     if field.lookup in INDIRECT:
         return is_one_of(field.lookup, wanted)
     if not is_of_tags(field):
@@ -252,7 +217,7 @@ def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> 
         return equals(field, wanted)
     if field.kind in UNORDERED:
         raise Invalid(FieldError(pointer, f"`{operation}` needs a field that has an order."))
-    return field.where(ORDER_OPERATIONS[operation], wanted)
+    return field.where(ORDER_LOOKUPS[operation], wanted)
 
 
 def equals(field: SearchField, wanted: Any) -> Q:
@@ -277,40 +242,16 @@ def is_of_tags(field: SearchField) -> bool:
 
 def converted(field: SearchField, value: Any, pointer: str) -> Any:
     """Read a value as the field's kind, or raise Invalid."""
-    match field.kind, value:
-        case "text", str():
-            return value
-        case "bool", bool():
-            return value
-        case "number", bool():
-            pass
-        case "number", int() | float():
-            return float(value)
-        case "id", str() | int() if not isinstance(value, bool) and is_bigint(str(value)):
-            return int(value)
-        case "uuid", str() if (found := as_uuid(value)) is not None:
-            return found
-        case "time", str() if (moment := as_time(value)) is not None:
-            return moment
-        case "annotation", str() if (found := as_uuid(value)) is not None:
-            return f"{ANNOTATION}{found}"
-        case "tags", dict() if 0 < len(value) <= MAX_TAGS and all(isinstance(text, str) for text in value.values()):
-            return value
-    raise Invalid(FieldError(pointer, f"Not a value of this field, which is of kind {field.kind}."))
+    if field.kind == "annotation" and (found := read_uuid(value)) is not None:
+        return f"{ANNOTATION}{found}"
+    if field.kind == "tags" and _are_tags(value):
+        return value
+    if field.kind not in VALUES:
+        raise Invalid(FieldError(pointer, f"Not a value of this field, which is of kind {field.kind}."))
+    return read_value(field.kind, value, pointer)
 
 
-def as_uuid(text: str) -> uuid.UUID | None:
-    """Read a UUID, or return None."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
-
-
-def as_time(text: str) -> datetime | None:
-    """Read an ISO 8601 time, as UTC when it has no offset; or return None."""
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        return None
-    return make_aware(moment) if moment is not None and is_naive(moment) else moment
+def _are_tags(value: object) -> bool:
+    if not isinstance(value, dict) or not 0 < len(value) <= MAX_TAGS:
+        return False
+    return all(isinstance(text, str) for text in value.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -255,11 +254,3 @@ READERS: dict[str, Callable[[Any], Any]] = {
 def first_id(moment: datetime) -> int:
     """Return the lowest id that a score of this time or later can have."""
     return math.ceil((moment - EPOCH).total_seconds() * 1000) << 22
-
-
-def as_uuid(text: str) -> uuid.UUID | None:
-    """Return the UUID that a text is, if it is one."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

@@ -14,6 +14,7 @@ from evalsvc.evaluations.wire.inputs import Identifier, Inputs, extras_of, field
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
 from evalsvc.rest.parsing import decode_noting_unknown, keys_of
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.scalars import is_bigint, read_uuid
 from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings
 from evaluators.base import Sample
 from evaluators.samples import build_sample
@@ -243,7 +244,7 @@ def place_errors(raw: Body) -> list[FieldError]:
         errors.append(FieldError("/project_name", "1 to 50 characters."))
     if raw.experiment_id is not None and not is_bigint(str(raw.experiment_id)):
         errors.append(FieldError("/experiment_id", "An experiment's id is a string of digits."))
-    if raw.project_id and not is_uuid(raw.project_id):
+    if raw.project_id and read_uuid(raw.project_id) is None:
         errors.append(FieldError("/project_id", "A project's id is a UUID."))
     return errors
 
@@ -259,20 +260,6 @@ def text_errors(raw: Body) -> list[FieldError]:
     if raw.tags is not None and len(raw.tags) > 100:
         errors.append(FieldError("/tags", "At most 100 tags."))
     return errors
-
-
-def is_bigint(text: str) -> bool:
-    """Say whether the text is the id of a row."""
-    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 2**63
-
-
-def is_uuid(text: str) -> bool:
-    """Say whether the text is a UUID."""
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
 
 
 def fingerprint(account_id: int, body: bytes) -> int:

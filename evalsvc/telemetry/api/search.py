@@ -13,7 +13,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.rest.unknown import with_warnings_field
 from evalsvc.telemetry.answers import as_text, log_out, span_out
 from evalsvc.telemetry.api.export import LogOut, SpanOut
-from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, condition
+from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.selectors import search
 
@@ -40,7 +40,7 @@ class SearchView(AccountView):
         return search(
             account=self.account,
             model=model,
-            condition=condition(serializer.initial_data.get("filters"), fields),
+            condition=telemetry_condition(serializer.initial_data.get("filters"), fields),
             oldest_first=wanted["order"] == ORDERS[0],
             limit=wanted["limit"],
         )

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent_once
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rest.scalars import read_integer
 from evalsvc.telemetry.deleting import CONDITIONS, delete_traces
-from evalsvc.telemetry.filters import whole_number
 
 
 class DeleteTracesIn(serializers.Serializer[Any]):
@@ -25,7 +25,7 @@ class DeleteTracesIn(serializers.Serializer[Any]):
 
     def validate_experiment_id(self, value: str) -> int:
         """Read the id."""
-        number = whole_number(value)
+        number = read_integer(value)
         if number is None:
             raise serializers.ValidationError("An experiment's id is a string of digits.")
         return number
