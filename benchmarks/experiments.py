@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,7 @@ class Bench:
 
     def bare_loop(self, concurrency: int) -> float:
         """Ask every query with the same client from so many threads, and nothing else; return the seconds."""
-        from evalsvc.judges.chat import complete
+        complete = imported("evalsvc.judges.calls.chat", "evalsvc.judges.chat").complete
         from evalsvc.judges.selectors import connection_facts
 
         facts = connection_facts(account_id=self.caller.account.pk, ref="stub")
@@ -253,9 +254,15 @@ def answered(call: Any) -> Any:
     """Wait for a call as a thread of a worker does; in older versions it has its answer already."""
     if not inspect.isawaitable(call):
         return call
-    from evalsvc.judges import loop
+    return imported("evalsvc.judges.calls.loop", "evalsvc.judges.loop").run(call)
 
-    return loop.run(call)  # type: ignore[arg-type]
+
+def imported(module: str, before: str) -> Any:
+    """Import a module of the version that is measured; an older one has it under another name."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        return import_module(before)
 
 
 def _is_empty(rows: Any) -> bool:

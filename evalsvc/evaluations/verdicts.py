@@ -14,7 +14,7 @@ from typing import Any, Self
 import orjson
 from django.conf import settings as django_settings
 
-from evalsvc.judges import loop
+from evalsvc.judges.calls import loop
 from evalsvc.rest.parsing import find_unstorable
 from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings

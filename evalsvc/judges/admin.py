@@ -16,10 +16,10 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, ServiceForm, actor_of, has_role
-from evalsvc.judges.limits import spent_today
+from evalsvc.judges.calls.trial import Trial, try_connection
+from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.services import PLAIN_FIELDS, create_connection, delete_connection, revise_connection
-from evalsvc.judges.trial import Trial, try_connection
 from evalsvc.rest.problems import FieldError, Invalid
 
 LIST_ADDRESS = "admin:judges_connection_changelist"

@@ -5,16 +5,15 @@ from __future__ import annotations
 import uuid
 from decimal import Decimal
 
-from django.db import connections
 from django.db.models import Q, QuerySet
 
 from evalsvc.accounts.models import Account
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts, parse_connection_id
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, unseal
 from evalsvc.judges.failures import Unresolved
 from evalsvc.judges.models import Connection
-from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, unseal
 from evalsvc.rest.problems import NotFound
-from evalsvc.tenancy.scope import account_scope, current_role
+from evalsvc.tenancy.scope import account_scope
 
 __all__ = [
     "ConnectionFacts",
@@ -22,12 +21,9 @@ __all__ = [
     "default_connection_facts",
     "facts_of",
     "get_connection",
-    "give_back_database",
     "list_connections",
     "secret_of",
 ]
-
-LENGTH_OF_IDS = 36
 
 
 def list_connections(*, account: Account) -> QuerySet[Connection]:
@@ -49,7 +45,7 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     Raises Unresolved (a CallFailed with `not_configured`) for one that is missing, foreign, deleted or switched off,
     and for one whose secret cannot be read.
     """
-    id = as_id(ref)
+    id = parse_connection_id(ref)
     wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
     with account_scope(account_id):
         rows = list(Connection.objects.filter(wanted, account_id=account_id, deleted_at=None))
@@ -79,21 +75,6 @@ def default_connection_facts(*, account_id: int) -> ConnectionFacts:
         remedy = "mark one as default, or name one as `connection` in the profile"
         raise Unresolved(f"The account has {len(enabled)} connections and none is its default: {remedy}.")
     return facts_of(marked or enabled[0])
-
-
-def give_back_database() -> None:
-    """Give this thread's database connection back, but for one in a transaction: answers of others take seconds."""
-    database = connections[current_role()]
-    if not database.in_atomic_block:
-        database.close()
-
-
-def as_id(ref: str) -> uuid.UUID | None:
-    """Read a reference as an id, in the form in which ids are shown; None for a name."""
-    try:
-        return uuid.UUID(ref) if len(ref) == LENGTH_OF_IDS else None
-    except ValueError:
-        return None
 
 
 def facts_of(connection: Connection) -> ConnectionFacts:

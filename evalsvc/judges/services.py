@@ -12,11 +12,11 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.judges.checks import check, check_moved
+from evalsvc.judges.connections.checks import check, check_moved
+from evalsvc.judges.connections.memory import forget_when_committed
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal
 from evalsvc.judges.failures import Unresolved
-from evalsvc.judges.known import forget_when_committed
 from evalsvc.judges.models import Connection, WebhookSecret
-from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal
 from evalsvc.judges.selectors import secret_of
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role, role_scope

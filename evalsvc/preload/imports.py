@@ -36,7 +36,7 @@ LATER = (
     "celery.events.receiver",
     "evalsvc.evaluations.workers.judging.host",
     "evalsvc.evaluations.workers.judging.runner",
-    "evalsvc.judges.sending",
+    "evalsvc.judges.calls.sending",
     "httpcore2",
     "phonenumbers",
     "scipy.special",

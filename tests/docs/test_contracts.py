@@ -14,7 +14,7 @@ from tests.docs.pages import CHECKOUT
 
 DOWNWARDS = "Downwards only; neighbours on a line do not import each other"
 BREACHES = [
-    (DOWNWARDS, "evalsvc/judges/facts.py", "import evalsvc.evaluations.models"),
+    (DOWNWARDS, "evalsvc/judges/connections/facts.py", "import evalsvc.evaluations.models"),
     (DOWNWARDS, "evalsvc/catalog/models.py", "import evalsvc.datasets.models"),
     (DOWNWARDS, "evalsvc/infra/redis.py", "import evalsvc.rest.problems"),
     (DOWNWARDS, "evalsvc/newcomer.py", ""),
@@ -30,6 +30,9 @@ BREACHES = [
         "import evalsvc.experiments.runner.score",
     ),
     ("One way down in experiments", "evalsvc/experiments/newcomer.py", ""),
+    ("One way down in judges", "evalsvc/judges/ledger/limits.py", "import evalsvc.judges.calls.chat"),
+    ("One way down in judges", "evalsvc/judges/webhooks/signing.py", "import evalsvc.judges.questions.cache"),
+    ("One way down in judges", "evalsvc/judges/newcomer.py", ""),
     ("One way down on one machine", "evalsvc/local/embedded/home.py", "import evalsvc.local.supervisor.run"),
     ("One way down in the client", "evalsvc/client/results/rows.py", "import evalsvc.client.scoring.scorers"),
     (
@@ -56,7 +59,7 @@ BREACHES = [
     ("The edges alone know tasks and queues", "evalsvc/annotations/services.py", "import evalsvc.evaluations.tasks"),
     ("Only addresses lead to HTTP", "evalsvc/catalog/admin/profiles.py", "import evalsvc.catalog.api.profiles"),
     ("Settings alone read the environment", "evalsvc/rest/problems.py", "import evalsvc.env"),
-    ("HTTP goes out by one way", "evalsvc/judges/chat.py", "import httpx2"),
+    ("HTTP goes out by one way", "evalsvc/judges/calls/chat.py", "import httpx2"),
     ("The product imports neither tests nor benchmarks", "evalsvc/ops/views.py", "import tests.conftest"),
 ]
 

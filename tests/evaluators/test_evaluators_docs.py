@@ -199,7 +199,7 @@ def test_registering_does_not_import_a_package_before_it_is_needed(tmp_path: Pat
 
 
 def test_the_page_s_check_knows_genuine_requests() -> None:
-    from evalsvc.judges.webhooks import signed_headers
+    from evalsvc.judges.webhooks.signing import signed_headers
 
     scope: dict[str, Any] = {}
     exec(block("### webhook", "python"), scope)

@@ -11,7 +11,8 @@ from django.db import OperationalError
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner import score
-from evalsvc.judges import known, outside
+from evalsvc.judges import gateway
+from evalsvc.judges.connections import memory
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     by_name,
@@ -60,15 +61,15 @@ def test_what_a_judge_fails_at_is_an_error_and_no_score(alice: Caller, stub: Run
 
 def test_a_stall_of_the_database_is_no_error(alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each second reading of the judge's connection meets one; the output is scored again, and asked for once."""
-    read, count = outside.connection_facts, itertools.count(1)
+    read, count = gateway.connection_facts, itertools.count(1)
 
     def read_or_break(**which: Any) -> Any:
         if next(count) % 2 == 0:
             raise OperationalError("server closed the connection")
         return read(**which)
 
-    monkeypatch.setattr(outside, "connection_facts", read_or_break)
-    monkeypatch.setattr(known, "BELIEVED_SECONDS", 0.0)
+    monkeypatch.setattr(gateway, "connection_facts", read_or_break)
+    monkeypatch.setattr(memory, "BELIEVED_SECONDS", 0.0)
     monkeypatch.setattr(score, "STALL_PAUSES", (0.01,) * 6)
     stub.reset()
     found = judged(alice, stub.base_url, "stub-judge-pass", n=6)["metrics"]["polite"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.loop import run
-from evalsvc.judges.outside import AccountOutside, outside_for
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.gateway import AccountOutside, outside_for
 from evaluators.base import CannotScore
 from evaluators.outside import BOUNDARY, Answer, Question
 from tests.conftest import Caller, new_caller

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from tests.conftest import Caller
 from tests.judges.webhook_server import GOOD, Server, rotate
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges import breaker, limits
-from evalsvc.judges.breaker import FAILURES_TO_OPEN, Shut
+from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.limits import Place
-from evalsvc.judges.loop import run
+from evalsvc.judges.ledger import breaker, limits
+from evalsvc.judges.ledger.breaker import FAILURES_TO_OPEN, Shut
+from evalsvc.judges.ledger.limits import Place
 from evaluators.base import FailedForNow
 from tests.judges.asking import Judge
 from tests.judges.conftest import facts

@@ -13,10 +13,10 @@ from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.infra.redis import shared_client
-from evalsvc.judges import cache
-from evalsvc.judges.cache import Kept, digest_of
+from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.loop import run
+from evalsvc.judges.questions import cache
+from evalsvc.judges.questions.cache import Kept, digest_of
 from evaluators.base import CannotScore
 from tests.judges.asking import GOOD, SCHEMA, Judge, question
 from tests.judges.conftest import facts

@@ -13,11 +13,11 @@ import pytest
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges import chat, sending
-from evalsvc.judges.chat import CallFailed, Completion
-from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.judges.loop import run
-from evalsvc.judges.reading import retry_after
+from evalsvc.judges.calls import chat, sending
+from evalsvc.judges.calls.chat import CallFailed, Completion
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.calls.reading import retry_after
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
 from tests.judges.turns import take

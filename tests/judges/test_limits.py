@@ -16,11 +16,12 @@ from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.infra.redis import shared_client
-from evalsvc.judges import calls, limits
-from evalsvc.judges.calls import estimated_tokens
+from evalsvc.judges.calls import counted
+from evalsvc.judges.calls.counted import estimated_tokens
+from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.limits import Place, spent_today
-from evalsvc.judges.loop import run
+from evalsvc.judges.ledger import limits
+from evalsvc.judges.ledger.limits import Place, spent_today
 from tests.judges.conftest import MESSAGES, facts
 from tests.judges.turns import begun, settle, take
 
@@ -29,7 +30,7 @@ PRICES = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
 
 
 def ask(connection: Any, **how: Any) -> Any:
-    return run(calls.ask(connection, **how))
+    return run(counted.ask(connection, **how))
 
 
 def feed_back_429(connection: Any, model: str, seconds: float | None = None) -> float:
@@ -127,7 +128,7 @@ def test_threads_take_exactly_the_limit() -> None:
 TAKER = """
 import sys, uuid
 import django; django.setup()
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from tests.judges.turns import take
 connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", "http://x", "m", "", rpm=30)
 print("ready", flush=True)

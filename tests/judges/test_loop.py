@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evalsvc.judges import loop
-from evalsvc.judges.loop import background, run
+from evalsvc.judges.calls import loop
+from evalsvc.judges.calls.loop import background, run
 
 told: contextvars.ContextVar[str] = contextvars.ContextVar("told")
 
@@ -100,7 +100,7 @@ def test_it_ends_and_starts_again() -> None:
 
 FORKED = """
 import asyncio, os, sys
-from evalsvc.judges.loop import background, run
+from evalsvc.judges.calls.loop import background, run
 
 async def pid():
     await asyncio.sleep(0)

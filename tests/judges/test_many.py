@@ -19,13 +19,15 @@ from redis.exceptions import RedisError
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.infra.redis import Script, shared_client
-from evalsvc.judges import book, calls, known, limits
-from evalsvc.judges.cache import Kept, turn
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls import counted
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.connections import memory
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.limits import spent_today
-from evalsvc.judges.loop import run
-from evalsvc.judges.outside import outside_for
+from evalsvc.judges.gateway import outside_for
+from evalsvc.judges.ledger import client, limits
+from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.questions.cache import Kept, turn
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
 from evaluators.outside import Answer
@@ -97,7 +99,7 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
     connection = facts(stub.base_url, daily_budget=1.0, max_concurrency=1, tpm=100_000, **PRICES)
 
     async def left() -> None:
-        call = asyncio.ensure_future(calls.ask(connection, messages=MESSAGES, model="stub-hang"))
+        call = asyncio.ensure_future(counted.ask(connection, messages=MESSAGES, model="stub-hang"))
         while not spent(connection):
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
@@ -107,7 +109,7 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
 
     run(left())
     # The endpoint may be working still, and will want its money; the seat is free.
-    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, calls.estimated_tokens(MESSAGES)))
+    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, counted.estimated_tokens(MESSAGES)))
     assert begun(connection)
 
 
@@ -122,7 +124,7 @@ def test_who_is_cancelled_before_the_call_has_taken_nothing() -> None:
             await taking
         # The clerk works in order: behind the first stands what takes, behind the second what gives it back.
         for _ in range(2):
-            await book.clerk().ask("GET", "judge:test:nothing")
+            await client.clerk().ask("GET", "judge:test:nothing")
 
     run(left())
     assert shared_client().exists(limits._spend(connection.account_id, connection.id))
@@ -137,13 +139,13 @@ def spent(connection: ConnectionFacts) -> float | None:
 
 def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytest.MonkeyPatch) -> None:
     account, digest, scripts = uuid.uuid4().int % 2**40, uuid.uuid4().hex, Counter[str]()
-    put = book.Clerk._put
+    put = client.Clerk._put
 
-    def counting(clerk: book.Clerk, entry: book.Entry) -> Any:
+    def counting(clerk: client.Clerk, entry: client.Entry) -> Any:
         scripts[str(entry.command[1])] += 1
         return put(clerk, entry)
 
-    monkeypatch.setattr(book.Clerk, "_put", counting)
+    monkeypatch.setattr(client.Clerk, "_put", counting)
     n_brought = 0
 
     async def one() -> Any:
@@ -190,13 +192,13 @@ def test_without_redis_hundreds_are_answered(stub: RunningStub, monkeypatch: pyt
     def down(batch: Any) -> list[Any]:
         return [RedisDown("down")] * len(batch)
 
-    monkeypatch.setattr(book, "_carried_out", down)
+    monkeypatch.setattr(client, "_carried_out", down)
     answers = run(asked(judge, 50, MODEL))
 
     assert [answer.data for answer in answers] == [GOOD] * 50
     rich = facts(stub.base_url, daily_budget=1.0, **PRICES)
     with pytest.raises(CallFailed) as caught:
-        run(calls.ask(rich, messages=MESSAGES))
+        run(counted.ask(rich, messages=MESSAGES))
     assert (caught.value.code, caught.value.retry_after_seconds) == ("rate_limited", limits.WAIT_WITHOUT_REDIS_SECONDS)
 
 
@@ -204,14 +206,14 @@ def test_hundreds_read_the_connection_once_and_a_change_is_seen_at_once(
     judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n_reads = Counter[str]()
-    read = known._reading
+    read = memory._reading
 
     def counting(reading: Any) -> Any:
         n_reads["all"] += 1
         return read(reading)
 
-    monkeypatch.setattr(known, "_reading", counting)
-    monkeypatch.setattr(known, "BELIEVED_SECONDS", 1000.0)
+    monkeypatch.setattr(memory, "_reading", counting)
+    monkeypatch.setattr(memory, "BELIEVED_SECONDS", 1000.0)
     run(asked(judge, 50, MODEL))
     assert n_reads["all"] == 1
 
@@ -228,14 +230,14 @@ def test_a_reading_from_before_a_change_is_not_believed() -> None:
         return "old"
 
     async def reading() -> str:
-        return await known.known(account, "thing", None, read)
+        return await memory.known(account, "thing", None, read)
 
     async def meanwhile() -> tuple[str, str]:
         old = asyncio.ensure_future(reading())
         await asyncio.to_thread(began.wait, 60)
-        known.forget(account)
+        memory.forget(account)
         changed.set()
-        return await old, await known.known(account, "thing", None, lambda: "new")
+        return await old, await memory.known(account, "thing", None, lambda: "new")
 
     assert run(meanwhile()) == ("old", "new")
 
@@ -243,10 +245,10 @@ def test_a_reading_from_before_a_change_is_not_believed() -> None:
 SETTLED = """
 import asyncio, sys, time, uuid
 import django; django.setup()
-from evalsvc.judges.calls import ask
-from evalsvc.judges.facts import ConnectionFacts
-from evalsvc.judges.limits import spent_today
-from evalsvc.judges.loop import background
+from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.connections.facts import ConnectionFacts
+from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.calls.loop import background
 connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", sys.argv[3], "stub-hang", "k",
     price_input_per_million=1.0, price_output_per_million=2.0, daily_budget=1.0, max_concurrency=1)
 asyncio.run_coroutine_threadsafe(ask(connection, messages=[{"role": "user", "content": "x"}]), background().loop)
@@ -268,7 +270,7 @@ def test_a_process_that_ends_gives_its_seats_back(stub: RunningStub) -> None:
 
 def test_what_cannot_be_written_down_costs_the_others_nothing() -> None:
     async def both() -> list[Any]:
-        clerk = book.clerk()
+        clerk = client.clerk()
         return await asyncio.gather(
             clerk.ask("SET", f"judge:test:{uuid.uuid4().hex}", "kept", "EX", 10),
             clerk.ask("SET", f"judge:test:{uuid.uuid4().hex}", "\ud800", "EX", 10),
@@ -288,7 +290,7 @@ def test_a_script_that_redis_has_forgotten_is_sent_again() -> None:
     script = Script(f"return ARGV[1] .. '{uuid.uuid4().hex}'")
 
     async def asked_for() -> Any:
-        return await book.clerk().run(script, keys=[], args=["x"])
+        return await client.clerk().run(script, keys=[], args=["x"])
 
     first = run(asked_for())
     shared_client().script_flush()

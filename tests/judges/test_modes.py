@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges import modes
+from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.loop import run
-from evalsvc.judges.modes import Mode, Ways, adapted, recall, remember
+from evalsvc.judges.questions import dialects
+from evalsvc.judges.questions.dialects import Mode, Ways, adapted, recall, remember
 from tests.judges.asking import GOOD, Judge
 from tests.judges.conftest import facts
 
@@ -55,7 +55,7 @@ def test_what_refuses_everything_is_not_configured(judge: Judge) -> None:
 def test_other_processes_learn_it_too() -> None:
     connection = facts()
     remember(connection, "m", Ways(Mode.TOOL, "max_completion_tokens", ("seed",)))
-    modes._believed.clear()
+    dialects._believed.clear()
 
     assert run(recall(connection, "m")) == Ways(Mode.TOOL, "max_completion_tokens", ("seed",))
     assert run(recall(connection, "other")) == Ways()

@@ -7,8 +7,8 @@ import uuid
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.loop import run
-from evalsvc.judges.outside import outside_for
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.gateway import outside_for
 from evaluators.base import CannotScore, FailedForNow
 from evaluators.outside import BOUNDARY, NotYet
 from tests.conftest import Caller

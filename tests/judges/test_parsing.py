@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalsvc.judges.parsing import Misfit, parse
+from evalsvc.judges.questions.parsing import Misfit, parse
 from tests.judges.asking import GOOD, SCHEMA
 
 TEXT = json.dumps(GOOD)

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal, unseal
 from evalsvc.judges.failures import Unresolved
 from evalsvc.judges.models import Connection, WebhookSecret
-from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal, unseal
 from evalsvc.judges.selectors import connection_facts
 from tests.conftest import Caller
 from tests.judges.conftest import KEY, made

@@ -12,8 +12,8 @@ from django.db import connections
 from django.test import override_settings
 
 from evalsvc.accounts.models import AuditEntry
+from evalsvc.judges.connections.secrets import Unreadable, unseal
 from evalsvc.judges.models import WebhookSecret
-from evalsvc.judges.secrets import Unreadable, unseal
 from evalsvc.judges.services import reencrypt_secrets
 from evalsvc.rest.models import IdempotencyRecord
 from tests.conftest import Caller

@@ -16,8 +16,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.judges.webhook_secrets import rotate_webhook_secret
-from evalsvc.judges.webhooks import MAX_BYTES, signed_headers
+from evalsvc.judges.webhooks.secrets import rotate_webhook_secret
+from evalsvc.judges.webhooks.signing import MAX_BYTES, signed_headers
 from evaluators.families.webhook import Webhook
 from tests.conftest import Caller, scores_of
 from tests.evaluators.samples import make_sample
@@ -307,7 +307,7 @@ def test_the_second_attempt_may_succeed_and_has_the_first_one_s_id(alice: Caller
 def test_there_is_no_second_attempt_without_time_for_it(
     alice: Caller, secret: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalsvc.judges.webhooks.LEAST_SECONDS", 30.0)
+    monkeypatch.setattr("evalsvc.judges.webhooks.signing.LEAST_SECONDS", 30.0)
     server.says(status(500))
 
     assert failure(alice, server, timeout_seconds=30)[0] == "connection"

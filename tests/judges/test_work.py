@@ -15,7 +15,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import Postponable, Verdict
 from evalsvc.evaluations.workers.judging import recording, store
 from evalsvc.evaluations.workers.lane import in_turn
-from evalsvc.judges import outside
+from evalsvc.judges import gateway
 from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
 from tests.judges.working import put_off_others, rows_of, running, work
@@ -157,7 +157,7 @@ def test_a_stall_of_the_database_puts_off(judge: Judge, monkeypatch: pytest.Monk
 
     request_id = accept(judge.caller, profile(judge.caller, model="stub-judge-pass"))
     with monkeypatch.context() as patch:
-        patch.setattr(outside, "default_connection_facts", stall)
+        patch.setattr(gateway, "default_connection_facts", stall)
         work(judge.caller, request_id)
     row = row_of(request_id)
     assert (row.status, row.error_code, row.n_sweeps, row.n_attempts) == ("pending", None, 1, 0)

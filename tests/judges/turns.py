@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
-from evalsvc.judges.limits import Place, begin, end
-from evalsvc.judges.loop import run
+from evalsvc.judges.ledger.limits import Place, begin, end
 
 
 def begun(connection: ConnectionFacts, model: str = "m", *, tokens: int = 0, is_watched: bool = False) -> Place:

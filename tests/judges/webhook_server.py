@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.judges.loop import run
-from evalsvc.judges.webhooks import post_signed
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, FailedForNow, Sample, Score
 from evaluators.families.webhook import Webhook
 from tests.conftest import Caller

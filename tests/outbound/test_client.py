@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.loop import run
+from evalsvc.judges.calls.loop import run
 from evalsvc.outbound import aio, client, guard, network, wires
 from evalsvc.outbound.client import Answer
 from evalsvc.outbound.failures import OutboundFailed

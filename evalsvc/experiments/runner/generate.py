@@ -13,10 +13,10 @@ import orjson
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.judges.calls import ask
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
-from evalsvc.judges.loop import run
 from evalsvc.judges.selectors import connection_facts
 from evalsvc.outbound.client import post_json
 from evalsvc.outbound.failures import OutboundFailed

@@ -19,7 +19,7 @@ from evalsvc.experiments.definition.metrics import (
     Metric,
     pointers_of,
 )
-from evalsvc.judges.outside import outside_for
+from evalsvc.judges.gateway import outside_for
 from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
 from evaluators.registry import find_evaluator

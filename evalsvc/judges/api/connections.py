@@ -14,12 +14,12 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.judges import services
-from evalsvc.judges.checks import MAX_SECRET_CHARS
+from evalsvc.judges.calls.trial import try_connection
+from evalsvc.judges.connections.checks import MAX_SECRET_CHARS
 from evalsvc.judges.failures import CODES
-from evalsvc.judges.limits import spent_today
+from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
-from evalsvc.judges.trial import try_connection
 from evalsvc.rest.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope

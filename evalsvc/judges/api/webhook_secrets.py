@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.judges.models import WebhookSecret
-from evalsvc.judges.webhook_secrets import rotate_webhook_secret, webhook_secret
+from evalsvc.judges.webhooks.secrets import rotate_webhook_secret, webhook_secret
 from evalsvc.rest.idempotency import release_claim
 
 

@@ -13,7 +13,7 @@ from evalsvc.evaluations.verdicts import Verdict, judge_sample
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.attempts import evaluator_for
 from evalsvc.evaluations.workers.judging.store import Claimed, Read
-from evalsvc.judges.outside import outside_for
+from evalsvc.judges.gateway import outside_for
 from evaluators.base import Sample, effective_settings
 
 log = logging.getLogger(__name__)

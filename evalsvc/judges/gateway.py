@@ -11,16 +11,16 @@ from typing import Any
 
 from django.conf import settings as django_settings
 
-from evalsvc.judges import cache
-from evalsvc.judges.asking import Asking, Tries
-from evalsvc.judges.bill import Bill, as_no_score, prompt_hash
-from evalsvc.judges.cache import Kept, Turn, digest_of
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.moderation import LIMITED_AS, moderation
+from evalsvc.judges.connections.facts import ConnectionFacts
+from evalsvc.judges.connections.memory import known
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.known import known
-from evalsvc.judges.moderation import LIMITED_AS, moderation
+from evalsvc.judges.questions import cache
+from evalsvc.judges.questions.cache import Kept, Turn, digest_of
+from evalsvc.judges.questions.judge_call import Asking, Tries
+from evalsvc.judges.questions.usage import Bill, as_no_score, prompt_hash
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
-from evalsvc.judges.webhooks import post_signed
+from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
 from evaluators.outside import Answer, Moderation, Question
 

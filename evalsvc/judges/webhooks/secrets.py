@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.judges.known import forget_when_committed
+from evalsvc.judges.connections.memory import forget_when_committed
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, seal, unseal
 from evalsvc.judges.models import WebhookSecret
-from evalsvc.judges.secrets import NoEncryptionKeys, Secret, Unreadable, seal, unseal
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import CannotScore

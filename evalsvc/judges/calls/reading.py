@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.judges import failures
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.outbound.failures import OutboundFailed
 

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.judges.calls import Billed
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.counted import Billed
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import (
     BAD_OUTPUT,
     BUG,

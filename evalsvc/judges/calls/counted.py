@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from evalsvc.judges import limits
-from evalsvc.judges.chat import Completion, complete
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.chat import Completion, complete
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
+from evalsvc.judges.ledger import limits
 
 CHARS_PER_TOKEN = 3.5
 DEFAULT_ANSWER_TOKENS = 1024

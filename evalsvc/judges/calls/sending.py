@@ -13,9 +13,9 @@ from openai import AsyncOpenAI, Omit, RequestOptions
 
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges import failures
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.reading import from_outbound, from_status
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.reading import from_outbound, from_status
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_http_client, letter_of

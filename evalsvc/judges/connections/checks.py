@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 
+from evalsvc.judges.connections.facts import parse_connection_id
 from evalsvc.judges.models import Connection, valid_name
-from evalsvc.judges.selectors import as_id
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_headers, check_url
 from evalsvc.rest.problems import FieldError, Invalid
@@ -66,7 +66,7 @@ def _name_errors(connection: Connection) -> Iterator[FieldError]:
         valid_name(connection.name)
     except ValidationError as exc:
         yield FieldError("/name", str(exc.message))
-    if as_id(connection.name) is not None:
+    if parse_connection_id(connection.name) is not None:
         yield FieldError("/name", "A name must not look like an id.")
 
 

@@ -18,8 +18,8 @@ from http import HTTPStatus
 import orjson
 from standardwebhooks import Webhook
 
-from evalsvc.judges.known import known
-from evalsvc.judges.webhook_secrets import signing_keys
+from evalsvc.judges.connections.memory import known
+from evalsvc.judges.webhooks.secrets import signing_keys
 from evalsvc.outbound.client import Answer, post_json_async
 from evalsvc.outbound.failures import OutboundFailed
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.judges import failures
-from evalsvc.judges.calls import CHARS_PER_TOKEN, counted
-from evalsvc.judges.chat import post
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.chat import post
+from evalsvc.judges.calls.counted import CHARS_PER_TOKEN, counted
+from evalsvc.judges.calls.reading import Billed, billed_of, printable
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.reading import Billed, billed_of, printable
 
 LIMITED_AS = "moderation"
 """What limits are counted under where no model is named: the endpoint chooses it."""

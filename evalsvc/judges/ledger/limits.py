@@ -22,11 +22,11 @@ from prometheus_client import Counter
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import Word, shared_client
-from evalsvc.judges import breaker
-from evalsvc.judges.book import clerk
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, RATE_LIMITED, CallFailed
-from evalsvc.judges.scripts import BEGIN, BLOCK, END, NO_MONEY, NO_SEAT, PASSED, SHUT
+from evalsvc.judges.ledger import breaker
+from evalsvc.judges.ledger.client import clerk
+from evalsvc.judges.ledger.scripts import BEGIN, BLOCK, END, NO_MONEY, NO_SEAT, PASSED, SHUT
 
 log = logging.getLogger(__name__)
 UNCOUNTED = Counter("evalsvc_judge_limits_skipped_total", "Calls to LLMs uncounted because Redis did not answer.")

@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeVar
 import orjson
 
 from evalsvc.judges import failures
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.reading import billed_of, printable, text_of
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.limits import feed_back_429
-from evalsvc.judges.reading import billed_of, printable, text_of
+from evalsvc.judges.ledger.limits import feed_back_429
 
 __all__ = ["CallFailed", "Completion", "complete", "post"]
 T = TypeVar("T")
@@ -60,7 +60,7 @@ async def complete(
     """Ask once and return the answer, or raise CallFailed.
 
     The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the whole call. The
-    call is not counted here: `limits.begin` comes before and `limits.end` after (`calls.ask` does both); a 429 is
+    call is not counted here: `limits.begin` comes before and `limits.end` after (`counted.ask` does both); a 429 is
     told to all workers. With `reads_tool` the arguments of a tool call are the answer, where the model called one.
     """
     asked = model or connection.model
@@ -82,7 +82,7 @@ async def complete(
 def load() -> Send:
     """Import the library: a second and 35 MB, which a process that `make up` forks has already, and shares."""
     global _loaded
-    from evalsvc.judges.sending import send
+    from evalsvc.judges.calls.sending import send
 
     _loaded = send
     return send

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.judges.calls import ask
+from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.loop import run
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import facts_of
 

@@ -23,9 +23,9 @@ from django.conf import settings
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import CLOCK, Script, Word
-from evalsvc.judges.book import clerk
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
+from evalsvc.judges.ledger.client import clerk
 
 log = logging.getLogger(__name__)
 FORM = 1

@@ -17,9 +17,9 @@ from redis.exceptions import RedisError
 
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges import failures
-from evalsvc.judges.book import clerk, key_of
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.ledger.client import clerk, key_of
 
 REMEMBERED_SECONDS = 86_400
 BELIEVED_SECONDS = 60.0

@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from evalsvc.judges import failures
-from evalsvc.judges.bill import Bill, is_too_long
-from evalsvc.judges.breaker import Shut
-from evalsvc.judges.calls import Billed, ask
-from evalsvc.judges.chat import Completion
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.calls.chat import Completion
+from evalsvc.judges.calls.counted import Billed, ask
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.modes import Mode, Ways, adapted, form_in_words, parameters_for, recall, remember
-from evalsvc.judges.parsing import Misfit, Parsed, parse
+from evalsvc.judges.ledger.breaker import Shut
+from evalsvc.judges.questions.dialects import Mode, Ways, adapted, form_in_words, parameters_for, recall, remember
+from evalsvc.judges.questions.parsing import Misfit, Parsed, parse
+from evalsvc.judges.questions.usage import Bill, is_too_long
 from evaluators.judging.prompts import literal
 from evaluators.outside import BOUNDARY, Question
 

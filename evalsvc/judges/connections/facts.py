@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+LENGTH_OF_IDS = 36
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFacts:
@@ -39,3 +41,11 @@ class ConnectionFacts:
         if self.price_input_per_million is None or self.price_output_per_million is None:
             return None
         return (input_tokens * self.price_input_per_million + output_tokens * self.price_output_per_million) / 1_000_000
+
+
+def parse_connection_id(ref: str) -> uuid.UUID | None:
+    """Read a reference as an id, in the form in which ids are shown; None for a name."""
+    try:
+        return uuid.UUID(ref) if len(ref) == LENGTH_OF_IDS else None
+    except ValueError:
+        return None

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from evalsvc.infra.redis import Word
 from evalsvc.judges import failures
-from evalsvc.judges.book import key_of
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.ledger.client import key_of
 
 FAILURES_TO_OPEN = 5
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 15, 300

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from redis.exceptions import NoScriptError, RedisError
 
 from evalsvc.infra.redis import Script, Word, shared_client
-from evalsvc.judges.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import ConnectionFacts
 
 log = logging.getLogger(__name__)
 MAX_AT_ONCE = 128
