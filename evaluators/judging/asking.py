@@ -1,4 +1,4 @@
-"""Several questions for one score, with the book of what they have cost."""
+"""Several questions for one score, with the sum of what they have cost."""
 
 from __future__ import annotations
 

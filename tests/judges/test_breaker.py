@@ -11,18 +11,18 @@ from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger import breaker, limits
 from evalsvc.judges.ledger.breaker import FAILURES_TO_OPEN, Shut
-from evalsvc.judges.ledger.limits import Place
+from evalsvc.judges.ledger.limits import Reservation
 from evaluators.base import FailedForNow
 from tests.judges.asking import Judge
 from tests.judges.conftest import facts
-from tests.judges.turns import begun
+from tests.judges.reservations import acquired
 
 DOWN = CallFailed("connection", "The endpoint is in trouble (HTTP 500).", status=500)
 
 
 def shut(connection: Any, model: str = "m") -> str | None:
     try:
-        begun(connection, model, is_watched=True)
+        acquired(connection, model, is_watched=True)
     except Shut as exc:
         return exc.code
     return None
@@ -30,8 +30,8 @@ def shut(connection: Any, model: str = "m") -> str | None:
 
 def note(connection: Any, failed: CallFailed | None) -> None:
     """Tell how a call ended that was under way before anything happened."""
-    place = Place(connection, "m", 0, 0.0, "", limits._keys(connection, "m"), is_watched=True)
-    run(limits.end(place, used_tokens=0, used_cost=None, failed=failed, succeeded=failed is None))
+    reservation = Reservation(connection, "m", 0, 0.0, "", limits._keys(connection, "m"), is_watched=True)
+    run(limits.release_call(reservation, used_tokens=0, used_cost=None, failed=failed, succeeded=failed is None))
 
 
 def fail(connection: Any, n: int, failed: CallFailed = DOWN) -> None:

@@ -170,7 +170,7 @@ def test_without_redis_every_question_is_asked(judge: Judge, monkeypatch: pytest
             raise RedisDown
 
     asked = question()
-    monkeypatch.setattr(cache, "clerk", Down)
+    monkeypatch.setattr(cache, "ledger", Down)
 
     assert [judge.ask(asked=asked).data for _ in range(2)] == [GOOD, GOOD]
     assert judge.n_calls() == 2

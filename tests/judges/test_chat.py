@@ -20,7 +20,7 @@ from evalsvc.judges.calls.reading import retry_after
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
-from tests.judges.turns import take
+from tests.judges.reservations import take
 
 PROMPT = MESSAGES[0]["content"]
 

@@ -1,4 +1,4 @@
-"""One book for all workers: calls, tokens, 429, seats and money."""
+"""One ledger for all workers: calls, tokens, 429, concurrency and money."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from evalsvc.judges.calls.counted import estimated_tokens
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger import limits
-from evalsvc.judges.ledger.limits import Place, spent_today
+from evalsvc.judges.ledger.limits import Reservation, spent_today
 from tests.judges.conftest import MESSAGES, facts
-from tests.judges.turns import begun, settle, take
+from tests.judges.reservations import acquired, settle, take
 
 MODEL = "m"
 PRICES = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
@@ -37,9 +37,9 @@ def feed_back_429(connection: Any, model: str, seconds: float | None = None) -> 
     return run(limits.feed_back_429(connection, model, seconds))
 
 
-def occupy(connection: Any) -> Place | None:
+def acquired_or_none(connection: Any) -> Reservation | None:
     try:
-        return begun(connection)
+        return acquired(connection)
     except CallFailed:
         return None
 
@@ -129,7 +129,7 @@ TAKER = """
 import sys, uuid
 import django; django.setup()
 from evalsvc.judges.connections.facts import ConnectionFacts
-from tests.judges.turns import take
+from tests.judges.reservations import take
 connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", "http://x", "m", "", rpm=30)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -154,7 +154,7 @@ def test_processes_take_exactly_the_limit() -> None:
 
 def test_unused_tokens_come_back() -> None:
     connection = facts(tpm=1000)
-    settle(begun(connection, MODEL, tokens=1000), used_tokens=400)
+    settle(acquired(connection, MODEL, tokens=1000), used_tokens=400)
 
     assert take(connection, MODEL, tokens=600) == 0.0
     assert take(connection, MODEL, tokens=1) > 0
@@ -162,7 +162,7 @@ def test_unused_tokens_come_back() -> None:
 
 def test_tokens_beyond_the_estimate_are_counted() -> None:
     connection = facts(tpm=1000)
-    settle(begun(connection, MODEL, tokens=100), used_tokens=900)
+    settle(acquired(connection, MODEL, tokens=100), used_tokens=900)
 
     assert take(connection, MODEL, tokens=101) > 0
     assert take(connection, MODEL, tokens=100) == 0.0
@@ -174,7 +174,7 @@ def test_what_comes_back_comes_from_the_oldest() -> None:
     now = shared_client().time()[0]
     shared_client().hset(key, mapping={now - 20: 300, now: 500})
 
-    settle(Place(connection, MODEL, 500, 0.0, "", limits._keys(connection, MODEL), False), used_tokens=100)
+    settle(Reservation(connection, MODEL, 500, 0.0, "", limits._keys(connection, MODEL), False), used_tokens=100)
 
     assert {int(slot) - now: int(n) for slot, n in shared_client().hgetall(key).items()} == {-20: 0, 0: 400}
 
@@ -204,7 +204,7 @@ def test_pauses_without_retry_after_grow_and_end_with_a_success() -> None:
 
     assert [strike() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
     shared_client().delete(block)
-    settle(begun(connection), used_tokens=0)
+    settle(acquired(connection), used_tokens=0)
     assert strike() == 1.0
 
 
@@ -232,9 +232,9 @@ def spent(connection: Any) -> float | None:
 def test_a_budget_is_reserved_and_settled() -> None:
     connection = facts(daily_budget=0.01, **PRICES)
 
-    place = begun(connection, MODEL, tokens=1000)
+    reservation = acquired(connection, MODEL, tokens=1000)
     assert spent(connection) == pytest.approx(0.002)
-    settle(place, used_tokens=500, used_cost=0.0005)
+    settle(reservation, used_tokens=500, used_cost=0.0005)
     assert spent(connection) == pytest.approx(0.0005)
 
 
@@ -273,23 +273,23 @@ def test_threads_do_not_exceed_a_budget() -> None:
     assert sum(counts) == 10
 
 
-def test_seats() -> None:
+def test_concurrency() -> None:
     connection = facts(max_concurrency=2)
-    first, second = occupy(connection), occupy(connection)
+    first, second = acquired_or_none(connection), acquired_or_none(connection)
 
     assert first and second
-    assert occupy(connection) is None
+    assert acquired_or_none(connection) is None
     settle(first, used_tokens=0)
     settle(first, used_tokens=0)
-    assert occupy(connection)
-    assert occupy(connection) is None
+    assert acquired_or_none(connection)
+    assert acquired_or_none(connection) is None
 
 
-def test_a_seat_that_nobody_gave_back_falls_free() -> None:
+def test_a_permit_that_nobody_released_falls_free() -> None:
     connection = facts(max_concurrency=1)
-    shared_client().zadd(limits._seats(connection), {"of-a-dead-worker": 1})
+    shared_client().zadd(limits._semaphore(connection), {"of-a-dead-worker": 1})
 
-    assert occupy(connection)
+    assert acquired_or_none(connection)
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def no_redis(monkeypatch: pytest.MonkeyPatch) -> None:
         def get(self, key: str) -> Any:
             raise RedisDown
 
-    monkeypatch.setattr(limits, "clerk", Down)
+    monkeypatch.setattr(limits, "ledger", Down)
     monkeypatch.setattr(limits, "shared_client", Down)
 
 
@@ -310,7 +310,7 @@ def test_without_redis_rates_are_not_limited(no_redis: None, caplog: pytest.LogC
 
     assert taken(connection, 3) == 3
     assert "Redis does not answer" in caplog.text
-    settle(begun(connection), used_tokens=1)
+    settle(acquired(connection), used_tokens=1)
     assert feed_back_429(connection, MODEL, 3.0) == 3.0
     assert spent(connection) is None
 
@@ -363,7 +363,7 @@ def stub_of_its_own() -> Iterator[RunningStub]:
         yield running
 
 
-def test_asked_calls_keep_to_the_seats(stub_of_its_own: RunningStub) -> None:
+def test_asked_calls_keep_to_the_semaphore(stub_of_its_own: RunningStub) -> None:
     stub = stub_of_its_own
     connection = facts(stub.base_url, max_concurrency=2)
     outcomes: list[str] = []
@@ -382,7 +382,7 @@ def test_asked_calls_keep_to_the_seats(stub_of_its_own: RunningStub) -> None:
         thread.join()
     assert set(outcomes) <= {"ok", "rate_limited"}
     assert stub.calls()["most_at_once"] <= 2
-    assert occupy(connection)
+    assert acquired_or_none(connection)
 
 
 def test_two_accounts_share_no_budget() -> None:

@@ -91,7 +91,7 @@ def test_it_ends_and_starts_again() -> None:
     asyncio.run_coroutine_threadsafe(wait(), background().loop)
     assert began.wait(60)
     thread = background().thread
-    loop.stop()
+    loop.stop_loop()
 
     assert not thread.is_alive()
     assert ended.is_set()

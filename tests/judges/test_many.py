@@ -33,8 +33,8 @@ from evalsvc.outbound.client import post_json_async
 from evaluators.outside import Answer
 from tests.judges.asking import GOOD, Judge, question
 from tests.judges.conftest import MESSAGES, facts
+from tests.judges.reservations import acquired
 from tests.judges.test_limits import PRICES
-from tests.judges.turns import begun
 
 N = 300
 MODEL = "stub-judge-pass"
@@ -108,29 +108,29 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
             await call
 
     run(left())
-    # The endpoint may be working still, and will want its money; the seat is free.
+    # The endpoint may be working still, and will want its money; the permit is free.
     assert spent(connection) == pytest.approx(limits.estimated_cost(connection, counted.estimated_tokens(MESSAGES)))
-    assert begun(connection)
+    assert acquired(connection)
 
 
 def test_who_is_cancelled_before_the_call_has_taken_nothing() -> None:
     connection = facts(daily_budget=1.0, max_concurrency=1, rpm=100, tpm=100_000, **PRICES)
 
     async def left() -> None:
-        taking = asyncio.ensure_future(limits.begin(connection, "m", tokens=1000, seconds=30))
+        taking = asyncio.ensure_future(limits.acquire_call(connection, "m", tokens=1000, seconds=30))
         await asyncio.sleep(0)
         taking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await taking
-        # The clerk works in order: behind the first stands what takes, behind the second what gives it back.
+        # The client works in order: behind the first stands what takes, behind the second what gives it back.
         for _ in range(2):
-            await client.clerk().ask("GET", "judge:test:nothing")
+            await client.ledger().ask("GET", "judge:test:nothing")
 
     run(left())
     assert shared_client().exists(limits._spend(connection.account_id, connection.id))
     assert spent(connection) == 0.0
-    assert not shared_client().exists(limits._seats(connection))
-    assert begun(connection, tokens=1000)
+    assert not shared_client().exists(limits._semaphore(connection))
+    assert acquired(connection, tokens=1000)
 
 
 def spent(connection: ConnectionFacts) -> float | None:
@@ -139,13 +139,13 @@ def spent(connection: ConnectionFacts) -> float | None:
 
 def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytest.MonkeyPatch) -> None:
     account, digest, scripts = uuid.uuid4().int % 2**40, uuid.uuid4().hex, Counter[str]()
-    put = client.Clerk._put
+    put = client.LedgerClient._put
 
-    def counting(clerk: client.Clerk, entry: client.Entry) -> Any:
-        scripts[str(entry.command[1])] += 1
-        return put(clerk, entry)
+    def counting(on: client.LedgerClient, command: client.QueuedCommand) -> Any:
+        scripts[str(command.words[1])] += 1
+        return put(on, command)
 
-    monkeypatch.setattr(client.Clerk, "_put", counting)
+    monkeypatch.setattr(client.LedgerClient, "_put", counting)
     n_brought = 0
 
     async def one() -> Any:
@@ -259,23 +259,23 @@ print("left", flush=True)
 """
 
 
-def test_a_process_that_ends_gives_its_seats_back(stub: RunningStub) -> None:
+def test_a_process_that_ends_releases_its_permits(stub: RunningStub) -> None:
     connection = facts(stub.base_url, daily_budget=1.0, max_concurrency=1, **PRICES)
     command = [sys.executable, "-c", SETTLED, str(connection.account_id), str(connection.id), stub.base_url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=dict(os.environ), check=False)
 
     assert (done.returncode, done.stdout) == (0, "left\n"), done.stderr
-    assert begun(connection)
+    assert acquired(connection)
 
 
 def test_what_cannot_be_written_down_costs_the_others_nothing() -> None:
     async def both() -> list[Any]:
-        clerk = client.clerk()
+        connected = client.ledger()
         return await asyncio.gather(
-            clerk.ask("SET", f"judge:test:{uuid.uuid4().hex}", "kept", "EX", 10),
-            clerk.ask("SET", f"judge:test:{uuid.uuid4().hex}", "\ud800", "EX", 10),
-            clerk.ask("NONSENSE"),
-            clerk.ask("GET", f"judge:test:{uuid.uuid4().hex}"),
+            connected.ask("SET", f"judge:test:{uuid.uuid4().hex}", "kept", "EX", 10),
+            connected.ask("SET", f"judge:test:{uuid.uuid4().hex}", "\ud800", "EX", 10),
+            connected.ask("NONSENSE"),
+            connected.ask("GET", f"judge:test:{uuid.uuid4().hex}"),
             return_exceptions=True,
         )
 
@@ -290,7 +290,7 @@ def test_a_script_that_redis_has_forgotten_is_sent_again() -> None:
     script = Script(f"return ARGV[1] .. '{uuid.uuid4().hex}'")
 
     async def asked_for() -> Any:
-        return await client.clerk().run(script, keys=[], args=["x"])
+        return await client.ledger().run(script, keys=[], args=["x"])
 
     first = run(asked_for())
     shared_client().script_flush()

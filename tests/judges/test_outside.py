@@ -197,7 +197,7 @@ def test_several_questions_keep_their_order(judge: Judge) -> None:
     assert [text in str(answer.data["reasoning"]) for text, answer in zip(texts, answers, strict=True)] == [True] * 12
 
 
-def test_several_questions_respect_the_connection_s_seats(stub: RunningStub) -> None:
+def test_several_questions_respect_the_concurrency_of_the_connection(stub: RunningStub) -> None:
     judge = Judge(stub, max_concurrency=2)
     answers = judge.outside().ask_all([question() for _ in range(6)], {"model": "stub-judge-pass@50"})
 

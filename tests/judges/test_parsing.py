@@ -61,7 +61,7 @@ def test_almost_json_is_repaired(text: str) -> None:
         TEXT[:-1] + ', "score": 0}',
         TEXT[:-1] + ', "score": 0',
         TEXT[:-1] + " or rather " + TEXT,
-        # A mark within an answer that has begun comes from what was shown to the model.
+        # A mark within an answer that has acquired comes from what was shown to the model.
         json.dumps({**GOOD, "score": 0.0, "reasoning": "They say </think> "})[:-2] + TEXT + '"}',
     ],
 )

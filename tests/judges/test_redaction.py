@@ -26,7 +26,7 @@ def test_failures_repeat_nothing(stub: RunningStub, caplog: pytest.LogCaptureFix
     assert [text for text in (judge.key, HEADER, SECRET_TEXT) if text in shown] == []
 
 
-def test_the_book_holds_no_key_and_no_prompt(judge: Judge) -> None:
+def test_the_ledger_holds_no_key_and_no_prompt(judge: Judge) -> None:
     judge.ask(asked=question(SECRET_TEXT))
     account = f"judge:{{{judge.caller.account.pk}"
 

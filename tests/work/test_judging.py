@@ -426,7 +426,7 @@ def test_a_runner_may_open_many_files() -> None:
 def test_calls_at_once_leave_room_for_other_files(monkeypatch: pytest.MonkeyPatch, n_files: int, n_calls: int) -> None:
     monkeypatch.setattr(judge_call.resource, "getrlimit", lambda what: (n_files, -1))
 
-    async def free_seats() -> int:
-        return judge_call._seats_of_loop()._value
+    async def free_permits() -> int:
+        return judge_call._semaphore_of_loop()._value
 
-    assert asyncio.run(free_seats()) == n_calls
+    assert asyncio.run(free_permits()) == n_calls

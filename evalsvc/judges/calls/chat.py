@@ -60,8 +60,9 @@ async def complete(
     """Ask once and return the answer, or raise CallFailed.
 
     The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the whole call. The
-    call is not counted here: `limits.begin` comes before and `limits.end` after (`counted.ask` does both); a 429 is
-    told to all workers. With `reads_tool` the arguments of a tool call are the answer, where the model called one.
+    call is not counted here: `limits.acquire_call` comes before and `limits.release_call` after (`counted.ask` does
+    both); a 429 is told to all workers. With `reads_tool` the arguments of a tool call are the answer, where the model
+    called one.
     """
     asked = model or connection.model
     if set(parameters or {}) & RESERVED:

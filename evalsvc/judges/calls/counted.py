@@ -100,7 +100,9 @@ async def counted(
     `call` is given its seconds. Whoever is cancelled meanwhile has the call settled as one that was left.
     """
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
-    place = await limits.begin(connection, limited_as, tokens=tokens, seconds=seconds + 5, is_watched=is_watched)
+    reservation = await limits.acquire_call(
+        connection, limited_as, tokens=tokens, seconds=seconds + 5, is_watched=is_watched
+    )
     used: B | None = None
     failed: CallFailed | None = None
     try:
@@ -111,8 +113,8 @@ async def counted(
         raise
     finally:
         told = used or failed
-        await limits.end(
-            place,
+        await limits.release_call(
+            reservation,
             used_tokens=told.input_tokens + told.output_tokens if told else tokens,
             used_cost=_owed(connection, told, tokens),
             # What was not sent says nothing of the endpoint.

@@ -73,7 +73,7 @@ def background() -> Background:
 
 
 @atexit.register
-def stop() -> None:
+def stop_loop() -> None:
     """End the loop, if there is one; the next `run` starts another."""
     global _of_process
     with _lock:

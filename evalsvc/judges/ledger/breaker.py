@@ -2,8 +2,8 @@
 
 It opens after several failures in a row, or at once when the endpoint says that its quota is spent or the key is wrong.
 After a pause one call is let through: when it succeeds the breaker closes, when it fails the next pause is longer. All
-workers share it in Redis (`limits.begin` and `limits.end` look at it); without Redis it stays closed, as each call has
-its own deadline anyway.
+workers share it in Redis (`limits.acquire_call` and `limits.release_call` look at it); without Redis it stays closed,
+as each call has its own deadline anyway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from evalsvc.infra.redis import Word
 from evalsvc.judges import failures
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.ledger.client import key_of
+from evalsvc.judges.ledger.client import ledger_key
 
 FAILURES_TO_OPEN = 5
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 15, 300
@@ -39,7 +39,7 @@ def shut(wait_ms: int, code: bytes, detail: bytes) -> Shut:
 
 
 def verdict(failed: CallFailed | None, *, succeeded: bool) -> tuple[Word, ...]:
-    """Return what the script END writes of a call that was made, as its arguments from the seventh on.
+    """Return what the script RELEASE writes of a call that was made, as its arguments from the seventh on.
 
     An endpoint that refuses a text, or writes nonsense, is there all the same.
     """
@@ -55,7 +55,7 @@ def verdict(failed: CallFailed | None, *, succeeded: bool) -> tuple[Word, ...]:
 
 def key(connection: ConnectionFacts, model: str) -> str:
     """Return where it stands in Redis."""
-    return key_of(connection, model, "breaker")
+    return ledger_key(connection, model, "breaker")
 
 
 def _weight(failed: CallFailed) -> int:

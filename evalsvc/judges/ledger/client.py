@@ -1,4 +1,4 @@
-"""What workers share about judges: a clerk who writes to Redis for all, and keys in which no account meets another.
+"""What workers share about judges: a client that writes to Redis for all, and keys in which no account meets another.
 
 Hundreds of calls in flight ask and tell Redis small things. One thread of the process takes what is waiting, sends it
 as one pipeline and hands the answers back: a round trip for each would cost more than the rest of a call.
@@ -24,19 +24,19 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 
 log = logging.getLogger(__name__)
 MAX_AT_ONCE = 128
-"""Entries that go in one pipeline: Redis is held up for none of its other clients."""
+"""Commands that go in one pipeline: Redis is held up for none of its other clients."""
 STOP_SECONDS = 3.0
 Lost: TypeAlias = Callable[[Any], None]
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class QueuedCommand:
     """A command, and who waits for its answer; `lost` is told the answer that nobody waits for any more.
 
     `again` is what is sent instead where Redis does not have the command's script.
     """
 
-    command: tuple[Word, ...]
+    words: tuple[Word, ...]
     again: tuple[Word, ...] = ()
     loop: asyncio.AbstractEventLoop | None = None
     answer: asyncio.Future[Any] | None = None
@@ -55,17 +55,17 @@ class Entry:
             self.answer.set_result(answer)
 
 
-class Clerk:
+class LedgerClient:
     """Writes to Redis for all coroutines of a process, in the order in which they asked."""
 
     def __init__(self) -> None:
-        self._waiting: SimpleQueue[Entry | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="judge-clerk", daemon=True)
+        self._waiting: SimpleQueue[QueuedCommand | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="judge-ledger", daemon=True)
         self._thread.start()
 
     async def ask(self, *command: Word) -> Any:
         """Return Redis' answer to a command; raises RedisError."""
-        return await self._put(Entry(command))
+        return await self._put(QueuedCommand(command))
 
     async def run(
         self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = (), lost: Lost | None = None
@@ -74,71 +74,71 @@ class Clerk:
 
         It runs whatever becomes of the caller: `lost` is called with the answer that a cancelled one did not take.
         """
-        return await self._put(Entry(script.by_digest(keys, args), script.whole(keys, args), lost=lost))
+        return await self._put(QueuedCommand(script.by_digest(keys, args), script.whole(keys, args), lost=lost))
 
     def tell(self, *command: Word) -> None:
         """Have a command carried out some time soon; a failure is logged."""
-        self._waiting.put(Entry(command))
+        self._waiting.put(QueuedCommand(command))
 
     def tell_script(self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = ()) -> None:
         """Have a Lua script run some time soon; a failure is logged."""
-        self._waiting.put(Entry(script.by_digest(keys, args), script.whole(keys, args)))
+        self._waiting.put(QueuedCommand(script.by_digest(keys, args), script.whole(keys, args)))
 
     def stop(self) -> None:
         """Carry out what is waiting, and end."""
         self._waiting.put(None)
         self._thread.join(STOP_SECONDS)
 
-    def _put(self, entry: Entry) -> asyncio.Future[Any]:
-        entry.loop = asyncio.get_running_loop()
-        entry.answer = entry.loop.create_future()
-        self._waiting.put(entry)
-        return entry.answer
+    def _put(self, command: QueuedCommand) -> asyncio.Future[Any]:
+        command.loop = asyncio.get_running_loop()
+        command.answer = command.loop.create_future()
+        self._waiting.put(command)
+        return command.answer
 
     def _work(self) -> None:
         while (first := self._waiting.get()) is not None:
             batch, is_last = [first], False
             while len(batch) < MAX_AT_ONCE and not is_last:
                 try:
-                    entry = self._waiting.get_nowait()
+                    command = self._waiting.get_nowait()
                 except Empty:
                     break
-                is_last = entry is None
-                batch += [entry] if entry is not None else []
+                is_last = command is None
+                batch += [command] if command is not None else []
             _hand_over(batch, _carried_out(batch))
             if is_last:
                 return
 
 
-def _carried_out(batch: Sequence[Entry]) -> list[Any]:
-    """Return an answer or an exception for each entry."""
+def _carried_out(batch: Sequence[QueuedCommand]) -> list[Any]:
+    """Return an answer or an exception for each command."""
     try:
         pipe: Any = shared_client().pipeline(transaction=False)
-        for entry in batch:
-            pipe.execute_command(*entry.command)
+        for command in batch:
+            pipe.execute_command(*command.words)
         answers = pipe.execute(raise_on_error=False)
         return [
-            _loaded(entry) if isinstance(answer, NoScriptError) else answer
-            for entry, answer in zip(batch, answers, strict=True)
+            _loaded(command) if isinstance(answer, NoScriptError) else answer
+            for command, answer in zip(batch, answers, strict=True)
         ]
     except RedisError as exc:
         return [exc] * len(batch)
     except Exception as exc:
         # What cannot be sent at all is the mistake of one, and shall not cost the others theirs, or the thread.
-        return [exc] if len(batch) == 1 else [answer for entry in batch for answer in _carried_out([entry])]
+        return [exc] if len(batch) == 1 else [answer for command in batch for answer in _carried_out([command])]
 
 
-def _loaded(entry: Entry) -> Any:
+def _loaded(command: QueuedCommand) -> Any:
     """Run a script that Redis has not met, or has forgotten."""
     try:
         client: Any = shared_client()
-        return client.execute_command(*entry.again)
+        return client.execute_command(*command.again)
     except RedisError as exc:
         return exc
 
 
-def _hand_over(batch: Sequence[Entry], answers: Sequence[Any]) -> None:
-    of_loops: dict[asyncio.AbstractEventLoop | None, list[tuple[Entry, Any]]] = {}
+def _hand_over(batch: Sequence[QueuedCommand], answers: Sequence[Any]) -> None:
+    of_loops: dict[asyncio.AbstractEventLoop | None, list[tuple[QueuedCommand, Any]]] = {}
     for pair in zip(batch, answers, strict=True):
         of_loops.setdefault(pair[0].loop, []).append(pair)
     for loop, pairs in of_loops.items():
@@ -149,18 +149,18 @@ def _hand_over(batch: Sequence[Entry], answers: Sequence[Any]) -> None:
                 loop.call_soon_threadsafe(_hand_over_all, pairs)
         except RuntimeError:
             # The loop is closed, and with it everybody who waited.
-            for entry, answer in pairs:
-                entry.answer = None
-                entry.hand_over(answer)
+            for command, answer in pairs:
+                command.answer = None
+                command.hand_over(answer)
 
 
-def _hand_over_all(pairs: Sequence[tuple[Entry, Any]]) -> None:
-    for entry, answer in pairs:
-        entry.hand_over(answer)
+def _hand_over_all(pairs: Sequence[tuple[QueuedCommand, Any]]) -> None:
+    for command, answer in pairs:
+        command.hand_over(answer)
 
 
 _lock = threading.Lock()
-_of_process: Clerk | None = None
+_of_process: LedgerClient | None = None
 
 
 def _forget() -> None:
@@ -172,18 +172,18 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def clerk() -> Clerk:
-    """Return this process' clerk; the first call employs one."""
+def ledger() -> LedgerClient:
+    """Return this process' client; the first call starts it."""
     global _of_process
     if _of_process is None:
         with _lock:
             if _of_process is None:
-                _of_process = Clerk()
+                _of_process = LedgerClient()
     return _of_process
 
 
 @atexit.register
-def stop() -> None:
+def stop_ledger() -> None:
     """Have everything carried out that is waiting."""
     global _of_process
     with _lock:
@@ -192,7 +192,7 @@ def stop() -> None:
         ending.stop()
 
 
-def key_of(connection: ConnectionFacts, model: str, what: str) -> str:
+def ledger_key(connection: ConnectionFacts, model: str, what: str) -> str:
     """Return the key of something about a connection's model.
 
     Account, connection and its epoch are in it: what was learned of a connection ends with any change of it. The name

@@ -1,4 +1,4 @@
-"""How fast and for how much money connections may be called: one book in Redis for all workers.
+"""How fast and for how much money connections may be called: one ledger in Redis for all workers.
 
 Calls and tokens are counted in slots of a second over the last minute, for each connection and model, so that no minute
 ever holds more than the limit, wherever it begins. Money is counted for each connection and day (UTC), in billionths.
@@ -25,27 +25,27 @@ from evalsvc.infra.redis import Word, shared_client
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, RATE_LIMITED, CallFailed
 from evalsvc.judges.ledger import breaker
-from evalsvc.judges.ledger.client import clerk
-from evalsvc.judges.ledger.scripts import BEGIN, BLOCK, END, NO_MONEY, NO_SEAT, PASSED, SHUT
+from evalsvc.judges.ledger.client import ledger
+from evalsvc.judges.ledger.scripts import ACQUIRE, BLOCK, NO_MONEY, NO_PERMIT, PASSED, RELEASE, SHUT
 
 log = logging.getLogger(__name__)
 UNCOUNTED = Counter("evalsvc_judge_limits_skipped_total", "Calls to LLMs uncounted because Redis did not answer.")
 NANOS = 1_000_000_000
 WAIT_WITHOUT_REDIS_SECONDS = 5.0
-SEAT_WAIT_SECONDS = 0.25
+SEMAPHORE_WAIT_SECONDS = 0.25
 LONGEST_BLOCK_SECONDS = 3600.0
 KEPT_SPEND_SECONDS = 3 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One call's place in the book: what was taken for it, and is settled when it has ended."""
+class Reservation:
+    """What was taken of the ledger for one call, and is settled when the call has ended."""
 
     connection: ConnectionFacts
     model: str
     tokens: int
     reserved: float
-    seat: str
+    permit: str
     keys: tuple[str, ...]
     is_watched: bool
 
@@ -56,44 +56,45 @@ def estimated_cost(connection: ConnectionFacts, tokens: int) -> float:
     return tokens * max(prices) / 1_000_000
 
 
-async def begin(
+async def acquire_call(
     connection: ConnectionFacts, model: str, *, tokens: int, seconds: float, is_watched: bool = False
-) -> Place:
-    """Take what a call of up to `tokens` tokens needs, or nothing: its turn, its money, a seat for `seconds`.
+) -> Reservation:
+    """Take what a call of up to `tokens` tokens needs, or nothing: its rate, its money, a permit for `seconds`.
 
     Its estimated cost is reserved of the day's budget. What is larger than a whole limit takes the whole limit. With
-    `is_watched` the breaker must let it through. Settle it with `end`; whoever is cancelled here has taken nothing.
+    `is_watched` the breaker must let it through. Settle it with `release_call`; whoever is cancelled here has taken
+    nothing.
 
     Raises CallFailed `rate_limited` with the seconds to wait before asking again, `budget_exhausted` when the budget
     does not hold the cost (it comes back at midnight UTC), and Shut.
     """
     reserved = estimated_cost(connection, tokens)
-    seat = uuid.uuid4().hex if connection.max_concurrency is not None else ""
-    place = Place(connection, model, tokens, reserved, seat, _keys(connection, model), is_watched)
+    permit = uuid.uuid4().hex if connection.max_concurrency is not None else ""
+    reservation = Reservation(connection, model, tokens, reserved, permit, _keys(connection, model), is_watched)
     amounts: list[Word] = [tokens, connection.rpm or 0, connection.tpm or 0, _nanos(reserved)]
     amounts += [_nanos_or_none(connection.daily_budget), KEPT_SPEND_SECONDS]
-    amounts += [connection.max_concurrency or 0, math.ceil(seconds * 1000), seat]
+    amounts += [connection.max_concurrency or 0, math.ceil(seconds * 1000), permit]
     probe = breaker.PROBE_SECONDS * 1000 if is_watched else 0
     try:
-        found = await clerk().run(
-            BEGIN, keys=place.keys, args=[*amounts, probe], lost=lambda answer: _give_back(place, answer)
+        found = await ledger().run(
+            ACQUIRE, keys=reservation.keys, args=[*amounts, probe], lost=lambda answer: _give_back(reservation, answer)
         )
     except RedisError:
         UNCOUNTED.inc()
         log.warning("limits of connection %s not counted: Redis does not answer", connection.id)
         if connection.daily_budget is not None:
             raise _not_yet(WAIT_WITHOUT_REDIS_SECONDS) from None
-        return place
+        return reservation
     if found[0] != PASSED:
         raise _refusal(connection, found)
-    return place
+    return reservation
 
 
 def _refusal(connection: ConnectionFacts, found: list[Any]) -> CallFailed:
     if found[0] == SHUT:
         return breaker.shut(*found[1:])
-    if found[0] == NO_SEAT:
-        return _not_yet(SEAT_WAIT_SECONDS)
+    if found[0] == NO_PERMIT:
+        return _not_yet(SEMAPHORE_WAIT_SECONDS)
     if found[0] == NO_MONEY:
         detail = f"The daily budget of the connection {connection.name} does not hold this call."
         return CallFailed(BUDGET_EXHAUSTED, detail, retry_after_seconds=seconds_of_day_left())
@@ -105,52 +106,52 @@ def _not_yet(seconds: float) -> CallFailed:
     return CallFailed(RATE_LIMITED, detail, is_transient=True, retry_after_seconds=seconds)
 
 
-def _give_back(place: Place, answer: Any) -> None:
+def _give_back(reservation: Reservation, answer: Any) -> None:
     if answer[0] == PASSED:
-        clerk().tell_script(
-            END, keys=place.keys, args=_settling(place, 0, 0.0, succeeded=False, verdict=breaker.SILENT)
+        ledger().tell_script(
+            RELEASE, keys=reservation.keys, args=_settling(reservation, 0, 0.0, succeeded=False, verdict=breaker.SILENT)
         )
 
 
-async def end(
-    place: Place,
+async def release_call(
+    reservation: Reservation,
     *,
     used_tokens: int,
     used_cost: float | None,
     failed: CallFailed | None = None,
     succeeded: bool = True,
 ) -> None:
-    """Put what a call used in the place of what was taken for it, and give its seat back; cancelled or not.
+    """Put what a call used in the place of what was taken for it, and release its permit; cancelled or not.
 
     `used_cost` None (prices are not known) counts nothing. A success ends the growth of pauses after 429. `failed` is
     what the breaker is told of a watched call.
     """
-    verdict = breaker.verdict(failed, succeeded=succeeded) if place.is_watched else breaker.SILENT
-    settling = _settling(place, used_tokens, used_cost or 0.0, succeeded=succeeded, verdict=verdict)
+    verdict = breaker.verdict(failed, succeeded=succeeded) if reservation.is_watched else breaker.SILENT
+    settling = _settling(reservation, used_tokens, used_cost or 0.0, succeeded=succeeded, verdict=verdict)
     try:
-        await clerk().run(END, keys=place.keys, args=settling)
+        await ledger().run(RELEASE, keys=reservation.keys, args=settling)
     except RedisError:
-        log.warning("calls of connection %s not settled: Redis does not answer", place.connection.id)
+        log.warning("calls of connection %s not settled: Redis does not answer", reservation.connection.id)
 
 
 def _settling(
-    place: Place, used_tokens: int, used_cost: float, *, succeeded: bool, verdict: tuple[Word, ...]
+    reservation: Reservation, used_tokens: int, used_cost: float, *, succeeded: bool, verdict: tuple[Word, ...]
 ) -> list[Word]:
-    tpm = place.connection.tpm
-    taken = min(place.tokens, tpm) if tpm else place.tokens
-    spend = _nanos(used_cost) - _nanos(place.reserved)
-    return [used_tokens - taken, tpm or 0, spend, KEPT_SPEND_SECONDS, int(succeeded), place.seat, *verdict]
+    tpm = reservation.connection.tpm
+    taken = min(reservation.tokens, tpm) if tpm else reservation.tokens
+    spend = _nanos(used_cost) - _nanos(reservation.reserved)
+    return [used_tokens - taken, tpm or 0, spend, KEPT_SPEND_SECONDS, int(succeeded), reservation.permit, *verdict]
 
 
 async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_seconds: float | None = None) -> float:
-    """Tell all workers that the endpoint has said 429; return the seconds for which `begin` now says to wait.
+    """Tell all workers that the endpoint has said 429; return the seconds for which `acquire_call` now says to wait.
 
     Without a Retry-After the pause doubles from 1 s to 60 s while no call succeeds.
     """
     wait = -1 if retry_after_seconds is None else int(1000 * min(retry_after_seconds, LONGEST_BLOCK_SECONDS))
     _, _, block, _, strikes, _, _ = _keys(connection, model)
     try:
-        return float(await clerk().run(BLOCK, keys=[block, strikes], args=[wait])) / 1000
+        return float(await ledger().run(BLOCK, keys=[block, strikes], args=[wait])) / 1000
     except RedisError:
         log.warning("429 of connection %s not shared: Redis does not answer", connection.id)
         return 1.0 if retry_after_seconds is None else retry_after_seconds
@@ -174,7 +175,7 @@ def seconds_of_day_left() -> float:
 def _keys(connection: ConnectionFacts, model: str) -> tuple[str, ...]:
     calls, tokens, blocked, strikes = _keys_of_model(connection.account_id, connection.id, model)
     spent = _spend(connection.account_id, connection.id)
-    return calls, tokens, blocked, spent, strikes, _seats(connection), breaker.key(connection, model)
+    return calls, tokens, blocked, spent, strikes, _semaphore(connection), breaker.key(connection, model)
 
 
 @lru_cache(maxsize=4096)
@@ -193,8 +194,8 @@ def _spend(account_id: int, connection_id: uuid.UUID) -> str:
     return f"judge:{_tag(account_id, connection_id)}:spent:{datetime.now(UTC):%Y%m%d}"
 
 
-def _seats(connection: ConnectionFacts) -> str:
-    return f"judge:{_tag(connection.account_id, connection.id)}:seats"
+def _semaphore(connection: ConnectionFacts) -> str:
+    return f"judge:{_tag(connection.account_id, connection.id)}:semaphore"
 
 
 def _nanos(money: float) -> int:

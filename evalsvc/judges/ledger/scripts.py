@@ -1,26 +1,26 @@
 """What happens in Redis before and after a call, each in one step.
 
 KEYS of both: the calls and the tokens of the last minute, until when a 429 blocks, the day's spending, the 429 in a
-row, the seats, the breaker.
+row, the semaphore, the breaker.
 """
 
 from __future__ import annotations
 
 from evalsvc.infra.redis import CLOCK, Script
 
-PASSED, SHUT, NO_SEAT, NOT_YET, NO_MONEY = range(5)
-"""What BEGIN answers first; then the milliseconds to stay out, and the code and the words of a shut breaker."""
+PASSED, SHUT, NO_PERMIT, NOT_YET, NO_MONEY = range(5)
+"""What ACQUIRE answers first; then the milliseconds to stay out, and the code and the words of a shut breaker."""
 
-# All or nothing: who is let through an open breaker has a seat, and is counted. A slot counts as long as any call in
-# it may be within the last 60 s, so it is let go 61 s after its beginning. Seats are leases: one that is not given back
+# All or nothing: who is let through an open breaker has a permit, and is counted. A slot counts as long as any call in
+# it may be within the last 60 s, so it is let go 61 s after its beginning. Permits are leases: one that is not released
 # falls free when its call must be over.
-BEGIN = Script(
+ACQUIRE = Script(
     CLOCK,
     """
 local now, ms = clock()
 local tokens, rpm, tpm = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local cost, budget, kept = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
-local seats, lease, seat = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
+local permits, lease, permit = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
 local probe = tonumber(ARGV[10])
 local shut = 0
 if probe > 0 then
@@ -30,9 +30,9 @@ if probe > 0 then
     return {1, shut - ms, why[1] or '', why[2] or ''}
   end
 end
-if seats > 0 then
+if permits > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', ms)
-  if redis.call('ZCARD', KEYS[6]) >= seats then return {2, 0} end
+  if redis.call('ZCARD', KEYS[6]) >= permits then return {2, 0} end
 end
 local wait = 0
 local blocked = tonumber(redis.call('GET', KEYS[3]) or '0')
@@ -62,7 +62,7 @@ if budget >= 0 then
 end
 if wait > 0 then return {3, wait} end
 if shut > 0 then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms + probe)) end
-if seats > 0 then redis.call('ZADD', KEYS[6], ms + lease, seat); redis.call('PEXPIRE', KEYS[6], lease + 60000) end
+if permits > 0 then redis.call('ZADD', KEYS[6], ms + lease, permit); redis.call('PEXPIRE', KEYS[6], lease + 60000) end
 if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE', KEYS[1], 62) end
 if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end
 if cost > 0 then redis.call('INCRBY', KEYS[4], ARGV[4]); redis.call('EXPIRE', KEYS[4], kept) end
@@ -71,7 +71,7 @@ return {0, 0}
 )
 # Tokens that were not used are taken from the oldest slots: those are let go first, so the sum is never too small. The
 # pause of the breaker doubles with each failure after the one that opened it.
-END = Script(
+RELEASE = Script(
     CLOCK,
     """
 local now, ms = clock()

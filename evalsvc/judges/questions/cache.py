@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 from evalsvc.infra.redis import CLOCK, Script, Word
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
-from evalsvc.judges.ledger.client import clerk
+from evalsvc.judges.ledger.client import ledger
 
 log = logging.getLogger(__name__)
 FORM = 1
@@ -144,7 +144,7 @@ async def _await_turn(account_id: int, digest: str, until: float) -> tuple[Kept 
             raise _too_late()
         lease = max(1, int(1000 * min(left, LONGEST_LEASE_SECONDS)))
         try:
-            found = await clerk().run(
+            found = await ledger().run(
                 FIND_OR_TAKE,
                 keys=[key, f"{key}:turn"],
                 args=[token, lease],
@@ -164,14 +164,14 @@ async def _await_turn(account_id: int, digest: str, until: float) -> tuple[Kept 
 async def _keep_and_release(account_id: int, digest: str, token: str, kept: Kept | None) -> None:
     keys, args = _ending(account_id, digest, token, kept)
     try:
-        await clerk().run(KEEP_AND_RELEASE, keys=keys, args=args)
+        await ledger().run(KEEP_AND_RELEASE, keys=keys, args=args)
     except RedisError:
         log.warning("an answer of account %s not kept: Redis does not answer", account_id)
 
 
 def _release(account_id: int, digest: str, token: str) -> None:
     keys, args = _ending(account_id, digest, token, None)
-    clerk().tell_script(KEEP_AND_RELEASE, keys=keys, args=args)
+    ledger().tell_script(KEEP_AND_RELEASE, keys=keys, args=args)
 
 
 def _ending(account_id: int, digest: str, token: str, kept: Kept | None) -> tuple[list[str], list[Word]]:

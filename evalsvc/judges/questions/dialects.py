@@ -19,7 +19,7 @@ from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges import failures
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.ledger.client import clerk, key_of
+from evalsvc.judges.ledger.client import ledger, ledger_key
 
 REMEMBERED_SECONDS = 86_400
 BELIEVED_SECONDS = 60.0
@@ -60,12 +60,12 @@ class Ways:
 
 async def recall(connection: ConnectionFacts, model: str) -> Ways:
     """Return what is known of this model; the strictest where nothing is."""
-    key = key_of(connection, model, "ways")
+    key = ledger_key(connection, model, "ways")
     known = _believed.get(key)
     if known is not None:
         return known
     try:
-        found = await clerk().ask("GET", key)
+        found = await ledger().ask("GET", key)
     except RedisError:
         old = _believed.find(key)
         return old.value if old else Ways()
@@ -76,9 +76,9 @@ async def recall(connection: ConnectionFacts, model: str) -> Ways:
 
 def remember(connection: ConnectionFacts, model: str, ways: Ways) -> None:
     """Keep for a day what was found out, for all workers of this account."""
-    key = key_of(connection, model, "ways")
+    key = ledger_key(connection, model, "ways")
     _believed.put(key, ways)
-    clerk().tell("SET", key, orjson.dumps(asdict(ways)), "EX", REMEMBERED_SECONDS)
+    ledger().tell("SET", key, orjson.dumps(asdict(ways)), "EX", REMEMBERED_SECONDS)
 
 
 def _read(stored: bytes) -> Ways:

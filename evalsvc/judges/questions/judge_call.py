@@ -35,7 +35,7 @@ MAX_SHOWN_CHARS = 8000
 MOST_CALLS_AT_ONCE = 4096
 """Of one event loop, for all accounts. Each is a socket: where a process may open less than twice as many files, half
 of those. The runner of judges has the limit raised as far as it may, so that no endpoint that hangs takes all."""
-_seats: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Tries:
@@ -67,7 +67,7 @@ class Tries:
     async def _once(self, call: Callable[[float], Awaitable[T]]) -> T:
         began = time.perf_counter()
         try:
-            async with self._seat():
+            async with self._permit():
                 done = await call(self.seconds_left())
         except CallFailed as failed:
             if _was_sent(failed):
@@ -77,18 +77,18 @@ class Tries:
         return done
 
     @asynccontextmanager
-    async def _seat(self) -> AsyncIterator[None]:
-        seats = _seats_of_loop()
+    async def _permit(self) -> AsyncIterator[None]:
+        semaphore = _semaphore_of_loop()
         try:
             async with asyncio.timeout(self.seconds_left()):
-                await seats.acquire()
+                await semaphore.acquire()
         except TimeoutError:
             detail = "The time was up before this process had a call to spare."
             raise CallFailed(failures.TIMEOUT, detail) from None
         try:
             yield
         finally:
-            seats.release()
+            semaphore.release()
 
     async def _wait_for_more(self, failed: CallFailed) -> None:
         """Pause before another try; raise the failure when there is none."""
@@ -227,13 +227,13 @@ class Asking:
         )
 
 
-def _seats_of_loop() -> asyncio.Semaphore:
+def _semaphore_of_loop() -> asyncio.Semaphore:
     loop = asyncio.get_running_loop()
-    if (seats := _seats.get(loop)) is None:
+    if (semaphore := _semaphores.get(loop)) is None:
         n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = MOST_CALLS_AT_ONCE if n_files < 0 else min(MOST_CALLS_AT_ONCE, n_files // 2)
-        seats = _seats[loop] = asyncio.Semaphore(most)
-    return seats
+        semaphore = _semaphores[loop] = asyncio.Semaphore(most)
+    return semaphore
 
 
 def _was_sent(failed: CallFailed) -> bool:
