@@ -16,16 +16,17 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.connections.memory import known
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
-from evalsvc.judges.questions.cache import Kept, Turn, digest_of
-from evalsvc.judges.questions.judge_call import Asking, Tries
-from evalsvc.judges.questions.usage import Bill, as_no_score, prompt_hash
+from evalsvc.judges.questions.cache import Flight, Kept, digest_of_question
+from evalsvc.judges.questions.judge_call import JudgeCall
+from evalsvc.judges.questions.retries import RetryPolicy
+from evalsvc.judges.questions.usage import Usage, as_no_score, prompt_hash
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
 from evaluators.outside import Answer, Moderation, Question
 
 WAIT_IN_PLACE_SECONDS = 2.0
-"""For its turn a question waits so long in place; a longer wait is better spent in the database."""
+"""For the connection's limits a question waits so long in place; a longer wait is better spent in the database."""
 MAX_AT_ONCE = 8
 OPTIONAL = ("temperature", "seed", "top_p", "reasoning_effort")
 """Settings that are sent as parameters where a profile sets them; what an endpoint does not know is left out."""
@@ -52,7 +53,7 @@ class AccountOutside:
         """Ask a judge once."""
         connection = await self._connection(settings)
         model, optional = _text(settings, "model") or connection.model, _optional(settings)
-        bill = Bill(connection, model, prompt_hash=prompt_hash(question))
+        usage = Usage(connection, model, prompt_hash=prompt_hash(question))
         until = self._until(settings, connection)
         asked = {
             "prompt_id": question.prompt_id,
@@ -63,18 +64,20 @@ class AccountOutside:
             "user": question.user,
             "sample_number": sample_number,
         }
-        digest = None if settings.get("no_cache") is True else digest_of(connection, asked)
+        digest = None if settings.get("no_cache") is True else digest_of_question(connection, asked)
         try:
-            async with cache.turn(self.account_id, digest, until=until) if digest else nullcontext(Turn()) as turn:
-                if turn.found is not None:
-                    return Answer(turn.found.data, _at_no_cost(turn.found.provenance))
-                tries = Tries(connection, model, bill, until=until, patience_seconds=self.patience_seconds)
-                parsed = await Asking(tries, question, model, optional).answer()
-                provenance = bill.provenance(cached=False, repaired=parsed.was_repaired)
-                turn.keep(Kept(parsed.data, provenance))
+            async with (
+                cache.single_flight(self.account_id, digest, until=until) if digest else nullcontext(Flight()) as flight
+            ):
+                if flight.found is not None:
+                    return Answer(flight.found.data, _at_no_cost(flight.found.provenance))
+                retries = RetryPolicy(connection, model, usage, until=until, patience_seconds=self.patience_seconds)
+                parsed = await JudgeCall(retries, question, model, optional).answer()
+                provenance = usage.provenance(cached=False, repaired=parsed.was_repaired)
+                flight.keep(Kept(parsed.data, provenance))
                 return Answer(parsed.data, provenance)
         except CallFailed as failed:
-            raise as_no_score(failed, bill) from None
+            raise as_no_score(failed, usage) from None
 
     async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
         """Ask several questions at once, at most eight and no more than the connection takes.
@@ -97,15 +100,16 @@ class AccountOutside:
         """Ask the connection's moderation endpoint; `model` is left to it where the settings name none."""
         connection = await self._connection(settings)
         model = _text(settings, "model")
-        bill = Bill(connection, model or LIMITED_AS)
+        limited_as = model or LIMITED_AS
+        usage = Usage(connection, limited_as)
         until = self._until(settings, connection)
-        tries = Tries(connection, model or LIMITED_AS, bill, until=until, patience_seconds=self.patience_seconds)
+        retries = RetryPolicy(connection, limited_as, usage, until=until, patience_seconds=self.patience_seconds)
         try:
-            found = await tries.make(lambda seconds: moderation(connection, text, model=model, seconds=seconds))
+            found = await retries.make(lambda seconds: moderation(connection, text, model=model, seconds=seconds))
         except CallFailed as failed:
-            raise as_no_score(failed, bill) from None
-        bill.model = found.model
-        return Moderation(found.flagged, found.categories, bill.provenance(cached=False, repaired=False))
+            raise as_no_score(failed, usage) from None
+        usage.model = found.model
+        return Moderation(found.flagged, found.categories, usage.provenance(cached=False, repaired=False))
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         """Send a signed request to the account's own server."""

@@ -10,7 +10,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger import breaker, limits
-from evalsvc.judges.ledger.breaker import FAILURES_TO_OPEN, Shut
+from evalsvc.judges.ledger.breaker import FAILURES_TO_OPEN, CircuitOpen
 from evalsvc.judges.ledger.limits import Reservation
 from evaluators.base import FailedForNow
 from tests.judges.asking import Judge
@@ -23,7 +23,7 @@ DOWN = CallFailed("connection", "The endpoint is in trouble (HTTP 500).", status
 def shut(connection: Any, model: str = "m") -> str | None:
     try:
         acquired(connection, model, is_watched=True)
-    except Shut as exc:
+    except CircuitOpen as exc:
         return exc.code
     return None
 

@@ -16,15 +16,15 @@ from evalsvc.infra.redis import shared_client
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
-from evalsvc.judges.questions.cache import Kept, digest_of
+from evalsvc.judges.questions.cache import Kept, digest_of_question
 from evaluators.base import CannotScore
 from tests.judges.asking import GOOD, SCHEMA, Judge, question
 from tests.judges.conftest import facts
 
 
-async def turn(account: int, digest: str, *, seconds: float = 20, brings: Kept | None = None) -> Kept | None:
-    """Have a turn; return what was found, and bring something where nothing was."""
-    async with cache.turn(account, digest, until=time.monotonic() + seconds) as held:
+async def ask_alone(account: int, digest: str, *, seconds: float = 20, brings: Kept | None = None) -> Kept | None:
+    """Ask alone; return what was found, and bring something where nothing was."""
+    async with cache.single_flight(account, digest, until=time.monotonic() + seconds) as held:
         if held.found is None and brings is not None:
             held.keep(brings)
         return held.found
@@ -71,14 +71,14 @@ def test_the_order_of_a_schema_is_in_the_key() -> None:
     one = {"properties": {"reasoning": {}, "score": {}}}
     other = {"properties": {"score": {}, "reasoning": {}}}
 
-    assert digest_of(connection, {"schema": one}) != digest_of(connection, {"schema": other})
+    assert digest_of_question(connection, {"schema": one}) != digest_of_question(connection, {"schema": other})
 
 
 def test_another_address_is_another_judge(judge: Judge) -> None:
     connection = facts()
     moved = facts(account_id=connection.account_id, id=connection.id, base_url="http://127.0.0.1:10/v1")
 
-    assert digest_of(connection, {}) != digest_of(moved, {})
+    assert digest_of_question(connection, {}) != digest_of_question(moved, {})
 
 
 def test_no_cache_asks_again_and_keeps_nothing(judge: Judge) -> None:
@@ -120,48 +120,48 @@ def test_two_accounts_share_no_answer(stub: RunningStub) -> None:
     assert [each.n_calls() for each in judges] == [1, 1]
 
 
-def test_a_dead_holder_s_turn_ends_by_itself() -> None:
+def test_a_dead_holder_s_flight_ends_by_itself() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    shared_client().set(f"judge:{{{account}}}:answer:{digest}:turn", "dead", px=200)
+    shared_client().set(f"judge:{{{account}}}:answer:{digest}:flight", "dead", px=200)
 
-    assert run(turn(account, digest)) is None
+    assert run(ask_alone(account, digest)) is None
 
 
-def test_a_turn_that_does_not_come_in_time() -> None:
+def test_a_flight_that_does_not_end_in_time() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    shared_client().set(f"judge:{{{account}}}:answer:{digest}:turn", "of another process", px=100_000)
+    shared_client().set(f"judge:{{{account}}}:answer:{digest}:flight", "of another process", px=100_000)
     with pytest.raises(CallFailed, match="timeout"):
-        run(turn(account, digest, seconds=0.1))
+        run(ask_alone(account, digest, seconds=0.1))
 
     async def within_another() -> None:
-        async with cache.turn(account, "other", until=time.monotonic() + 20):
-            await turn(account, "other", seconds=0.1)
+        async with cache.single_flight(account, "other", until=time.monotonic() + 20):
+            await ask_alone(account, "other", seconds=0.1)
 
     with pytest.raises(CallFailed, match="timeout"):
         run(within_another())
 
 
-def test_a_turn_is_given_back() -> None:
+def test_a_flight_is_released() -> None:
     account, digest = an_account(), uuid.uuid4().hex
     for _ in range(2):
-        assert run(turn(account, digest)) is None
-    assert not shared_client().exists(f"judge:{{{account}}}:answer:{digest}:turn")
+        assert run(ask_alone(account, digest)) is None
+    assert not shared_client().exists(f"judge:{{{account}}}:answer:{digest}:flight")
 
 
 def test_the_oldest_answers_make_room() -> None:
     account = an_account()
     with override_settings(JUDGE_CACHE_ANSWERS=3):
         for i in range(5):
-            run(turn(account, f"{i}", brings=Kept({"i": i}, {})))
+            run(ask_alone(account, f"{i}", brings=Kept({"i": i}, {})))
 
-    assert sum(run(turn(account, f"{i}")) is not None for i in range(5)) == 3
+    assert sum(run(ask_alone(account, f"{i}")) is not None for i in range(5)) == 3
 
 
 def test_a_huge_answer_is_not_kept() -> None:
     account = an_account()
-    run(turn(account, "d", brings=Kept({"text": "x" * cache.MAX_BYTES}, {})))
+    run(ask_alone(account, "d", brings=Kept({"text": "x" * cache.MAX_BYTES}, {})))
 
-    assert run(turn(account, "d")) is None
+    assert run(ask_alone(account, "d")) is None
 
 
 def test_without_redis_every_question_is_asked(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.gateway import outside_for
 from evalsvc.judges.ledger import client, limits
 from evalsvc.judges.ledger.limits import spent_today
-from evalsvc.judges.questions.cache import Kept, turn
+from evalsvc.judges.questions.cache import Kept, single_flight
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
 from evaluators.outside import Answer
@@ -150,7 +150,7 @@ def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytes
 
     async def one() -> Any:
         nonlocal n_brought
-        async with turn(account, digest, until=time.monotonic() + 60) as held:
+        async with single_flight(account, digest, until=time.monotonic() + 60) as held:
             if held.found is None:
                 n_brought += 1
                 await asyncio.sleep(0.5)
@@ -166,12 +166,12 @@ def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytes
     assert sum(scripts.values()) == 2
 
 
-def test_another_takes_the_turn_of_one_who_brought_nothing() -> None:
+def test_another_asks_after_one_who_brought_nothing() -> None:
     account, digest = uuid.uuid4().int % 2**40, uuid.uuid4().hex
     order: list[int] = []
 
     async def one(n: int) -> None:
-        async with turn(account, digest, until=time.monotonic() + 60) as held:
+        async with single_flight(account, digest, until=time.monotonic() + 60) as held:
             if held.found is None:
                 order.append(n)
                 await asyncio.sleep(0)

@@ -8,7 +8,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import dialects
-from evalsvc.judges.questions.dialects import Mode, Ways, adapted, recall, remember
+from evalsvc.judges.questions.dialects import Mode, RequestDialect, adapted, recall_dialect, remember_dialect
 from tests.judges.asking import GOOD, Judge
 from tests.judges.conftest import facts
 
@@ -54,11 +54,11 @@ def test_what_refuses_everything_is_not_configured(judge: Judge) -> None:
 
 def test_other_processes_learn_it_too() -> None:
     connection = facts()
-    remember(connection, "m", Ways(Mode.TOOL, "max_completion_tokens", ("seed",)))
+    remember_dialect(connection, "m", RequestDialect(Mode.TOOL, "max_completion_tokens", ("seed",)))
     dialects._believed.clear()
 
-    assert run(recall(connection, "m")) == Ways(Mode.TOOL, "max_completion_tokens", ("seed",))
-    assert run(recall(connection, "other")) == Ways()
+    assert run(recall_dialect(connection, "m")) == RequestDialect(Mode.TOOL, "max_completion_tokens", ("seed",))
+    assert run(recall_dialect(connection, "other")) == RequestDialect()
 
 
 def test_other_accounts_do_not(stub: RunningStub) -> None:
@@ -80,4 +80,4 @@ def test_a_change_of_the_connection_forgets_it(judge: Judge) -> None:
 def test_other_errors_change_nothing(status: int) -> None:
     failed = CallFailed("not_configured", "max_tokens response_format", status=status)
 
-    assert adapted(Ways(), failed, {}) is None
+    assert adapted(RequestDialect(), failed, {}) is None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalsvc.judges.questions.parsing import Misfit, parse
+from evalsvc.judges.questions.parsing import SchemaMismatch, parse
 from tests.judges.asking import GOOD, SCHEMA
 
 TEXT = json.dumps(GOOD)
@@ -66,28 +66,28 @@ def test_almost_json_is_repaired(text: str) -> None:
     ],
 )
 def test_the_rest_is_no_answer(text: str) -> None:
-    with pytest.raises(Misfit):
+    with pytest.raises(SchemaMismatch):
         parse(text, SCHEMA)
 
 
 def test_a_misfit_repeats_nothing_of_the_text() -> None:
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(SchemaMismatch) as caught:
         parse(json.dumps(GOOD | {"verdict": "my secret"}), SCHEMA)
 
     assert "secret" not in str(caught.value) and "/verdict" in str(caught.value)
 
 
 def test_prose_is_told_from_json_that_does_not_fit() -> None:
-    with pytest.raises(Misfit) as prose:
+    with pytest.raises(SchemaMismatch) as prose:
         parse("Good.", SCHEMA)
-    with pytest.raises(Misfit) as wrong:
+    with pytest.raises(SchemaMismatch) as wrong:
         parse("{}", SCHEMA)
 
     assert (prose.value.has_json, wrong.value.has_json) == (False, True)
 
 
 def test_no_schema_is_fetched() -> None:
-    with pytest.raises(Misfit):
+    with pytest.raises(SchemaMismatch):
         parse("{}", {"$ref": "http://127.0.0.1:9/schema.json"})
 
 

@@ -30,7 +30,7 @@ from evalsvc.evaluations.workers.judging import recording, store
 from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.evaluations.workers.judging.waking import wake
-from evalsvc.judges.questions import judge_call
+from evalsvc.judges.questions import retries
 from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
 from tests.judges.working import put_off_others, rows_of, running
@@ -424,9 +424,9 @@ def test_a_runner_may_open_many_files() -> None:
 
 @pytest.mark.parametrize(("n_files", "n_calls"), [(1024, 512), (16_384, 4096), (-1, 4096)])
 def test_calls_at_once_leave_room_for_other_files(monkeypatch: pytest.MonkeyPatch, n_files: int, n_calls: int) -> None:
-    monkeypatch.setattr(judge_call.resource, "getrlimit", lambda what: (n_files, -1))
+    monkeypatch.setattr(retries.resource, "getrlimit", lambda what: (n_files, -1))
 
     async def free_permits() -> int:
-        return judge_call._semaphore_of_loop()._value
+        return retries._semaphore_of_loop()._value
 
     assert asyncio.run(free_permits()) == n_calls

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import orjson
 
 from evalsvc.judges import failures
-from evalsvc.judges.calls.reading import billed_of, printable, text_of
+from evalsvc.judges.calls.reading import printable, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.limits import feed_back_429
@@ -121,16 +121,16 @@ async def post(
 def _completion(
     connection: ConnectionFacts, answer: Any, asked: str, latency_ms: float, *, reads_tool: bool
 ) -> Completion:
-    billed = billed_of(connection, answer)
-    text, finish_reason = text_of(answer, billed, reads_tool=reads_tool)
+    usage = read_usage(connection, answer)
+    text, finish_reason = read_text(answer, usage, reads_tool=reads_tool)
     named = answer.get("model")
     return Completion(
         text=text,
         model=(printable(named, 200) if isinstance(named, str) else "") or asked,
         finish_reason=finish_reason,
-        input_tokens=billed.input_tokens,
-        output_tokens=billed.output_tokens,
-        cost=billed.cost,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
         latency_ms=latency_ms,
     )
 

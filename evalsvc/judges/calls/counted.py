@@ -43,8 +43,8 @@ async def ask(
 ) -> Completion:
     """Make one call within the connection's limits; it does not wait for them.
 
-    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when it is not this call's turn,
-    `budget_exhausted` when the day's money does not hold it. Nothing has been sent then. The breaker looks after calls
+    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when the limits do not let it through
+    yet, `budget_exhausted` when the day's money does not hold it. Nothing has been sent then. The breaker looks after calls
     that are watched.
     """
     asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
@@ -64,7 +64,7 @@ async def ask(
     )
 
 
-class Billed(Protocol):
+class Billable(Protocol):
     """An answer that says what it used."""
 
     @property
@@ -83,7 +83,7 @@ class Billed(Protocol):
         ...
 
 
-B = TypeVar("B", bound=Billed)
+B = TypeVar("B", bound=Billable)
 
 
 async def counted(
@@ -123,7 +123,7 @@ async def counted(
         )
 
 
-def _owed(connection: ConnectionFacts, used: Billed | CallFailed | None, tokens: int) -> float | None:
+def _owed(connection: ConnectionFacts, used: Billable | CallFailed | None, tokens: int) -> float | None:
     # Nobody knows what a call costs that was left while the endpoint worked: all that was reserved stays spent.
     if used is None or (isinstance(used, CallFailed) and used.code == TIMEOUT):
         return limits.estimated_cost(connection, tokens)

@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import post
 from evalsvc.judges.calls.counted import CHARS_PER_TOKEN, counted
-from evalsvc.judges.calls.reading import Billed, billed_of, printable
+from evalsvc.judges.calls.reading import ReportedUsage, printable, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 
@@ -47,12 +47,12 @@ async def moderation(connection: ConnectionFacts, text: str, *, model: str | Non
             body,
             limited_as=limited_as,
             seconds=left,
-            read=lambda answer, ms: _read(answer, billed_of(connection, answer), limited_as),
+            read=lambda answer, ms: _read(answer, read_usage(connection, answer), limited_as),
         ),
     )
 
 
-def _read(answer: dict[str, Any], billed: Billed, asked: str) -> Moderated:
+def _read(answer: dict[str, Any], usage: ReportedUsage, asked: str) -> Moderated:
     results = answer.get("results")
     result = results[0] if isinstance(results, list) and results else None
     scores = result.get("category_scores") if isinstance(result, dict) else None
@@ -64,9 +64,9 @@ def _read(answer: dict[str, Any], billed: Billed, asked: str) -> Moderated:
         flagged=flagged if isinstance(flagged, bool) else any(_flags(result)),
         categories={printable(str(name), 100): float(score) for name, score in list(scores.items())[:MAX_CATEGORIES]},
         model=(printable(named, 200) if isinstance(named, str) else "") or asked,
-        input_tokens=billed.input_tokens,
-        output_tokens=billed.output_tokens,
-        cost=billed.cost,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
     )
 
 

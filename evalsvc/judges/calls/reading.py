@@ -1,4 +1,4 @@
-"""What an endpoint's answer means: its text, what it billed, and which failure an error stands for."""
+"""What an endpoint's answer means: its text, what it used, and which failure an error stands for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_TOKENS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Billed:
+class ReportedUsage:
     """What an answer says it used; zero where it says nothing."""
 
     input_tokens: int
@@ -35,22 +35,22 @@ class Billed:
     cost: float | None
 
 
-def billed_of(connection: ConnectionFacts, answer: Any) -> Billed:
+def read_usage(connection: ConnectionFacts, answer: Any) -> ReportedUsage:
     """Return the usage of an answer, read before anything else, as it is owed even when the rest is of no use."""
     if not isinstance(answer, dict):
         raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
     usage = answer.get("usage")
     read = usage if isinstance(usage, dict) else {}
     sent, written = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
-    return Billed(sent, written, connection.cost_of(input_tokens=sent, output_tokens=written))
+    return ReportedUsage(sent, written, connection.cost_of(input_tokens=sent, output_tokens=written))
 
 
 def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS else 0
 
 
-def text_of(answer: dict[str, Any], billed: Billed, *, reads_tool: bool = False) -> tuple[str, str | None]:
-    """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was billed.
+def read_text(answer: dict[str, Any], usage: ReportedUsage, *, reads_tool: bool = False) -> tuple[str, str | None]:
+    """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was used.
 
     With `reads_tool` the arguments of a tool call are the text, where the model called one.
     """
@@ -58,15 +58,15 @@ def text_of(answer: dict[str, Any], billed: Billed, *, reads_tool: bool = False)
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
     message = choice.get("message") if choice else None
     if choice is None or not isinstance(message, dict):
-        raise _billed_failure(failures.BAD_OUTPUT, "The endpoint's answer has no message.", billed)
+        raise _failure_after(failures.BAD_OUTPUT, "The endpoint's answer has no message.", usage)
     reason, text = choice.get("finish_reason"), message.get("content")
     if reads_tool:
         text = _tool_arguments(message) or text
     if message.get("refusal") or reason == "content_filter":
-        raise _billed_failure(failures.REFUSED, "The model refused to answer.", billed)
+        raise _failure_after(failures.REFUSED, "The model refused to answer.", usage)
     if not isinstance(text, str) or not text.strip():
         cut = " before its token limit cut it off" if reason == "length" else ""
-        failed = _billed_failure(failures.BAD_OUTPUT, f"The model wrote nothing{cut}.", billed)
+        failed = _failure_after(failures.BAD_OUTPUT, f"The model wrote nothing{cut}.", usage)
         failed.was_cut = reason == "length"
         raise failed
     return text, printable(reason, 50) if isinstance(reason, str) else None
@@ -80,10 +80,8 @@ def _tool_arguments(message: dict[str, Any]) -> str | None:
     return arguments if isinstance(arguments, str) else None
 
 
-def _billed_failure(code: str, detail: str, billed: Billed) -> CallFailed:
-    return CallFailed(
-        code, detail, input_tokens=billed.input_tokens, output_tokens=billed.output_tokens, cost=billed.cost
-    )
+def _failure_after(code: str, detail: str, usage: ReportedUsage) -> CallFailed:
+    return CallFailed(code, detail, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost)
 
 
 def from_outbound(exc: OutboundFailed) -> CallFailed:
@@ -111,7 +109,7 @@ def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> Call
             failures.RATE_LIMITED,
             detail,
             is_transient=True,
-            retry_after_seconds=retry_after(exc.response.headers.get("retry-after")),
+            retry_after_seconds=parse_retry_after(exc.response.headers.get("retry-after")),
             status=status,
             provider_code=said,
         )
@@ -156,7 +154,7 @@ def printable(text: str, length: int) -> str:
     return "".join(char for char in text[: 2 * length] if char.isprintable())[:length]
 
 
-def retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
+def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
     """Read a Retry-After header, in seconds or as a date; None when it is missing or makes no sense."""
     if not value:
         return None

@@ -24,13 +24,13 @@ SILENT: tuple[Word, ...] = (-1, 0, 0, 0, 0, "", "")
 CLOSING: tuple[Word, ...] = (0, 0, 0, 0, 0, "", "")
 
 
-class Shut(CallFailed):
+class CircuitOpen(CallFailed):
     """The breaker is open: nothing was sent."""
 
 
-def shut(wait_ms: int, code: bytes, detail: bytes) -> Shut:
+def circuit_open(wait_ms: int, code: bytes, detail: bytes) -> CircuitOpen:
     """Return what is raised while the breaker is open, with the code of the failure that opened it."""
-    return Shut(
+    return CircuitOpen(
         code.decode() or failures.CONNECTION,
         f"{detail.decode()} The endpoint is left alone for {wait_ms / 1000:.0f} s.",
         is_transient=True,

@@ -26,7 +26,7 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, RATE_LIMITED, CallFailed
 from evalsvc.judges.ledger import breaker
 from evalsvc.judges.ledger.client import ledger
-from evalsvc.judges.ledger.scripts import ACQUIRE, BLOCK, NO_MONEY, NO_PERMIT, PASSED, RELEASE, SHUT
+from evalsvc.judges.ledger.scripts import ACQUIRE, BLOCK, CIRCUIT_OPEN, NO_MONEY, NO_PERMIT, PASSED, RELEASE
 
 log = logging.getLogger(__name__)
 UNCOUNTED = Counter("evalsvc_judge_limits_skipped_total", "Calls to LLMs uncounted because Redis did not answer.")
@@ -66,7 +66,7 @@ async def acquire_call(
     nothing.
 
     Raises CallFailed `rate_limited` with the seconds to wait before asking again, `budget_exhausted` when the budget
-    does not hold the cost (it comes back at midnight UTC), and Shut.
+    does not hold the cost (it comes back at midnight UTC), and CircuitOpen.
     """
     reserved = estimated_cost(connection, tokens)
     permit = uuid.uuid4().hex if connection.max_concurrency is not None else ""
@@ -91,8 +91,8 @@ async def acquire_call(
 
 
 def _refusal(connection: ConnectionFacts, found: list[Any]) -> CallFailed:
-    if found[0] == SHUT:
-        return breaker.shut(*found[1:])
+    if found[0] == CIRCUIT_OPEN:
+        return breaker.circuit_open(*found[1:])
     if found[0] == NO_PERMIT:
         return _not_yet(SEMAPHORE_WAIT_SECONDS)
     if found[0] == NO_MONEY:

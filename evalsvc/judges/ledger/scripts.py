@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from evalsvc.infra.redis import CLOCK, Script
 
-PASSED, SHUT, NO_PERMIT, NOT_YET, NO_MONEY = range(5)
-"""What ACQUIRE answers first; then the milliseconds to stay out, and the code and the words of a shut breaker."""
+PASSED, CIRCUIT_OPEN, NO_PERMIT, NOT_YET, NO_MONEY = range(5)
+"""What ACQUIRE answers first; then the milliseconds to stay out, and the code and the words of an open circuit."""
 
 # All or nothing: who is let through an open breaker has a permit, and is counted. A slot counts as long as any call in
 # it may be within the last 60 s, so it is let go 61 s after its beginning. Permits are leases: one that is not released
@@ -22,12 +22,12 @@ local tokens, rpm, tpm = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local cost, budget, kept = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local permits, lease, permit = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
 local probe = tonumber(ARGV[10])
-local shut = 0
+local open_until = 0
 if probe > 0 then
-  shut = tonumber(redis.call('HGET', KEYS[7], 'until') or '0')
-  if ms < shut then
+  open_until = tonumber(redis.call('HGET', KEYS[7], 'until') or '0')
+  if ms < open_until then
     local why = redis.call('HMGET', KEYS[7], 'code', 'detail')
-    return {1, shut - ms, why[1] or '', why[2] or ''}
+    return {1, open_until - ms, why[1] or '', why[2] or ''}
   end
 end
 if permits > 0 then
@@ -61,7 +61,7 @@ if budget >= 0 then
   if spent + cost > budget or spent >= budget then return {4, 0} end
 end
 if wait > 0 then return {3, wait} end
-if shut > 0 then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms + probe)) end
+if open_until > 0 then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms + probe)) end
 if permits > 0 then redis.call('ZADD', KEYS[6], ms + lease, permit); redis.call('PEXPIRE', KEYS[6], lease + 60000) end
 if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE', KEYS[1], 62) end
 if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end

@@ -35,7 +35,7 @@ MAX_BYTES = 256 * 1024
 LONGEST_LEASE_SECONDS = 30.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.25
 
-# Returns the answer; else 1 where the turn was had, and 0 where it is another's.
+# Returns the answer; else 1 where the flight is the caller's, and 0 where it is another's.
 FIND_OR_TAKE = Script("""
 local found = redis.call('GET', KEYS[1])
 if found then return found end
@@ -71,7 +71,7 @@ class Kept:
     provenance: Mapping[str, Any]
 
 
-def digest_of(connection: ConnectionFacts, asked: Mapping[str, Any]) -> str:
+def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, Any]) -> str:
     """Return the digest of a question: everything that decides what a judge answers, and who asks it.
 
     The order of a schema's properties is part of the question, as it is the order in which the judge thinks.
@@ -89,41 +89,41 @@ def digest_of(connection: ConnectionFacts, asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
-class Turn:
-    """The turn to ask a question: what was `found` where it need not be asked, and what has come of it."""
+class Flight:
+    """A question that is asked once for all: what was `found` where it need not be asked, and what it brought."""
 
     def __init__(self) -> None:
         self.found: Kept | None = None
         self.brought: Kept | None = None
 
     def keep(self, kept: Kept) -> None:
-        """Have an answer remembered when the turn ends."""
+        """Have an answer remembered when the flight ends."""
         self.brought = kept
 
 
 @asynccontextmanager
-async def turn(account_id: int, digest: str, *, until: float) -> AsyncIterator[Turn]:
-    """Wait for the turn to ask a question, and hold it; `found` is the answer where another has brought it meanwhile.
+async def single_flight(account_id: int, digest: str, *, until: float) -> AsyncIterator[Flight]:
+    """Be the only one who asks a question; `found` is the answer where another has brought it meanwhile.
 
-    `until` is of time.monotonic(). A holder's turn ends by itself after 30 s, so one that has died holds up nobody for
-    longer; a call that takes longer may be made twice. Raises CallFailed `timeout` when the turn does not come in time.
+    `until` is of time.monotonic(). A flight ends by itself after 30 s, so one that has died holds up nobody for longer;
+    a call that takes longer may be made twice. Raises CallFailed `timeout` when others take all the time.
     """
-    key, held = (asyncio.get_running_loop(), account_id, digest), Turn()
+    key, flight = (asyncio.get_running_loop(), account_id, digest), Flight()
     while (other := _asked.get(key)) is not None:
-        held.found = await _of_another(other, until)
-        if held.found is not None:
-            yield held
+        flight.found = await _of_another(other, until)
+        if flight.found is not None:
+            yield flight
             return
     mine = _asked[key] = key[0].create_future()
     token = ""
     try:
-        held.found, token = await _await_turn(account_id, digest, until)
-        yield held
+        flight.found, token = await _await_flight(account_id, digest, until)
+        yield flight
     finally:
         del _asked[key]
-        mine.set_result(held.found or held.brought)
+        mine.set_result(flight.found or flight.brought)
         if token:
-            await _keep_and_release(account_id, digest, token, held.brought)
+            await _keep_and_release(account_id, digest, token, flight.brought)
 
 
 async def _of_another(asked: asyncio.Future[Kept | None], until: float) -> Kept | None:
@@ -134,8 +134,8 @@ async def _of_another(asked: asyncio.Future[Kept | None], until: float) -> Kept 
         raise _too_late() from None
 
 
-async def _await_turn(account_id: int, digest: str, until: float) -> tuple[Kept | None, str]:
-    """Return the answer, or the token of the turn; without Redis the turn is everybody's, and needs no token."""
+async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kept | None, str]:
+    """Return the answer, or the token of the flight; without Redis everybody asks, and needs no token."""
     pause, token = FIRST_PAUSE_SECONDS, secrets.token_hex(8)
     key = _key(account_id, digest)
     while True:
@@ -146,7 +146,7 @@ async def _await_turn(account_id: int, digest: str, until: float) -> tuple[Kept 
         try:
             found = await ledger().run(
                 FIND_OR_TAKE,
-                keys=[key, f"{key}:turn"],
+                keys=[key, f"{key}:flight"],
                 args=[token, lease],
                 lost=lambda answer: _release(account_id, digest, token) if answer == 1 else None,
             )
@@ -177,7 +177,7 @@ def _release(account_id: int, digest: str, token: str) -> None:
 def _ending(account_id: int, digest: str, token: str, kept: Kept | None) -> tuple[list[str], list[Word]]:
     written = b"" if kept is None else orjson.dumps({"data": kept.data, "provenance": kept.provenance})
     key = _key(account_id, digest)
-    keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:turn"]
+    keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:flight"]
     return keys, [written if len(written) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
 
 

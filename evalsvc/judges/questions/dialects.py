@@ -27,7 +27,7 @@ MAX_BELIEVED = 1000
 REFUSING = (400, 415, 422, 501)
 """With these an endpoint says that it does not take a request as it is written."""
 TOOL_NAME = "answer"
-_believed: BoundedCache[str, Ways] = BoundedCache(MAX_BELIEVED, seconds=lambda: BELIEVED_SECONDS)
+_believed: BoundedCache[str, RequestDialect] = BoundedCache(MAX_BELIEVED, seconds=lambda: BELIEVED_SECONDS)
 _about_mode = re.compile(r"response_?format|json_?(schema|object|mode)|structured|\btools?\b|tool_choice|function")
 _not_a_name = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -45,22 +45,22 @@ LADDER = tuple(Mode)
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class RequestDialect:
     """How one model of a connection is asked. `limit` is what it calls the longest answer; empty: it takes no limit."""
 
     mode: Mode = Mode.JSON_SCHEMA
     limit: str = "max_tokens"
     dropped: tuple[str, ...] = ()
 
-    def plainer(self) -> Ways | None:
-        """Return the ways with the next mode down; None at the end."""
+    def plainer(self) -> RequestDialect | None:
+        """Return the dialect with the next mode down; None at the end."""
         below = LADDER.index(self.mode) + 1
         return replace(self, mode=LADDER[below]) if below < len(LADDER) else None
 
 
-async def recall(connection: ConnectionFacts, model: str) -> Ways:
+async def recall_dialect(connection: ConnectionFacts, model: str) -> RequestDialect:
     """Return what is known of this model; the strictest where nothing is."""
-    key = ledger_key(connection, model, "ways")
+    key = ledger_key(connection, model, "dialect")
     known = _believed.get(key)
     if known is not None:
         return known
@@ -68,29 +68,29 @@ async def recall(connection: ConnectionFacts, model: str) -> Ways:
         found = await ledger().ask("GET", key)
     except RedisError:
         old = _believed.find(key)
-        return old.value if old else Ways()
-    ways = _read(found) if isinstance(found, bytes) else Ways()
-    _believed.put(key, ways)
-    return ways
+        return old.value if old else RequestDialect()
+    dialect = _read(found) if isinstance(found, bytes) else RequestDialect()
+    _believed.put(key, dialect)
+    return dialect
 
 
-def remember(connection: ConnectionFacts, model: str, ways: Ways) -> None:
+def remember_dialect(connection: ConnectionFacts, model: str, dialect: RequestDialect) -> None:
     """Keep for a day what was found out, for all workers of this account."""
-    key = ledger_key(connection, model, "ways")
-    _believed.put(key, ways)
-    ledger().tell("SET", key, orjson.dumps(asdict(ways)), "EX", REMEMBERED_SECONDS)
+    key = ledger_key(connection, model, "dialect")
+    _believed.put(key, dialect)
+    ledger().tell("SET", key, orjson.dumps(asdict(dialect)), "EX", REMEMBERED_SECONDS)
 
 
-def _read(stored: bytes) -> Ways:
+def _read(stored: bytes) -> RequestDialect:
     try:
         fields = orjson.loads(stored)
-        return Ways(Mode(fields["mode"]), str(fields["limit"]), tuple(map(str, fields["dropped"])))
+        return RequestDialect(Mode(fields["mode"]), str(fields["limit"]), tuple(map(str, fields["dropped"])))
     except (ValueError, KeyError, TypeError):
-        return Ways()
+        return RequestDialect()
 
 
-def adapted(ways: Ways, failed: CallFailed, optional: Mapping[str, Any]) -> Ways | None:
-    """Return other ways to send what was refused; None when it was not the manner that was refused, or none is left.
+def adapted(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, Any]) -> RequestDialect | None:
+    """Return another dialect for what was refused; None when it was not the manner that was refused, or none is left.
 
     `optional` are the parameters that were sent besides, by name. What the endpoint names is left out or renamed; when
     it names nothing that was sent, the mode is the first suspect.
@@ -99,11 +99,11 @@ def adapted(ways: Ways, failed: CallFailed, optional: Mapping[str, Any]) -> Ways
         return None
     said = f"{failed.provider_code or ''} {failed.detail}".lower()
     for name in optional:
-        if re.search(rf"\b{re.escape(name)}\b", said) and name not in ways.dropped:
-            return replace(ways, dropped=(*ways.dropped, name))
-    if ways.limit and re.search(rf"\b{ways.limit}\b", said) and not _about_mode.search(said):
-        return replace(ways, limit="max_completion_tokens" if ways.limit == "max_tokens" else "")
-    return ways.plainer()
+        if re.search(rf"\b{re.escape(name)}\b", said) and name not in dialect.dropped:
+            return replace(dialect, dropped=(*dialect.dropped, name))
+    if dialect.limit and re.search(rf"\b{dialect.limit}\b", said) and not _about_mode.search(said):
+        return replace(dialect, limit="max_completion_tokens" if dialect.limit == "max_tokens" else "")
+    return dialect.plainer()
 
 
 def is_about_model(failed: CallFailed) -> bool:
@@ -112,14 +112,14 @@ def is_about_model(failed: CallFailed) -> bool:
 
 
 def parameters_for(
-    ways: Ways, *, prompt_id: str, schema: Mapping[str, Any], max_tokens: int, optional: Mapping[str, Any]
+    dialect: RequestDialect, *, prompt_id: str, schema: Mapping[str, Any], max_tokens: int, optional: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of a call."""
-    parameters: dict[str, Any] = {name: value for name, value in optional.items() if name not in ways.dropped}
-    if ways.limit:
-        parameters[ways.limit] = max_tokens
+    parameters: dict[str, Any] = {name: value for name, value in optional.items() if name not in dialect.dropped}
+    if dialect.limit:
+        parameters[dialect.limit] = max_tokens
     name = _not_a_name.sub("_", prompt_id)[:64] or TOOL_NAME
-    match ways.mode:
+    match dialect.mode:
         case Mode.JSON_SCHEMA:
             wanted = {"name": name, "strict": True, "schema": schema}
             parameters["response_format"] = {"type": "json_schema", "json_schema": wanted}

@@ -34,7 +34,7 @@ class Parsed:
     written: str = ""
 
 
-class Misfit(Exception):
+class SchemaMismatch(Exception):
     """A text that is no answer. The message says what is wrong and repeats nothing of the text.
 
     `has_json` is False for prose without any object, as endpoints write that do not know how to answer in JSON.
@@ -46,7 +46,7 @@ class Misfit(Exception):
 
 
 def parse(text: str, schema: Mapping[str, Any]) -> Parsed:
-    """Read one JSON object out of a text and check it. Raises Misfit.
+    """Read one JSON object out of a text and check it. Raises SchemaMismatch.
 
     A fence or prose around the object is forgiven. Several objects are not: one of them may be quoted from what the
     model was shown, and choosing would be guessing. Nor is a name that stands twice in one object.
@@ -57,14 +57,14 @@ def parse(text: str, schema: Mapping[str, Any]) -> Parsed:
     except (ValueError, RecursionError):
         return Parsed(_checked(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
     if "{" in body[end:]:
-        raise Misfit("There is more than one JSON object.")
+        raise SchemaMismatch("There is more than one JSON object.")
     return Parsed(_checked(value, schema), written=body[:end])
 
 
 def _body(text: str) -> str:
     """Return the text from where its object begins."""
     if len(text) > MAX_CHARS:
-        raise Misfit("The text is too long.")
+        raise SchemaMismatch("The text is too long.")
     # Some models think aloud before they answer; in an answer that has begun, the mark is quoted from somewhere.
     spoken = text.strip()
     if not spoken.startswith("{"):
@@ -74,18 +74,18 @@ def _body(text: str) -> str:
         spoken = fenced[0].strip()
     start = spoken.find("{")
     if start < 0:
-        raise Misfit("There is no JSON object.", has_json=False)
+        raise SchemaMismatch("There is no JSON object.", has_json=False)
     return spoken[start:]
 
 
 def _repaired(body: str, schema: Mapping[str, Any]) -> Any:
     # What follows a closing brace may be another object, and repairing would choose one of them.
     if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _repeats(body, schema):
-        raise Misfit("It is not JSON.")
+        raise SchemaMismatch("It is not JSON.")
     try:
         return json_repair.loads(body)
     except (ValueError, RecursionError):
-        raise Misfit("It is not JSON.") from None
+        raise SchemaMismatch("It is not JSON.") from None
 
 
 def _repeats(body: str, schema: Mapping[str, Any]) -> bool:
@@ -96,19 +96,19 @@ def _repeats(body: str, schema: Mapping[str, Any]) -> bool:
 
 def _checked(value: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Misfit("It is not one JSON object.")
+        raise SchemaMismatch("It is not one JSON object.")
     # An empty registry: a `$ref` to somewhere else is not fetched.
     validator = Draft202012Validator(schema, registry=Registry())
     try:
         error = next(iter(validator.iter_errors(value)), None)
         is_finite = _is_finite(value)
     except (SchemaError, Unresolvable, RecursionError):
-        raise Misfit("It cannot be checked.") from None
+        raise SchemaMismatch("It cannot be checked.") from None
     if error is not None:
         where = "".join(f"/{part}" for part in error.absolute_path)[:100]
-        raise Misfit(f"At {where or 'the top'} it breaks the schema's `{error.validator}`.")
+        raise SchemaMismatch(f"At {where or 'the top'} it breaks the schema's `{error.validator}`.")
     if not is_finite:
-        raise Misfit("It holds a number that is not finite.")
+        raise SchemaMismatch("It holds a number that is not finite.")
     return _storable(value)
 
 
@@ -136,5 +136,5 @@ def _refuse(name: str) -> Any:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise Misfit("A name stands twice in one object.")
+        raise SchemaMismatch("A name stands twice in one object.")
     return found

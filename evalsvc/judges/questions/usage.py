@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.judges.calls.counted import Billed
+from evalsvc.judges.calls.counted import Billable
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import (
     BAD_OUTPUT,
@@ -31,7 +31,7 @@ LENGTH_WORDS = (
 
 
 @dataclass(slots=True)
-class Bill:
+class Usage:
     """The sum of several calls. `cost` is None where prices are not known."""
 
     connection: ConnectionFacts
@@ -45,7 +45,7 @@ class Bill:
     cost: float | None = None
     latency_ms: float = 0.0
 
-    def add(self, used: Billed | CallFailed, latency_ms: float) -> None:
+    def add(self, used: Billable | CallFailed, latency_ms: float) -> None:
         """Count one call that was sent."""
         self.calls += 1
         self.input_tokens += used.input_tokens
@@ -77,9 +77,9 @@ def prompt_hash(question: Question) -> str:
     return hashlib.sha256(json.dumps(said).encode("ascii")).hexdigest()[:16]
 
 
-def as_no_score(failed: CallFailed, bill: Bill | None = None) -> CannotScore:
+def as_no_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
     """Return what a family raises for a failed call, with what was used all the same in `extra` as `judge`."""
-    extra = {"judge": bill.provenance(cached=False)} if bill is not None else None
+    extra = {"judge": usage.provenance(cached=False)} if usage is not None else None
     if failed.code == RATE_LIMITED:
         wait = failed.retry_after_seconds or 0.0
         return NotYet(RATE_LIMITED, failed.detail, extra=extra, retry_after_seconds=wait)
