@@ -148,7 +148,7 @@ class ConnectionAdmin(ScopedAdmin):
         connection = self.writable(request, object_id)
 
         def verb() -> str:
-            return words_of(try_connection(connection))
+            return _trial_in_words(try_connection(connection))
 
         return self.confirmed(
             request,
@@ -180,7 +180,7 @@ class ConnectionAdmin(ScopedAdmin):
         return redirect(LIST_ADDRESS) if request.method == "POST" else answer
 
 
-def words_of(trial: Trial) -> str:
+def _trial_in_words(trial: Trial) -> str:
     """Say what a test call brought; raises Invalid when it brought nothing, so that the page shows an error."""
     if trial.ok:
         return f"{trial.model} answered after {trial.latency_ms:.0f} ms."

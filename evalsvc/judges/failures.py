@@ -51,7 +51,7 @@ class CallFailed(Exception):
         super().__init__(f"{code}: {detail}")
 
 
-class Unresolved(CallFailed):
+class UnusableConnection(CallFailed):
     """No such connection, or one that cannot be called: switched off, deleted, or with a key that cannot be read."""
 
     def __init__(self, detail: str) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings as django_settings
 
 from evalsvc.judges.calls.moderation import LIMITED_AS, moderation
 from evalsvc.judges.connections.facts import ConnectionFacts
-from evalsvc.judges.connections.memory import known
+from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
 from evalsvc.judges.questions.cache import Flight, Kept, digest_of_question
@@ -157,7 +157,7 @@ class AccountOutside:
         ref = _text(settings, "connection")
         if ref not in self._connections:
             try:
-                self._connections[ref] = await known(self.account_id, "connection", ref, self._reading(ref))
+                self._connections[ref] = await read_through(self.account_id, "connection", ref, self._reading(ref))
             except CallFailed as failed:
                 raise as_no_score(failed) from None
         return self._connections[ref]

@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.judges.connections.facts import ConnectionFacts, parse_connection_id
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, unseal
-from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, unseal
+from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
@@ -19,7 +19,7 @@ __all__ = [
     "ConnectionFacts",
     "connection_facts",
     "default_connection_facts",
-    "facts_of",
+    "facts_of_connection",
     "get_connection",
     "list_connections",
     "secret_of",
@@ -42,43 +42,46 @@ def get_connection(*, account: Account, id: uuid.UUID) -> Connection:
 def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     """Return what a call needs of the connection with this id or this name, its secret decrypted.
 
-    Raises Unresolved (a CallFailed with `not_configured`) for one that is missing, foreign, deleted or switched off,
-    and for one whose secret cannot be read.
+    Raises UnusableConnection (a CallFailed with `not_configured`) for one that is missing, foreign, deleted or switched
+    off, and for one whose secret cannot be read.
     """
     id = parse_connection_id(ref)
     wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
     with account_scope(account_id):
         rows = list(Connection.objects.filter(wanted, account_id=account_id, deleted_at=None))
     if not rows:
-        raise Unresolved(f"The account has no connection {ref[:100]!r}.")
+        raise UnusableConnection(f"The account has no connection {ref[:100]!r}.")
     # An id wins over a name that looks like one.
     found = next((row for row in rows if row.id == id), rows[0])
     if not found.is_enabled:
-        raise Unresolved(f"The connection {found.name} is switched off.")
-    return facts_of(found)
+        raise UnusableConnection(f"The connection {found.name} is switched off.")
+    return facts_of_connection(found)
 
 
 def default_connection_facts(*, account_id: int) -> ConnectionFacts:
-    """Return the account's default connection, or the only one that is switched on; raises Unresolved without either.
+    """Return the account's default connection, or the only one that is switched on.
 
-    A default that is switched off is not replaced by another: nobody's texts go where nobody sent them.
+    Raises UnusableConnection without either. A default that is switched off is not replaced by another: nobody's texts
+    go where nobody sent them.
     """
     with account_scope(account_id):
         rows = list(Connection.objects.filter(account_id=account_id, deleted_at=None).order_by("name"))
     marked = next((row for row in rows if row.is_default), None)
     if marked is not None and not marked.is_enabled:
-        raise Unresolved(f"The account's default connection {marked.name} is switched off.")
+        raise UnusableConnection(f"The account's default connection {marked.name} is switched off.")
     enabled = [row for row in rows if row.is_enabled]
     if marked is None and not enabled:
-        raise Unresolved("The account has no connection to an LLM: add one under Connections or POST /v1/connections.")
+        raise UnusableConnection(
+            "The account has no connection to an LLM: add one under Connections or POST /v1/connections."
+        )
     if marked is None and len(enabled) > 1:
         remedy = "mark one as default, or name one as `connection` in the profile"
-        raise Unresolved(f"The account has {len(enabled)} connections and none is its default: {remedy}.")
-    return facts_of(marked or enabled[0])
+        raise UnusableConnection(f"The account has {len(enabled)} connections and none is its default: {remedy}.")
+    return facts_of_connection(marked or enabled[0])
 
 
-def facts_of(connection: Connection) -> ConnectionFacts:
-    """Return a connection's facts, its secret decrypted; raises Unresolved when that cannot be done."""
+def facts_of_connection(connection: Connection) -> ConnectionFacts:
+    """Return a connection's facts, its secret decrypted; raises UnusableConnection when that cannot be done."""
     secret = secret_of(connection)
     return ConnectionFacts(
         account_id=connection.account_id,
@@ -100,14 +103,17 @@ def facts_of(connection: Connection) -> ConnectionFacts:
 
 
 def secret_of(connection: Connection) -> Secret:
-    """Return the key and the headers; empty where none are stored. Raises Unresolved when they cannot be read."""
+    """Return the key and the headers; empty where none are stored.
+
+    Raises UnusableConnection when they cannot be read.
+    """
     if connection.secret is None:
         return Secret("", {})
     try:
         return unseal(bytes(connection.secret), of=connection.id)
-    except (Unreadable, NoEncryptionKeys):
+    except (UnreadableSecret, NoEncryptionKeys):
         detail = f"The key of the connection {connection.name} cannot be decrypted; enter it again."
-        raise Unresolved(detail) from None
+        raise UnusableConnection(detail) from None
 
 
 def _float(value: Decimal | None) -> float | None:

@@ -14,8 +14,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.judges.connections.checks import check, check_moved
 from evalsvc.judges.connections.memory import forget_when_committed
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal
-from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, reseal, seal
+from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.selectors import secret_of
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -112,7 +112,7 @@ def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
             for id in list(model.objects.exclude(secret=None).values_list("id", flat=True)):
                 try:
                     n += _reseal_row(model, fields, id)
-                except Unreadable:
+                except UnreadableSecret:
                     unreadable.append(id)
     return n, unreadable
 
@@ -137,7 +137,7 @@ def _make_room_for_default(connection: Connection) -> None:
 def _merged(row: Connection, changes: Mapping[str, Any]) -> Secret:
     try:
         kept = secret_of(row)
-    except Unresolved as exc:
+    except UnusableConnection as exc:
         if not all(name in changes for name in SECRET_FIELDS):
             raise Invalid(FieldError("/key", f"{exc.detail} Send `headers` along with `key`.")) from None
         kept = Secret("", {})

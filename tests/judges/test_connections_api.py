@@ -10,7 +10,7 @@ import pytest
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from tests.conftest import Caller
@@ -111,7 +111,7 @@ def test_a_stranger_finds_nothing(alice: Caller, charlie: Caller) -> None:
 def test_a_stranger_s_facts_do_not_resolve(alice: Caller, charlie: Caller, ref: str) -> None:
     connection = made(alice)
 
-    with pytest.raises(Unresolved) as caught:
+    with pytest.raises(UnusableConnection) as caught:
         connection_facts(account_id=charlie.account.pk, ref=connection[ref])
     assert caught.value.code == "not_configured"
 
@@ -234,7 +234,7 @@ def test_a_deleted_one_is_gone_and_so_is_its_key(alice: Caller) -> None:
         assert answer.status_code == 404
     row = row_of(connection)
     assert (row.secret, row.has_key, row.key_last4, row.header_names) == (None, False, "", [])
-    with pytest.raises(Unresolved):
+    with pytest.raises(UnusableConnection):
         connection_facts(account_id=alice.account.pk, ref=connection["id"])
     assert alice.post("/v1/connections", body(name=connection["name"])).status_code == 201
 
@@ -242,7 +242,7 @@ def test_a_deleted_one_is_gone_and_so_is_its_key(alice: Caller) -> None:
 def test_one_that_is_switched_off_does_not_resolve(alice: Caller) -> None:
     connection = made(alice, is_enabled=False)
 
-    with pytest.raises(Unresolved, match="switched off"):
+    with pytest.raises(UnusableConnection, match="switched off"):
         connection_facts(account_id=alice.account.pk, ref=connection["name"])
 
 
@@ -365,14 +365,14 @@ def default_of(caller: Caller) -> str:
 
 
 def test_without_a_default_the_only_one_is_asked(alice: Caller) -> None:
-    with pytest.raises(Unresolved, match="has no connection"):
+    with pytest.raises(UnusableConnection, match="has no connection"):
         default_of(alice)
     only = made(alice)
     made(alice, is_enabled=False)
 
     assert default_of(alice) == only["name"]
     second = made(alice)
-    with pytest.raises(Unresolved, match="none is its default"):
+    with pytest.raises(UnusableConnection, match="none is its default"):
         default_of(alice)
     alice.patch(f"/v1/connections/{second['id']}", {"is_default": True})
     assert default_of(alice) == second["name"]
@@ -382,5 +382,5 @@ def test_a_default_that_is_off_is_not_replaced(alice: Caller) -> None:
     made(alice)
     made(alice, is_default=True, is_enabled=False)
 
-    with pytest.raises(Unresolved, match="switched off"):
+    with pytest.raises(UnusableConnection, match="switched off"):
         default_of(alice)

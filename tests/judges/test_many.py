@@ -230,14 +230,14 @@ def test_a_reading_from_before_a_change_is_not_believed() -> None:
         return "old"
 
     async def reading() -> str:
-        return await memory.known(account, "thing", None, read)
+        return await memory.read_through(account, "thing", None, read)
 
     async def meanwhile() -> tuple[str, str]:
         old = asyncio.ensure_future(reading())
         await asyncio.to_thread(began.wait, 60)
-        memory.forget(account)
+        memory.forget_account(account)
         changed.set()
-        return await old, await memory.known(account, "thing", None, lambda: "new")
+        return await old, await memory.read_through(account, "thing", None, lambda: "new")
 
     assert run(meanwhile()) == ("old", "new")
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, reseal, seal, unseal
-from evalsvc.judges.failures import Unresolved
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, reseal, seal, unseal
+from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.judges.selectors import connection_facts
 from tests.conftest import Caller
@@ -28,7 +28,7 @@ def test_it_opens_what_it_sealed() -> None:
 
 
 def test_a_secret_cannot_be_moved_to_another_row() -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableSecret):
         unseal(seal(SECRET, of=uuid.uuid4()), of=uuid.uuid4())
 
 
@@ -36,7 +36,7 @@ def test_what_was_changed_is_not_opened() -> None:
     id = uuid.uuid4()
     sealed = seal(SECRET, of=id)
 
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableSecret):
         unseal(sealed[:-8] + b"AAAAAAA=", of=id)
 
 
@@ -49,7 +49,7 @@ def test_the_newest_key_seals_and_all_open() -> None:
         moved = reseal(sealed)
     with override_settings(ENCRYPTION_KEYS=[new]):
         assert unseal(moved, of=id) == SECRET
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnreadableSecret):
             unseal(sealed, of=id)
 
 
@@ -73,7 +73,7 @@ def test_a_lost_key_is_told_and_a_new_secret_mends_it(alice: Caller) -> None:
     connection = made(alice)
     path = f"/v1/connections/{connection['id']}"
     with override_settings(ENCRYPTION_KEYS=[Fernet.generate_key().decode()]):
-        with pytest.raises(Unresolved, match="cannot be decrypted"):
+        with pytest.raises(UnusableConnection, match="cannot be decrypted"):
             connection_facts(account_id=alice.account.pk, ref=connection["id"])
         assert alice.patch(path, {"rpm": 3}).status_code == 200
         assert alice.patch(path, {"key": "new"}).status_code == 422

@@ -12,7 +12,7 @@ from django.db import connections
 from django.test import override_settings
 
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.judges.connections.secrets import Unreadable, unseal
+from evalsvc.judges.connections.secrets import UnreadableSecret, unseal
 from evalsvc.judges.models import WebhookSecret
 from evalsvc.judges.services import reencrypt_secrets
 from evalsvc.rest.models import IdempotencyRecord
@@ -68,7 +68,7 @@ def test_the_secret_is_encrypted_at_rest(alice: Caller, secret: str) -> None:
 def test_a_secret_moved_to_another_account_cannot_be_read(alice: Caller, charlie: Caller, secret: str) -> None:
     rotate(charlie)
 
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableSecret):
         unseal(bytes(stored(alice).secret), of=stored(charlie).id)
 
 

@@ -43,9 +43,9 @@ async def ask(
 ) -> Completion:
     """Make one call within the connection's limits; it does not wait for them.
 
-    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when the limits do not let it through
-    yet, `budget_exhausted` when the day's money does not hold it. Nothing has been sent then. The breaker looks after calls
-    that are watched.
+    Raises CallFailed as `complete` does; `rate_limited` with `retry_after_seconds` when the limits do not let it
+    through yet, `budget_exhausted` when the day's money does not hold it. Nothing has been sent then. The breaker
+    looks after calls that are watched.
     """
     asked, tokens = model or connection.model, estimated_tokens(messages, parameters)
 
@@ -59,7 +59,7 @@ async def ask(
             reads_tool=reads_tool,
         )
 
-    return await counted(
+    return await call_within_limits(
         connection, asked, tokens=tokens, deadline_seconds=deadline_seconds, call=call, is_watched=is_watched
     )
 
@@ -86,7 +86,7 @@ class Billable(Protocol):
 B = TypeVar("B", bound=Billable)
 
 
-async def counted(
+async def call_within_limits(
     connection: ConnectionFacts,
     limited_as: str,
     *,

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import post
-from evalsvc.judges.calls.counted import CHARS_PER_TOKEN, counted
+from evalsvc.judges.calls.counted import CHARS_PER_TOKEN, call_within_limits
 from evalsvc.judges.calls.reading import ReportedUsage, printable, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -35,7 +35,7 @@ async def moderation(connection: ConnectionFacts, text: str, *, model: str | Non
     """Ask once, within the connection's limits; raises CallFailed. Few such endpoints say what they use, or charge."""
     body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
     limited_as = model or LIMITED_AS
-    return await counted(
+    return await call_within_limits(
         connection,
         limited_as,
         tokens=int(len(body["input"].encode()) / CHARS_PER_TOKEN) + 1,

@@ -8,7 +8,7 @@ from evalsvc.judges.calls.counted import ask
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.models import Connection
-from evalsvc.judges.selectors import facts_of
+from evalsvc.judges.selectors import facts_of_connection
 
 # No parameters: endpoints differ in what they call the longest answer, and refuse the other name.
 MESSAGES = ({"role": "user", "content": "Answer with one word: ok"},)
@@ -35,7 +35,7 @@ def try_connection(connection: Connection) -> Trial:
     It talks to the world: call it outside of a transaction where that is possible. Never raises CallFailed.
     """
     try:
-        done = run(ask(facts_of(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS))
+        done = run(ask(facts_of_connection(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS))
     except CallFailed as failed:
         return Trial(
             ok=False,

@@ -41,7 +41,7 @@ def check(connection: Connection, given: Mapping[str, Any]) -> None:
 
 def check_moved(connection: Connection, changes: Mapping[str, Any]) -> None:
     """Refuse to carry a secret to another server."""
-    if connection.secret is None or origin_of(changes.get("base_url", connection.base_url)) == origin_of(
+    if connection.secret is None or _origin_of(changes.get("base_url", connection.base_url)) == _origin_of(
         connection.base_url
     ):
         return
@@ -52,7 +52,7 @@ def check_moved(connection: Connection, changes: Mapping[str, Any]) -> None:
         raise Invalid(*errors)
 
 
-def origin_of(url: str) -> tuple[str, str]:
+def _origin_of(url: str) -> tuple[str, str]:
     """Return the scheme and the host with its port, by which a secret stays."""
     try:
         parts = urlsplit(url)

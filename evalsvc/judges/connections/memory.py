@@ -31,7 +31,7 @@ _changes: dict[int, int] = {}
 _lock = threading.Lock()
 
 
-async def known(account_id: int, what: str, which: Hashable, read: Callable[[], T]) -> T:
+async def read_through(account_id: int, what: str, which: Hashable, read: Callable[[], T]) -> T:
     """Return what `read` says, from the database or from a moment ago; raises what it raises, which is not kept.
 
     All who ask for the same at the same time share one reading.
@@ -48,7 +48,7 @@ async def known(account_id: int, what: str, which: Hashable, read: Callable[[], 
     return cast("T", await asyncio.shield(reading))
 
 
-def forget(account_id: int) -> None:
+def forget_account(account_id: int) -> None:
     """Believe nothing any more of an account: something of it has been changed, and committed."""
     with _lock:
         _changes[account_id] = _changes.get(account_id, 0) + 1
@@ -57,7 +57,7 @@ def forget(account_id: int) -> None:
 
 def forget_when_committed(account_id: int) -> None:
     """Do so when the transaction has ended well."""
-    transaction.on_commit(partial(forget, account_id), using=current_role())
+    transaction.on_commit(partial(forget_account, account_id), using=current_role())
 
 
 async def _read(key: Key, read: Callable[[], T]) -> T:

@@ -16,7 +16,7 @@ class NoEncryptionKeys(Exception):
     """ENCRYPTION_KEYS is empty or holds something else than Fernet keys."""
 
 
-class Unreadable(Exception):
+class UnreadableSecret(Exception):
     """None of the keys opens the secret, or it belongs to another connection."""
 
 
@@ -34,22 +34,22 @@ def seal(secret: Secret, *, of: uuid.UUID) -> bytes:
 
 
 def unseal(sealed: bytes, *, of: uuid.UUID) -> Secret:
-    """Decrypt with whichever key fits; raises Unreadable."""
+    """Decrypt with whichever key fits; raises UnreadableSecret."""
     try:
         found = orjson.loads(_fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(sealed))
     except InvalidToken:
-        raise Unreadable from None
+        raise UnreadableSecret from None
     if found["of"] != str(of):
-        raise Unreadable
+        raise UnreadableSecret
     return Secret(found["key"], found["headers"])
 
 
 def reseal(sealed: bytes) -> bytes:
-    """Encrypt anew with the newest key; raises Unreadable."""
+    """Encrypt anew with the newest key; raises UnreadableSecret."""
     try:
         return _fernet(tuple(settings.ENCRYPTION_KEYS)).rotate(sealed)
     except InvalidToken:
-        raise Unreadable from None
+        raise UnreadableSecret from None
 
 
 @lru_cache(maxsize=4)

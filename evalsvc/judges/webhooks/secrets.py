@@ -11,7 +11,7 @@ from django.utils import timezone
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.judges.connections.memory import forget_when_committed
-from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, Unreadable, seal, unseal
+from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, seal, unseal
 from evalsvc.judges.models import WebhookSecret
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
@@ -61,14 +61,14 @@ def signing_keys(account_id: int) -> list[bytes]:
     if row.previous is not None and row.previous_until is not None and row.previous_until > timezone.now():
         sealed.append(row.previous)
     try:
-        return [key_of(unseal(bytes(each), of=row.id).key) for each in sealed]
-    except (Unreadable, NoEncryptionKeys):
+        return [signing_key(unseal(bytes(each), of=row.id).key) for each in sealed]
+    except (UnreadableSecret, NoEncryptionKeys):
         raise CannotScore(
             "not_configured", "The account's webhook secret cannot be decrypted; rotate it to make a new one."
         ) from None
 
 
-def key_of(plain: str) -> bytes:
+def signing_key(plain: str) -> bytes:
     """Return the bytes that a secret stands for."""
     return base64.b64decode(plain.removeprefix(PREFIX))
 

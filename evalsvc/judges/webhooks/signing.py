@@ -18,7 +18,7 @@ from http import HTTPStatus
 import orjson
 from standardwebhooks import Webhook
 
-from evalsvc.judges.connections.memory import known
+from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.webhooks.secrets import signing_keys
 from evalsvc.outbound.client import Answer, post_json_async
 from evalsvc.outbound.failures import OutboundFailed
@@ -42,7 +42,7 @@ async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue
     FailedForNow `timeout`, `rate_limited`, `connection` and `bad_output`.
     """
     body = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
-    keys = await known(account_id, "webhook", None, partial(signing_keys, account_id))
+    keys = await read_through(account_id, "webhook", None, partial(signing_keys, account_id))
     id = message_id(account_id, url, body)
     deadline = time.monotonic() + seconds_of(settings)
     try:
