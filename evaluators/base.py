@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from evaluators.outside import Outside
+from evaluators.gateway import JudgeGateway
 
 # Families, also those of others, import all that they need from here.
 from evaluators.values import CannotScore as CannotScore
@@ -283,7 +283,9 @@ class Family(ABC):
         Raises CannotScore for what a retry cannot mend. Any other exception is a bug and becomes `status: error`.
         """
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Score a sample with the help of servers elsewhere: what runs where `lane_of` says Lane.JUDGE.
 
         As `score`, and raises FailedForNow, besides CannotScore, for what a retry may mend.

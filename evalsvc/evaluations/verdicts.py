@@ -19,7 +19,7 @@ from evalsvc.rest.parsing import find_unstorable
 from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
 from evaluators.budget import allowed
-from evaluators.outside import NotYet, Outside
+from evaluators.gateway import JudgeGateway, NotYet
 
 log = logging.getLogger(__name__)
 
@@ -67,15 +67,15 @@ def score_sample(
     settings: Settings,
     sample: Sample,
     explain: str,
-    outside: Outside | None = None,
+    gateway: JudgeGateway | None = None,
 ) -> Verdict:
     """Score a sample; whatever goes wrong is a status, an error code and a sentence.
 
-    `outside` is whom families on the judge lane may ask; their answers are waited for in this thread. What asks nobody
+    `gateway` is whom families on the judge lane may ask; their answers are waited for in this thread. What asks nobody
     has EVALSVC_COMPUTE_SECONDS of computing, unless the caller has allowed for less.
     """
     if family.lane_of(settings) == Lane.JUDGE:
-        return loop.run(judge_sample(family, spec, settings, sample, explain, outside))
+        return loop.run(judge_sample(family, spec, settings, sample, explain, gateway))
     if refusal := unfit(family, spec.id, settings, sample):
         return refusal
     with allowed(django_settings.COMPUTE_SECONDS), _Attempt(family, spec, settings, sample, explain) as attempt:
@@ -89,7 +89,7 @@ async def judge_sample(
     settings: Settings,
     sample: Sample,
     explain: str,
-    outside: Outside | None,
+    gateway: JudgeGateway | None,
 ) -> Verdict:
     """Score a sample as `score_sample` does, without a thread that waits.
 
@@ -100,9 +100,9 @@ async def judge_sample(
     if refusal := unfit(family, spec.id, settings, sample):
         return refusal
     with _Attempt(family, spec, settings, sample, explain) as attempt:
-        if outside is None:
+        if gateway is None:
             raise ValueError(f"family {family.name} asks other servers, and nobody brought them")
-        attempt.take(await family.score_with(sample, settings, outside, explain=attempt.wants_words))
+        attempt.take(await family.score_with(sample, settings, gateway, explain=attempt.wants_words))
     return attempt.verdict()
 
 

@@ -23,7 +23,7 @@ from evalsvc.judges.questions.usage import Usage, as_no_score, prompt_hash
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
-from evaluators.outside import Answer, Moderation, Question
+from evaluators.gateway import Answer, Moderation, Question
 
 WAIT_IN_PLACE_SECONDS = 2.0
 """For the connection's limits a question waits so long in place; a longer wait is better spent in the database."""
@@ -32,16 +32,16 @@ OPTIONAL = ("temperature", "seed", "top_p", "reasoning_effort")
 """Settings that are sent as parameters where a profile sets them; what an endpoint does not know is left out."""
 
 
-def outside_for(
+def gateway_for(
     account_id: int, *, deadline_seconds: float | None = None, patience_seconds: float = WAIT_IN_PLACE_SECONDS
-) -> AccountOutside:
+) -> AccountGateway:
     """Return what one score of this account may ask; the deadline is for all its questions together, from now."""
     seconds = django_settings.JUDGE_DEADLINE_SECONDS if deadline_seconds is None else deadline_seconds
-    return AccountOutside(account_id, time.monotonic() + seconds, patience_seconds)
+    return AccountGateway(account_id, time.monotonic() + seconds, patience_seconds)
 
 
-class AccountOutside:
-    """See `evaluators.outside.Outside`. Used by one score."""
+class AccountGateway:
+    """See `evaluators.gateway.JudgeGateway`. Used by one score."""
 
     def __init__(self, account_id: int, until: float, patience_seconds: float) -> None:
         self.account_id = account_id

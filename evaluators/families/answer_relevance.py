@@ -13,6 +13,7 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.grounding.kinds import Kind, asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.refusals import MAX_CHARS, find_refusal
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
@@ -21,7 +22,6 @@ from evaluators.grounding.words import split_words
 from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.relevance import judge_answer_relevance
 from evaluators.judging.settings import judge_settings, threshold_of
-from evaluators.outside import Outside
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin
 
@@ -100,13 +100,15 @@ class AnswerRelevance(FamilyWithJudge):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         return _scored(question, output, measure_nearness(question, (output,)), threshold, explain=explain)
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
         question = sample.input or ""
         if _says_nothing(question, _without_echo(sample.output or "", question)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return await judge_answer_relevance(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_answer_relevance(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
         """Load the small model: some 0.3 seconds and 140 MB."""

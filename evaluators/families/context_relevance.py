@@ -12,11 +12,11 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.relevance import judge_context_relevance
 from evaluators.judging.settings import several_questions_settings, threshold_of
-from evaluators.outside import Outside
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin
 
@@ -89,12 +89,14 @@ class ContextRelevance(FamilyWithJudge):
             extra=_extra(found, best, len(contexts)),
         )
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
         if _nothing_to_compare(sample.input or "", sample.context_texts):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return await judge_context_relevance(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_context_relevance(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
         """Load the small model: some 0.3 seconds and 140 MB."""

@@ -12,13 +12,13 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
 from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.relevance import judge_sufficiency
 from evaluators.judging.settings import judge_settings
-from evaluators.outside import Outside
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.language import require_latin
 
@@ -110,12 +110,14 @@ class ContextSufficiency(FamilyWithJudge):
         require_latin("\n".join(contexts), "The context")
         return _scored(question_in_contexts(question, contexts), threshold, explain=explain)
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Ask a judge; where there is nothing to ask about, the score is that of `score`."""
         if not any(map(has_words, sample.context_texts)) or not has_words(sample.input or ""):
             return self.score(sample, settings, explain=explain)
         threshold = _threshold(settings, with_gold=any(map(has_words, sample.gold_texts)))
-        return await judge_sufficiency(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_sufficiency(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
         """Return the line that the sample is held to: without a gold answer it is another."""

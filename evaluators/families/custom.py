@@ -34,13 +34,13 @@ from evaluators.checks.run import (
     reads_all_golds,
     run_check,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.asking import owing
 from evaluators.judging.graders import GraderAsker
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.plain_words import CRITERIA_SETTINGS, criteria_fields, criteria_problems, judge_criteria
 from evaluators.judging.readings import usage_of
 from evaluators.judging.sampling import injection_extra
-from evaluators.outside import Outside
 from evaluators.settings import THRESHOLD, object_schema
 
 CRITERIA = "pass_criteria"
@@ -168,11 +168,13 @@ class Custom(Family):
         """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
         return _score(_checked(settings, _with_json(sample, settings), None), explain=explain)
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Judge by the profile's criteria, as the family judge does, or run a grader that asks a model."""
         if CRITERIA in settings:
-            return await judge_criteria(sample, settings, outside, explain=explain)
-        asker = GraderAsker(outside, settings)
+            return await judge_criteria(sample, settings, gateway, explain=explain)
+        asker = GraderAsker(gateway, settings)
         with owing(asker.answers):
             shown = _with_json(sample, settings)
             wanted = [grader for each in _versions(settings, shown) for grader in model_graders(settings, each)]

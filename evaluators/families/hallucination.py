@@ -17,6 +17,7 @@ from evaluators.base import (
     Settings,
     Span,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.nearness import near_question
@@ -24,7 +25,6 @@ from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, me
 from evaluators.judging.claims import judge_claims
 from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.settings import judge_settings, threshold_of
-from evaluators.outside import Outside
 from evaluators.settings import object_schema
 
 DEFAULT_THRESHOLD = SUPPORTED
@@ -103,12 +103,14 @@ class Hallucination(FamilyWithJudge):
         near = near_question(output, question, sample.context_texts, evidence)
         return _measured(replace(support, near_question=near), threshold, explain=explain)
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Ask a judge about every claim; without an output or a context there is nothing to ask, and words decide."""
         if not (sample.output or "").strip() or not any(map(str.strip, sample.context_texts)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return await judge_claims(sample, settings, outside, threshold=threshold, explain=explain)
+        return await judge_claims(sample, settings, gateway, threshold=threshold, explain=explain)
 
 
 def _without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:

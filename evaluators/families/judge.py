@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evaluators.base import EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, SettingsProblem
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.criteria import MANAGED
 from evaluators.judging.forms import is_csv, is_json
 from evaluators.judging.plain_words import CRITERIA_SETTINGS, WORDS, criteria_fields, criteria_problems, judge_criteria
-from evaluators.outside import Outside
 from evaluators.settings import object_schema, settings_problems
 
 
@@ -69,11 +69,13 @@ class Judge(Family):
         because = f"The output {'is' if passed else 'is not'} valid {form.upper()}."
         return Score(float(passed), passed, because if explain else None, extra={"check": form})
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Ask an LLM. A sample without any text to judge is decided by `blank_output`, and nobody is asked."""
         if "check" in settings:
             return self.score(sample, settings, explain=explain)
-        return await judge_criteria(sample, settings, outside, explain=explain)
+        return await judge_criteria(sample, settings, gateway, explain=explain)
 
 
 _FORMS: dict[str, Callable[[str], bool]] = {"json": is_json, "csv": is_csv}

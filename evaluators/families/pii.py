@@ -18,10 +18,10 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.personal_data import extract_personal_data
 from evaluators.judging.settings import ASKING
 from evaluators.minilm import is_installed
-from evaluators.outside import Outside
 from evaluators.pii.entities import STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities
 from evaluators.settings import object_schema, settings_problems
@@ -113,12 +113,14 @@ class Pii(Family):
             found, extra = _with_persons(text, found, entities)
         return _score([one for one in found if one.entity in entities], extra, explain)
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Score 0 when a judge names personal data that the output holds. A blank output is not asked about."""
         text = sample.output or ""
         if not text.strip():
             return _score([], {}, explain)
-        named = await extract_personal_data(text, [str(kind) for kind in _entities(settings)], settings, outside)
+        named = await extract_personal_data(text, [str(kind) for kind in _entities(settings)], settings, gateway)
         found = [Finding(start, end, Entity(kind)) for kind, (start, end) in named.found]
         return _score(found, {"n_dropped": named.n_dropped, "judge": named.usage}, explain)
 

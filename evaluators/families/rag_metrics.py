@@ -17,11 +17,11 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.asking import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.sampling import failed_for_injection, injection_extra
 from evaluators.judging.settings import fails_injection, several_questions_settings, threshold_of
-from evaluators.outside import Outside
 from evaluators.rag.measures import Measured, Rag, overall
 from evaluators.settings import object_schema, settings_problems
 
@@ -188,12 +188,14 @@ class RagMetrics(Family):
         """Refuse: without an LLM there is no score."""
         raise CannotScore("not_configured", "RAG metrics need an LLM to ask.")
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Compute the metric; raises CannotScore("not_applicable") where it has no value for the sample."""
         signs = injection_signs(_scanned(sample, self.fields_for(settings)))
         if signs and fails_injection(settings):
             return failed_for_injection(signs, explain=explain)
-        asker = Asker(outside, settings)
+        asker = Asker(gateway, settings)
         with owing(asker.answers):
             measured = await _measure(sample, settings, asker)
         return Score(

@@ -18,9 +18,9 @@ from evaluators.base import (
     SettingsProblem,
     Span,
 )
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
-from evaluators.outside import Outside
 from evaluators.settings import THRESHOLD, object_schema, settings_problems
 from evaluators.text.language import require_latin
 from evaluators.toxicity.models import meaning_logits, to_chance, to_logit, word_chances
@@ -119,12 +119,14 @@ class Toxicity(Family):
             extra={"n_windows": worst.n_windows, **worst.extra},
         )
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         """Ask the moderation endpoint, which reads any language; an output with nothing in it is clean."""
         if not (sample.output or "").strip():
             return _wordless(explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return await moderated(sample, settings, outside, threshold=threshold, explain=explain)
+        return await moderated(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
         """Load both models: some 0.5 seconds and 90 MB."""

@@ -17,7 +17,7 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
-from evaluators.outside import Outside
+from evaluators.gateway import JudgeGateway
 from evaluators.samples import answer_json, passage_json
 from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
 from evaluators.webhook.answer import Answered, read_answer
@@ -103,12 +103,14 @@ class Webhook(Family):
         """Score nothing: only the account's server can."""
         raise NotImplementedError("a webhook is asked through `score_with`")
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
-        """Post the inputs and read the verdict. Raises CannotScore and FailedForNow as `Outside.post` does.
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
+        """Post the inputs and read the verdict. Raises CannotScore and FailedForNow as `JudgeGateway.post` does.
 
         FailedForNow("bad_output") for an answer that is no verdict.
         """
-        found = await outside.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
+        found = await gateway.post(str(settings["url"]), self._payload(sample, settings, explain=explain), settings)
         answered = read_answer(found, output=sample.output or "")
         threshold = number_setting(settings, "pass_threshold")
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from evaluators.base import CannotScore, JSONValue, Settings
+from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.readings import owed_as_well, usage_of
-from evaluators.outside import Answer, Outside, Question
 
 
 class Asker:
     """Ask for one sample, and remember the answers for the account of their cost."""
 
-    def __init__(self, outside: Outside, settings: Settings) -> None:
-        """Ask `outside` as the effective settings say."""
-        self._outside = outside
+    def __init__(self, gateway: JudgeGateway, settings: Settings) -> None:
+        """Ask `gateway` as the effective settings say."""
+        self._gateway = gateway
         self._settings = settings
         self._answers: list[Answer] = []
 
     async def ask_all(self, questions: Sequence[Question]) -> list[Answer]:
         """Return the answers in order; equal questions are asked once, and one failure fails them all."""
         distinct = list({(asked.prompt_id, asked.user): asked for asked in questions}.values())
-        answers = await self._outside.ask_all(distinct, self._settings) if distinct else []
+        answers = await self._gateway.ask_all(distinct, self._settings) if distinct else []
         self._answers.extend(answers)
         found = {(asked.prompt_id, asked.user): answer for asked, answer in zip(distinct, answers, strict=True)}
         return [found[asked.prompt_id, asked.user] for asked in questions]

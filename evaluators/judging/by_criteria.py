@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evaluators.base import Score, Settings
+from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, question
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import Reading, checks_extra, checks_of, reasoning_of, share_met, spans_of
 from evaluators.judging.sampling import judged
 from evaluators.judging.scales import Scale
 from evaluators.judging.settings import answer_tokens
-from evaluators.outside import Answer, Outside
 
 
 async def judged_by_criteria(
@@ -20,7 +20,7 @@ async def judged_by_criteria(
     data: Data,
     scale: Scale,
     settings: Settings,
-    outside: Outside,
+    gateway: JudgeGateway,
     *,
     output: str,
     scanned: Sequence[str],
@@ -36,7 +36,7 @@ async def judged_by_criteria(
         max_output_tokens=answer_tokens(settings, 1_536),
     )
     read = _reader(scale, data, output)
-    return await judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
 def _reader(scale: Scale, data: Data, output: str) -> Callable[[Answer], Reading]:

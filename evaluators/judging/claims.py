@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evaluators.base import JSONValue, Sample, Score, Settings, Span
+from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import MAX_DETAILS, Reading, objects_of, reasoning_of, text_of, truth_of
 from evaluators.judging.sampling import judged
 from evaluators.judging.settings import answer_tokens
-from evaluators.outside import Answer, Outside
 
 UNSUPPORTED_AT_MOST = 0.5
 """What an output scores at most whose claims are not all supported."""
@@ -31,7 +31,7 @@ and saying that the contexts do not answer the question are no claims."""
 
 
 async def judge_claims(
-    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+    sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
     """Score 1 when the contexts support every claim; else half of the share that they support, so that no such output \
     reaches 0.5, and the worse one is still the lower.
@@ -47,7 +47,7 @@ async def judge_claims(
         max_output_tokens=answer_tokens(settings, 4_096),
     )
     read = _reader(output, contexts)
-    return await judged(outside, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
+    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
 
 
 def _reader(output: str, contexts: Sequence[str]) -> Callable[[Answer], Reading]:

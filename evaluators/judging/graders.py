@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from evaluators.base import CannotScore, JSONValue, Settings
 from evaluators.checks.graders import ModelGrader
+from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.prompts import MAX_DATA_CHARS, answer_schema, trusted
 from evaluators.judging.readings import number_of, text_of
-from evaluators.outside import Answer, Outside, Question
 
 DEFAULT_ANSWER_TOKENS = 2_048
 _RULES = """\
@@ -20,9 +20,9 @@ JSON object of the requested form and nothing else."""
 class GraderAsker:
     """Ask a model for the grades of one sample, one after the other."""
 
-    def __init__(self, outside: Outside, settings: Settings) -> None:
-        """Ask `outside`; what a grader says about its model goes over the profile's settings."""
-        self._outside = outside
+    def __init__(self, gateway: JudgeGateway, settings: Settings) -> None:
+        """Ask `gateway`; what a grader says about its model goes over the profile's settings."""
+        self._gateway = gateway
         self._settings = settings
         self.answers: list[Answer] = []
 
@@ -32,7 +32,7 @@ class GraderAsker:
 
     async def ask(self, grader: ModelGrader) -> float:
         """Return a score model's number; of a label model 1.0 for a passing label, else 0.0."""
-        answer = await self._outside.ask(grader_question(grader), {**self._settings, **_chosen(grader)})
+        answer = await self._gateway.ask(grader_question(grader), {**self._settings, **_chosen(grader)})
         self.answers.append(answer)
         if grader.labels:
             return float(text_of(answer.data, "label") in grader.passing_labels)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from evaluators.outside import BOUNDARY
+from evaluators.gateway import BOUNDARY
 
 # Every repetition has a small bound, so that half a million characters stay quick.
 _PATTERNS = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from evaluators.base import FailedForNow, Sample, Score, Settings
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.readings import spent
-from evaluators.outside import Outside
 
 
-async def moderated(sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool) -> Score:
+async def moderated(
+    sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
+) -> Score:
     """Score 1 minus the highest chance of any category; `extra` holds all of them, and what the endpoint would flag."""
-    found = await outside.moderate(sample.output or "", settings)
+    found = await gateway.moderate(sample.output or "", settings)
     used = spent([found.provenance])
     if not found.categories:
         raise FailedForNow("bad_output", "The moderation endpoint named no category.", extra={"judge": used})

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from evaluators.base import JSONValue, Settings, Span
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import occurrences
 from evaluators.judging.readings import objects_of, text_of, usage_of
 from evaluators.judging.settings import answer_tokens
-from evaluators.outside import Outside
 
 MAX_FOUND = 200
 
@@ -32,7 +32,9 @@ class Extracted:
     usage: dict[str, JSONValue]
 
 
-async def extract_personal_data(output: str, kinds: Sequence[str], settings: Settings, outside: Outside) -> Extracted:
+async def extract_personal_data(
+    output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway
+) -> Extracted:
     """Ask for personal data of these kinds. A passage counts wherever the output holds it; its text is not kept."""
     entity = strict_object({"type": {"type": "string", "enum": list(kinds)}, "quote": {"type": "string"}})
     asked = question(
@@ -42,7 +44,7 @@ async def extract_personal_data(output: str, kinds: Sequence[str], settings: Set
         schema=answer_schema({"entities": {"type": "array", "items": entity}}),
         max_output_tokens=answer_tokens(settings, 4_096),
     )
-    answer = await outside.ask(asked, settings)
+    answer = await gateway.ask(asked, settings)
     found: set[tuple[str, Span]] = set()
     n_dropped = 0
     for entry in objects_of(answer.data, "entities"):

@@ -6,11 +6,11 @@ import json
 import re
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Score, Settings, SettingsProblem
+from evaluators.gateway import JudgeGateway
 from evaluators.judging.by_criteria import judged_by_criteria
 from evaluators.judging.prompts import Data, trusted
 from evaluators.judging.scales import LABELS, RUBRIC, Scale, scale_problems
 from evaluators.judging.settings import judge_settings, threshold_of
-from evaluators.outside import Outside
 from evaluators.settings import object_schema, settings_problems
 
 WORDS = {
@@ -75,7 +75,7 @@ def criteria_fields(settings: Settings) -> tuple[Field, ...]:
     return tuple(field for word, field in WORDS.items() if re.search(rf"\b{word}\b", texts))
 
 
-async def judge_criteria(sample: Sample, settings: Settings, outside: Outside, *, explain: bool) -> Score:
+async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool) -> Score:
     """Ask whether a sample meets the criteria; one without any text to judge is decided by `blank_output` alone."""
     subject = _subject(sample, criteria_fields(settings))
     if not subject.strip():
@@ -87,7 +87,7 @@ async def judge_criteria(sample: Sample, settings: Settings, outside: Outside, *
         _data(sample, settings),
         scale,
         settings,
-        outside,
+        gateway,
         output=sample.output or "",
         scanned=(subject,),
         threshold=threshold_of(settings),

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
-from evaluators.outside import BOUNDARY, Question
+from evaluators.gateway import BOUNDARY, Question
 
 Data: TypeAlias = "Sequence[tuple[str, str | Sequence[str]]]"
 """Named texts, or lists of texts, in the order in which they are shown. The names are ours, never the data's."""

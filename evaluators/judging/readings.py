@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Span
+from evaluators.gateway import Answer
 from evaluators.judging.prompts import strict_object
 from evaluators.judging.quotes import Quotable, locate
-from evaluators.outside import Answer
 
 MAX_REASONING = 2_000
 MAX_DETAILS = 50

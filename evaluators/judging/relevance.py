@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
+from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.asking import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.prompts import Data, answer_schema, question
@@ -11,7 +12,6 @@ from evaluators.judging.readings import MAX_DETAILS, number_of, text_of
 from evaluators.judging.requirements import judge_requirements
 from evaluators.judging.sampling import failed_for_injection, injection_extra
 from evaluators.judging.settings import answer_tokens, fails_injection
-from evaluators.outside import Answer, Outside, Question
 
 HIGHEST_GRADE = 3
 MAX_CONTEXTS = 100
@@ -51,7 +51,7 @@ _ANY_GOLD_NEEDS = {
 
 
 async def judge_answer_relevance(
-    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+    sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
     """Score whether the output answers the input, right or wrong: 1 when all of four requirements are met."""
     output = sample.output or ""
@@ -61,7 +61,7 @@ async def judge_answer_relevance(
         _ANSWER_NEEDS,
         [("USER INPUT", sample.input or ""), ("MODEL OUTPUT", output)],
         settings,
-        outside,
+        gateway,
         output=output,
         scanned=(output,),
         threshold=threshold,
@@ -70,7 +70,7 @@ async def judge_answer_relevance(
 
 
 async def judge_sufficiency(
-    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+    sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
     """Score whether the contexts are enough to answer the input, and hold the gold answer where one was sent.
 
@@ -85,7 +85,7 @@ async def judge_sufficiency(
         _SUFFICIENT_NEEDS | (_GOLD_NEEDS if len(golds) == 1 else _ANY_GOLD_NEEDS) if golds else _SUFFICIENT_NEEDS,
         [*data, ("GOLD ANSWER", golds[0] if len(golds) == 1 else golds)] if golds else data,
         settings,
-        outside,
+        gateway,
         output="",
         scanned=contexts,
         threshold=threshold,
@@ -94,7 +94,7 @@ async def judge_sufficiency(
 
 
 async def judge_context_relevance(
-    sample: Sample, settings: Settings, outside: Outside, *, threshold: float, explain: bool
+    sample: Sample, settings: Settings, gateway: JudgeGateway, *, threshold: float, explain: bool
 ) -> Score:
     """Score the most helpful context, each graded 0 to 3 by itself: their order cannot matter. Blank ones get 0."""
     contexts = sample.context_texts
@@ -103,7 +103,7 @@ async def judge_context_relevance(
     signs = injection_signs(contexts)
     if signs and fails_injection(settings):
         return failed_for_injection(signs, explain=explain)
-    asker = Asker(outside, settings)
+    asker = Asker(gateway, settings)
     shown = {index: context for index, context in enumerate(contexts) if context.strip()}
     with owing(asker.answers):
         answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])

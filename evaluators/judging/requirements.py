@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from evaluators.base import Score, Settings
+from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import (
@@ -20,7 +21,6 @@ from evaluators.judging.readings import (
 )
 from evaluators.judging.sampling import judged
 from evaluators.judging.settings import answer_tokens
-from evaluators.outside import Answer, Outside
 
 UNMET_AT_MOST = 0.3
 """What a sample scores at most that misses a requirement: below the threshold of every family that asks like this."""
@@ -35,7 +35,7 @@ async def judge_requirements(
     requirements: Mapping[str, str],
     data: Data,
     settings: Settings,
-    outside: Outside,
+    gateway: JudgeGateway,
     *,
     output: str,
     scanned: Sequence[str],
@@ -52,7 +52,7 @@ async def judge_requirements(
         max_output_tokens=answer_tokens(settings, 1_024),
     )
     read = _reader(list(requirements), data, output)
-    return await judged(outside, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
 def _reader(names: Sequence[str], data: Data, output: str) -> Callable[[Answer], Reading]:

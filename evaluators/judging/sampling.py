@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from evaluators.base import JSONValue, Score, Settings
+from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.asking import owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.readings import Reading, usage_of
 from evaluators.judging.settings import ADAPTIVE, fails_injection
-from evaluators.outside import Answer, Outside, Question
 
 NEAR = 0.15
 """How near to the threshold a score is doubtful."""
@@ -19,7 +19,7 @@ Z_95 = 1.959963984540054
 
 
 async def judged(
-    outside: Outside,
+    gateway: JudgeGateway,
     question: Question,
     settings: Settings,
     read: Callable[[Answer], Reading],
@@ -35,7 +35,7 @@ async def judged(
     signs = injection_signs(scanned)
     if signs and fails_injection(settings):
         return failed_for_injection(signs, explain=explain)
-    answers, readings = await _samples(outside, question, settings, read, threshold)
+    answers, readings = await _samples(gateway, question, settings, read, threshold)
     value = math.fsum(reading.value for reading in readings) / len(readings)
     passed = value >= threshold
     shown = _representative(readings, threshold, passed=passed)
@@ -66,13 +66,13 @@ def injection_extra(signs: Sequence[str]) -> dict[str, JSONValue]:
 
 
 async def _samples(
-    outside: Outside, question: Question, settings: Settings, read: Callable[[Answer], Reading], threshold: float
+    gateway: JudgeGateway, question: Question, settings: Settings, read: Callable[[Answer], Reading], threshold: float
 ) -> tuple[list[Answer], list[Reading]]:
     answers: list[Answer] = []
     readings: list[Reading] = []
     while len(readings) < wanted_samples(settings, [reading.value for reading in readings], threshold):
         with owing(answers):
-            answers.append(await outside.ask(question, settings, sample_number=len(answers)))
+            answers.append(await gateway.ask(question, settings, sample_number=len(answers)))
             readings.append(read(answers[-1]))
     return answers, readings
 

@@ -38,7 +38,7 @@ ASKING: Mapping[str, JSONValue] = {
     },
     "no_cache": {"type": "boolean", "description": "Ask again even when the same question was answered before."},
 }
-"""Whom and how to ask: what `Outside` reads of the settings, and the length of an answer."""
+"""Whom and how to ask: what `JudgeGateway` reads of the settings, and the length of an answer."""
 
 ON_INJECTION: JSONValue = {
     "type": "string",

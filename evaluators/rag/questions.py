@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluators.base import JSONValue, Settings
+from evaluators.gateway import Answer, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import number_of, objects_of, reasoning_of, text_of, texts_of, truth_of
 from evaluators.judging.settings import answer_tokens
-from evaluators.outside import Answer, Question
 
 _YES_OR_NO = answer_schema({"quote": {"type": "string"}, "met": {"type": "boolean"}})
 _SIMILARITY = answer_schema({"score": {"type": "number", "minimum": 0, "maximum": 5}})

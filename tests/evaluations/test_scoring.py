@@ -22,8 +22,8 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
-from evaluators.outside import NotYet, Outside
-from tests.evaluators.fake_outside import Unasked
+from evaluators.gateway import JudgeGateway, NotYet
+from tests.evaluators.fake_gateway import Unasked
 from tests.evaluators.samples import make_sample
 
 SPEC = EvaluatorSpec("probe-2026-11-01", "Probe", "Does as it is told.")
@@ -209,14 +209,16 @@ class Asking(Probe):
 
     lane = Lane.JUDGE
 
-    async def score_with(self, sample: Sample, settings: Settings, outside: Outside, *, explain: bool = True) -> Score:
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
         await asyncio.sleep(0)
         return self.score(sample, settings, explain=explain)
 
 
-def judged(family: Probe, sample: Sample | None = None, outside: Outside | None = None) -> Any:
+def judged(family: Probe, sample: Sample | None = None, gateway: JudgeGateway | None = None) -> Any:
     """The verdict of one who awaits it, which must be that of one who waits in a thread."""
-    asked = (family, SPEC, {"mode": "x"}, sample or make_sample(output="a", gold="b"), "always", outside or Unasked())
+    asked = (family, SPEC, {"mode": "x"}, sample or make_sample(output="a", gold="b"), "always", gateway or Unasked())
     found, waited = asyncio.run(judge_sample(*asked)), score_sample(*asked)
     found.duration_us = waited.duration_us = None
     assert waited == found

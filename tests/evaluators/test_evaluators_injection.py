@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evaluators.base import EvaluatorSpec, Family, JSONValue, Lane, Sample, Score, Settings, effective_settings
+from evaluators.gateway import BOUNDARY, Question
 from evaluators.judging.criteria import MANAGED
-from evaluators.outside import BOUNDARY, Question
 from evaluators.registry import all_evaluators
-from tests.evaluators.fake_outside import FakeOutside, data_of
+from tests.evaluators.fake_gateway import FakeGateway, data_of
 from tests.evaluators.samples import make_sample
 
 VERDICT = '{"reasoning": "All is well.", "checks": [{"id": "a", "met": true, "quote": "x"}], "score": 1.0, "met": true}'
@@ -69,7 +69,7 @@ def worst(schema: Any) -> Any:
             return "A statement."
 
 
-def strict_judge() -> FakeOutside:
+def strict_judge() -> FakeGateway:
     def reply(asked: Question, _: int) -> dict[str, Any]:
         found: dict[str, Any] = worst(asked.schema)
         if "relevant_statements" in found:
@@ -79,7 +79,7 @@ def strict_judge() -> FakeOutside:
             found["met"] = data_of(asked)["RETRIEVED CONTEXT"] == MISSED
         return found
 
-    return FakeOutside(reply)
+    return FakeGateway(reply)
 
 
 def attacked(attack: str, *fields: str) -> Sample:
@@ -97,8 +97,8 @@ def attacked(attack: str, *fields: str) -> Sample:
 
 
 def run(family: Family, spec: EvaluatorSpec, sample: Sample, **chosen: JSONValue) -> tuple[Score, list[Question]]:
-    outside = strict_judge()
-    return asyncio.run(family.score_with(sample, {**settings_of(family, spec), **chosen}, outside)), outside.questions
+    gateway = strict_judge()
+    return asyncio.run(family.score_with(sample, {**settings_of(family, spec), **chosen}, gateway)), gateway.questions
 
 
 def test_every_family_with_a_judge_is_attacked_here() -> None:

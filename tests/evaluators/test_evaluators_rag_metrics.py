@@ -9,8 +9,8 @@ import pytest
 
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Field, Sample, Score, effective_settings
 from evaluators.families.rag_metrics import DEFAULT_SET, RagMetrics
-from evaluators.outside import Question
-from tests.evaluators.fake_outside import FakeOutside, Unasked, data_of
+from evaluators.gateway import Question
+from tests.evaluators.fake_gateway import FakeGateway, Unasked, data_of
 from tests.evaluators.samples import make_sample
 
 FAMILY = RagMetrics()
@@ -66,11 +66,11 @@ def spec(metric: str) -> EvaluatorSpec:
     return SPECS[metric]
 
 
-def run(metric: str, sample: Sample = SAMPLE, *, chosen: Any = None, **said: Any) -> tuple[Score, FakeOutside]:
-    outside = FakeOutside(Script(**said))
+def run(metric: str, sample: Sample = SAMPLE, *, chosen: Any = None, **said: Any) -> tuple[Score, FakeGateway]:
+    gateway = FakeGateway(Script(**said))
     settings = effective_settings(spec(metric), chosen or {})
     assert FAMILY.missing_fields(sample, settings) == []
-    return asyncio.run(FAMILY.score_with(sample, settings, outside)), outside
+    return asyncio.run(FAMILY.score_with(sample, settings, gateway)), gateway
 
 
 def refusal_of(metric: str, sample: Sample = SAMPLE, **said: Any) -> str:
@@ -121,8 +121,8 @@ def test_scripted_verdicts_give_the_values_of_the_definitions(metric: str, value
     ],
 )
 def test_no_question_is_asked_twice(metric: str, n_calls: int) -> None:
-    score, outside = run(metric)
-    assert len(outside.questions) == n_calls
+    score, gateway = run(metric)
+    assert len(gateway.questions) == n_calls
     used = score.extra["judge"]
     assert isinstance(used, dict)
     assert used["calls"] == n_calls
@@ -130,9 +130,9 @@ def test_no_question_is_asked_twice(metric: str, n_calls: int) -> None:
 
 def test_repeated_contexts_count_and_are_asked_once() -> None:
     sample = make_sample(input="q", contexts=(A, A, C))
-    score, outside = run("retrieval_precision", sample)
+    score, gateway = run("retrieval_precision", sample)
     assert score.value == pytest.approx(2 / 3)
-    assert len(outside.questions) == 2
+    assert len(gateway.questions) == 2
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_the_order_of_the_contexts_changes_nothing(metric: str) -> None:
 
 
 def test_each_context_is_judged_alone() -> None:
-    _, outside = run("retrieval_precision")
-    assert [data_of(asked)["RETRIEVED CONTEXT"] for asked in outside.questions] == [A, B, C]
+    _, gateway = run("retrieval_precision")
+    assert [data_of(asked)["RETRIEVED CONTEXT"] for asked in gateway.questions] == [A, B, C]
 
 
 # Edges
@@ -257,7 +257,7 @@ def test_statements_that_stand_in_no_context_are_told() -> None:
 @pytest.mark.parametrize("reply", [{}, {"reasoning": "", "met": "true", "quote": ""}, {"answer": "maybe"}])
 def test_what_cannot_be_read_is_an_error_and_never_false(metric: str, reply: dict[str, Any]) -> None:
     with pytest.raises(FailedForNow) as failure:
-        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeOutside(reply)))
+        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeGateway(reply)))
     assert failure.value.code == "bad_output"
 
 
@@ -265,7 +265,7 @@ def test_what_cannot_be_read_is_an_error_and_never_false(metric: str, reply: dic
 def test_without_a_connection_there_is_no_score(metric: str) -> None:
     error = CannotScore("not_configured", "No connection.")
     with pytest.raises(CannotScore) as caught:
-        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeOutside(error)))
+        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec(metric), {}), FakeGateway(error)))
     assert caught.value is error
 
 
@@ -277,7 +277,7 @@ def test_an_error_half_way_says_what_was_paid_before() -> None:
         return late if asked.prompt_id == "rag-derivability/1" else script(asked, number)
 
     with pytest.raises(FailedForNow) as failure:
-        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec("answer_consistency"), {}), FakeOutside(reply)))
+        asyncio.run(FAMILY.score_with(SAMPLE, effective_settings(spec("answer_consistency"), {}), FakeGateway(reply)))
     assert failure.value.extra is not None
     assert failure.value.extra["judge"]
 
@@ -383,7 +383,7 @@ def test_components_are_named() -> None:
 
 def test_it_keeps_quiet_when_not_asked_to_explain() -> None:
     settings = effective_settings(spec("faithfulness"), {})
-    assert asyncio.run(FAMILY.score_with(SAMPLE, settings, FakeOutside(Script()), explain=False)).explanation is None
+    assert asyncio.run(FAMILY.score_with(SAMPLE, settings, FakeGateway(Script()), explain=False)).explanation is None
 
 
 def test_without_an_llm_it_refuses() -> None:

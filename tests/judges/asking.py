@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.gateway import AccountOutside, outside_for
+from evalsvc.judges.gateway import AccountGateway, gateway_for
 from evaluators.base import CannotScore
-from evaluators.outside import BOUNDARY, Answer, Question
+from evaluators.gateway import BOUNDARY, Answer, Question
 from tests.conftest import Caller, new_caller
 from tests.judges.conftest import made
 
@@ -37,13 +37,13 @@ def question(text: str | None = None, **fields: Any) -> Question:
 
 
 class Waited:
-    """An outside whose answers are waited for."""
+    """A gateway whose answers are waited for."""
 
-    def __init__(self, outside: AccountOutside) -> None:
-        self._outside = outside
+    def __init__(self, gateway: AccountGateway) -> None:
+        self._gateway = gateway
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *args, **how: run(getattr(self._outside, name)(*args, **how))
+        return lambda *args, **how: run(getattr(self._gateway, name)(*args, **how))
 
 
 class Judge:
@@ -56,11 +56,11 @@ class Judge:
         given = {"key": self.key, "model": "stub-judge-pass", **PRICES, "timeout_seconds": 30}
         self.connection = made(self.caller, **({"base_url": stub.base_url} | given | fields))
 
-    def outside(self, **how: Any) -> Waited:
-        return Waited(outside_for(self.caller.account.pk, **how))
+    def gateway(self, **how: Any) -> Waited:
+        return Waited(gateway_for(self.caller.account.pk, **how))
 
     def ask(self, model: str = "stub-judge-pass", asked: Question | None = None, **settings: Any) -> Answer:
-        return self.outside().ask(asked or question(), {"model": model, **settings})  # type: ignore[no-any-return]
+        return self.gateway().ask(asked or question(), {"model": model, **settings})  # type: ignore[no-any-return]
 
     def n_calls(self) -> int:
         return self.stub.calls()["by_key"].get(self.key, 0)  # type: ignore[no-any-return]

@@ -61,7 +61,7 @@ def test_what_decides_the_answer_is_in_the_key(judge: Judge) -> None:
         judge.ask(asked=other)
     judge.ask("stub-judge-fail", asked)
     judge.ask(asked=asked, temperature=0)
-    judge.outside().ask(asked, {"model": "stub-judge-pass"}, sample_number=1)
+    judge.gateway().ask(asked, {"model": "stub-judge-pass"}, sample_number=1)
 
     assert judge.n_calls() == len(others) + 4
 

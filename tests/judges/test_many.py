@@ -24,13 +24,13 @@ from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections import memory
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.gateway import outside_for
+from evalsvc.judges.gateway import gateway_for
 from evalsvc.judges.ledger import client, limits
 from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.questions.cache import Kept, single_flight
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
-from evaluators.outside import Answer
+from evaluators.gateway import Answer
 from tests.judges.asking import GOOD, Judge, question
 from tests.judges.conftest import MESSAGES, facts
 from tests.judges.reservations import acquired
@@ -51,7 +51,7 @@ async def asked(judge: Judge, n: int, model: str, **settings: Any) -> list[Answe
     """Ask so many different questions at once, each for a score of its own."""
     account_id = judge.caller.account.pk
     return await asyncio.gather(
-        *(outside_for(account_id).ask(question(), {"model": model, **settings}) for _ in range(n))
+        *(gateway_for(account_id).ask(question(), {"model": model, **settings}) for _ in range(n))
     )
 
 

@@ -19,7 +19,7 @@ from evalsvc.experiments.definition.metrics import (
     Metric,
     pointers_of,
 )
-from evalsvc.judges.gateway import outside_for
+from evalsvc.judges.gateway import gateway_for
 from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
 from evaluators.registry import find_evaluator
@@ -151,12 +151,12 @@ class VerdictOf:
         mapped = self._mapped[mapping]
         if refusal := _unfit(found[0], metric.settings or {}, mapped):
             return refusal
-        outside = None
+        gateway = None
         if self.account_id is not None:
             # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
-            outside = outside_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
+            gateway = gateway_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
         return _outlasting(
-            lambda: score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, outside)
+            lambda: score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, gateway)
         )
 
 

@@ -22,8 +22,8 @@ from evalsvc.judges.questions.dialects import (
 from evalsvc.judges.questions.parsing import Parsed, SchemaMismatch, parse
 from evalsvc.judges.questions.retries import RetryPolicy
 from evalsvc.judges.questions.usage import is_too_long
+from evaluators.gateway import BOUNDARY, Question
 from evaluators.judging.prompts import literal
-from evaluators.outside import BOUNDARY, Question
 
 MAX_ADAPTATIONS = 6
 MAX_SHOWN_CHARS = 8000

@@ -20,7 +20,7 @@ from evalsvc.judges.failures import (
     CallFailed,
 )
 from evaluators.base import CannotScore, FailedForNow
-from evaluators.outside import NotYet, Question
+from evaluators.gateway import NotYet, Question
 
 FOR_NOW = frozenset((TIMEOUT, BAD_OUTPUT, CONNECTION))
 LENGTH_WORDS = (

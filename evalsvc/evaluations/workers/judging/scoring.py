@@ -13,7 +13,7 @@ from evalsvc.evaluations.verdicts import Verdict, judge_sample
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.attempts import evaluator_for
 from evalsvc.evaluations.workers.judging.store import Claimed, Read
-from evalsvc.judges.gateway import outside_for
+from evalsvc.judges.gateway import gateway_for
 from evaluators.base import Sample, effective_settings
 
 log = logging.getLogger(__name__)
@@ -66,4 +66,4 @@ async def _judged(work: Work) -> Verdict:
         return found
     family, spec = found
     chosen = effective_settings(spec, work.settings)
-    return await judge_sample(family, spec, chosen, work.sample, claimed.explain, outside_for(claimed.account_id))
+    return await judge_sample(family, spec, chosen, work.sample, claimed.explain, gateway_for(claimed.account_id))

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 
 from evaluators.base import FailedForNow, JSONValue, Settings
-from evaluators.outside import BOUNDARY, Answer, Moderation, Question
+from evaluators.gateway import BOUNDARY, Answer, Moderation, Question
 
 Reply = Mapping[str, Any] | Exception
 USED: dict[str, JSONValue] = {
@@ -33,7 +33,7 @@ def data_of(question: Question) -> dict[str, Any]:
     return {name: json.loads(text) for name, text in _block.findall(question.user)}
 
 
-class FakeOutside:
+class FakeGateway:
     """Answer with what `reply` says to a question and its sample number, checked against the question's schema."""
 
     def __init__(self, reply: Callable[[Question, int], Reply] | Mapping[str, Any] | Exception) -> None:
@@ -70,7 +70,7 @@ class FakeOutside:
         raise AssertionError("nobody posts here")
 
 
-class Unasked(FakeOutside):
+class Unasked(FakeGateway):
     """A judge that nobody may ask."""
 
     def __init__(self) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.gateway import outside_for
+from evalsvc.judges.gateway import gateway_for
 from evaluators.base import CannotScore, FailedForNow
-from evaluators.outside import BOUNDARY, NotYet
+from evaluators.gateway import BOUNDARY, NotYet
 from tests.conftest import Caller
 from tests.judges.asking import GOOD, Judge, question, usage
 
@@ -33,14 +33,14 @@ def test_an_answer_says_where_it_comes_from(judge: Judge) -> None:
 
 
 def test_the_connection_s_model_is_asked(judge: Judge) -> None:
-    assert judge.outside().ask(question(), {}).provenance["model"] == "stub-judge-pass"
+    assert judge.gateway().ask(question(), {}).provenance["model"] == "stub-judge-pass"
 
 
 def test_a_profile_names_its_connection(judge: Judge, stub: RunningStub) -> None:
     other = Judge(stub, judge.caller, model="stub-judge-fail")
 
     for ref in (other.connection["name"], other.connection["id"]):
-        assert judge.outside().ask(question(), {"connection": ref}).data["verdict"] == "incorrect"
+        assert judge.gateway().ask(question(), {"connection": ref}).data["verdict"] == "incorrect"
     assert (judge.n_calls(), other.n_calls()) == (0, 2)
 
 
@@ -52,7 +52,7 @@ def test_nobody_is_asked_where_none_is_the_default(judge: Judge, stub: RunningSt
 
 def test_no_connection(charlie: Caller) -> None:
     with pytest.raises(CannotScore) as caught:
-        run(outside_for(charlie.account.pk).ask(question(), {}))
+        run(gateway_for(charlie.account.pk).ask(question(), {}))
 
     assert caught.value.code == "not_configured" and not isinstance(caught.value, FailedForNow)
     assert "add one under Connections" in caught.value.detail
@@ -60,7 +60,7 @@ def test_no_connection(charlie: Caller) -> None:
 
 def test_a_foreign_connection_does_not_exist(judge: Judge, charlie: Caller) -> None:
     with pytest.raises(CannotScore) as caught:
-        run(outside_for(charlie.account.pk).ask(question(), {"connection": judge.connection["id"]}))
+        run(gateway_for(charlie.account.pk).ask(question(), {"connection": judge.connection["id"]}))
 
     assert caught.value.code == "not_configured"
 
@@ -121,11 +121,11 @@ def test_a_hanging_endpoint_costs_one_deadline(judge: Judge) -> None:
 
 
 def test_a_score_s_deadline_is_for_all_its_questions(judge: Judge) -> None:
-    outside = judge.outside(deadline_seconds=1.0)
+    gateway = judge.gateway(deadline_seconds=1.0)
     settings = {"model": "stub-judge-pass:hang"}
     for _ in range(2):
         with pytest.raises(FailedForNow) as caught:
-            outside.ask(question(), settings)
+            gateway.ask(question(), settings)
         assert caught.value.code == "timeout"
 
     assert judge.n_calls() <= 1
@@ -192,20 +192,20 @@ def test_a_spent_budget_asks_nobody(stub: RunningStub) -> None:
 
 def test_several_questions_keep_their_order(judge: Judge) -> None:
     texts = [uuid.uuid4().hex for _ in range(12)]
-    answers = judge.outside().ask_all([question(text) for text in texts], {"model": "stub-judge-echo"})
+    answers = judge.gateway().ask_all([question(text) for text in texts], {"model": "stub-judge-echo"})
 
     assert [text in str(answer.data["reasoning"]) for text, answer in zip(texts, answers, strict=True)] == [True] * 12
 
 
 def test_several_questions_respect_the_concurrency_of_the_connection(stub: RunningStub) -> None:
     judge = Judge(stub, max_concurrency=2)
-    answers = judge.outside().ask_all([question() for _ in range(6)], {"model": "stub-judge-pass@50"})
+    answers = judge.gateway().ask_all([question() for _ in range(6)], {"model": "stub-judge-pass@50"})
 
     assert len(answers) == 6 and judge.n_calls() == 6
 
 
 def test_no_questions_cost_nothing(judge: Judge) -> None:
-    assert judge.outside().ask_all([], {}) == []
+    assert judge.gateway().ask_all([], {}) == []
     assert judge.n_calls() == 0
 
 
@@ -213,7 +213,7 @@ def test_one_failure_of_several_tells_what_the_others_used(stub: RunningStub) ->
     judge = Judge(stub, max_concurrency=1)
     good, bad = question(), question(schema={"$ref": "https://example.com/schema.json"})
     with pytest.raises(FailedForNow) as caught:
-        judge.outside().ask_all([good, bad], {})
+        judge.gateway().ask_all([good, bad], {})
 
     assert caught.value.code == "bad_output"
     assert caught.value.extra is not None
@@ -235,7 +235,7 @@ def test_half_a_surrogate_pair_is_no_obstacle(judge: Judge) -> None:
 
 
 def test_moderation(judge: Judge) -> None:
-    found = judge.outside().moderate("I hate this.", {})
+    found = judge.gateway().moderate("I hate this.", {})
 
     assert found.flagged
     assert found.categories["hate"] > 0.9 and found.categories["violence"] < 0.1
@@ -247,7 +247,7 @@ def test_moderation(judge: Judge) -> None:
 )
 def test_moderation_fails_like_everything_else(judge: Judge, manner: str, code: str) -> None:
     with pytest.raises(CannotScore) as caught:
-        judge.outside().moderate("Hello.", {"model": f"stub-judge-pass:{manner}"})
+        judge.gateway().moderate("Hello.", {"model": f"stub-judge-pass:{manner}"})
 
     assert caught.value.code == code
 
@@ -255,6 +255,6 @@ def test_moderation_fails_like_everything_else(judge: Judge, manner: str, code: 
 def test_without_a_moderation_page(judge: Judge, stub: RunningStub) -> None:
     Judge(stub, judge.caller, base_url=stub.base_url.removesuffix("/v1") + "/v2", is_default=True)
     with pytest.raises(CannotScore) as caught:
-        judge.outside().moderate("Hello.", {})
+        judge.gateway().moderate("Hello.", {})
 
     assert caught.value.code == "not_configured"

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from evaluators.values import FailedForNow, JSONValue, Settings
 
-__all__ = ["BOUNDARY", "Answer", "FailedForNow", "Moderation", "NotYet", "Outside", "Question"]
+__all__ = ["BOUNDARY", "Answer", "FailedForNow", "JudgeGateway", "Moderation", "NotYet", "Question"]
 
 BOUNDARY = "{{boundary}}"
 """Stands in a question's messages where the marks around the data are; see `Question`."""
@@ -79,7 +79,7 @@ class NotYet(FailedForNow):
         self.retry_after_seconds = retry_after_seconds
 
 
-class Outside(Protocol):
+class JudgeGateway(Protocol):
     """The servers that a family may ask. `settings` are the effective ones, of which these name whom and how to ask:
 
     `connection` (its name; else the account's default one), `model`, `temperature`, `timeout_seconds`, `no_cache`.
