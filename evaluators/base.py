@@ -14,6 +14,8 @@ import msgspec
 from evaluators.gateway import JudgeGateway
 
 # Families, also those of others, import all that they need from here.
+from evaluators.settings import SettingsProblem as SettingsProblem
+from evaluators.settings import settings_problems
 from evaluators.values import CannotScore as CannotScore
 from evaluators.values import FailedForNow as FailedForNow
 from evaluators.values import JSONValue as JSONValue
@@ -238,14 +240,6 @@ class ManagedProfile:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsProblem:
-    """What is wrong with a profile's settings: a JSON pointer into them and a sentence."""
-
-    pointer: str
-    detail: str
-
-
 class Family(ABC):
     """Code that can score. One subclass, one file, one entry in the registry."""
 
@@ -265,15 +259,21 @@ class Family(ABC):
     managed_profiles: tuple[ManagedProfile, ...]
     reads_texts: bool = True
     """False for a family to which passages that are known by their ids alone are as good as texts."""
+    judge_variants: tuple[str, ...] = ()
+    """What `variant` is in the settings of those evaluators that ask somebody, where others answer by themselves."""
     accepts_own_profiles: bool = False
     url_settings: tuple[str, ...] = ()
     """Settings that hold a URL which the service will call: the service checks the address when they are saved."""
     settings_schema: Mapping[str, JSONValue]
     """JSON Schema of a profile's `config`, as GET /v1/evaluator-families shows it."""
 
-    @abstractmethod
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
         """Say everything that is wrong with a profile's settings; an empty list means they can be run."""
+        return settings_problems(settings, self.settings_schema) or self.problems_beyond_schema(settings)
+
+    def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
+        """Say what is wrong with settings that fit the schema: what no word of it can forbid."""
+        return []
 
     @abstractmethod
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
@@ -294,7 +294,7 @@ class Family(ABC):
 
     def lane_of(self, settings: Settings) -> Lane:
         """Say where the effective settings run: a family may have quick and slow ways to score."""
-        return self.lane
+        return Lane.JUDGE if settings.get("variant") in self.judge_variants else self.lane
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Name the inputs that the effective settings need."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from evaluators.base import JSONValue, Settings, SettingsProblem
+from evaluators.values import JSONValue, Settings
 
 Schema = Mapping[str, JSONValue]
 
@@ -28,6 +29,14 @@ THRESHOLD: dict[str, JSONValue] = {
     "maximum": 1,
     "description": "The lowest score that passes.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    """What is wrong with a profile's settings: a JSON pointer into them and a sentence."""
+
+    pointer: str
+    detail: str
 
 
 def object_schema(properties: Mapping[str, JSONValue], *, required: Sequence[str] = ()) -> dict[str, JSONValue]:

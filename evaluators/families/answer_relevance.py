@@ -6,6 +6,7 @@ import re
 
 from evaluators.base import (
     EvaluatorSpec,
+    Family,
     Field,
     Lane,
     ManagedProfile,
@@ -19,7 +20,6 @@ from evaluators.grounding.refusals import MAX_CHARS, find_refusal
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
-from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.relevance import judge_answer_relevance
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
@@ -37,7 +37,7 @@ MAX_BESIDE_REFUSAL = 40
 _TURN = re.compile(r"\b(?:but|however|that\s+said|although|though|nevertheless|still)\b", re.IGNORECASE)
 
 
-class AnswerRelevance(FamilyWithJudge):
+class AnswerRelevance(Family):
     """Score how near the output is to the question, by a small model of English, its words and the kind of answer.
 
     It judges whether the output speaks to the question, not whether it is right.
@@ -46,6 +46,7 @@ class AnswerRelevance(FamilyWithJudge):
     name = "retrieval-answer-relevance"
     description = "Measures whether the output speaks to the question, right or wrong; declining scores 0."
     lane = Lane.CPU
+    judge_variants = ("judge",)
     binary = False
     by_verdict = True
     required_fields = (Field.INPUT, Field.OUTPUT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluators.base import (
     EvaluatorSpec,
+    Family,
     Field,
     JSONValue,
     Lane,
@@ -14,7 +15,6 @@ from evaluators.base import (
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
-from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.relevance import judge_context_relevance
 from evaluators.judging.settings import several_questions_settings, threshold_of
 from evaluators.settings import object_schema
@@ -25,12 +25,13 @@ COVERAGE_WEIGHT = 1.0
 MAX_LISTED = 50
 
 
-class ContextRelevance(FamilyWithJudge):
+class ContextRelevance(Family):
     """Score the passage of the contexts that is nearest to the question, by a small model of English and its words."""
 
     name = "retrieval-context-relevance"
     description = "Measures how near the best passage of the retrieved contexts is to the question."
     lane = Lane.CPU
+    judge_variants = ("judge",)
     binary = False
     by_verdict = True
     required_fields = (Field.INPUT, Field.CONTEXT)

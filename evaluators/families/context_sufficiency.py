@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluators.base import (
     EvaluatorSpec,
+    Family,
     Field,
     JSONValue,
     Lane,
@@ -16,7 +17,6 @@ from evaluators.gateway import JudgeGateway
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
-from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.relevance import judge_sufficiency
 from evaluators.judging.settings import judge_settings
 from evaluators.settings import THRESHOLD, number_setting, object_schema
@@ -26,7 +26,7 @@ DEFAULT_THRESHOLD = 0.7
 DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.4
 
 
-class ContextSufficiency(FamilyWithJudge):
+class ContextSufficiency(Family):
     """Score whether the contexts hold the gold answer; without one, whether a passage of them speaks to the question.
 
     With a gold answer words are compared and no model is asked; without one, a small model of English is.
@@ -35,6 +35,7 @@ class ContextSufficiency(FamilyWithJudge):
     name = "retrieval-context-sufficiency"
     description = "Measures whether the retrieved contexts hold what the gold answer says."
     lane = Lane.CPU
+    judge_variants = ("judge",)
     binary = False
     by_verdict = True
     required_fields = (Field.INPUT, Field.CONTEXT)

@@ -17,10 +17,9 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
-    SettingsProblem,
     Span,
 )
-from evaluators.settings import object_schema, settings_problems
+from evaluators.settings import object_schema
 from evaluators.text.contained import contained
 from evaluators.text.normalise import normalise_answer
 from evaluators.text.numbers import Number, apart, last_number
@@ -80,10 +79,6 @@ class ExactMatch(Family):
             settings={"mode": CONTAINS},
         ),
     )
-
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Accept only empty settings: the mode belongs to the evaluator's id."""
-        return settings_problems(settings, self.settings_schema)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score 1 when output and an accepted answer agree in the evaluator's mode (strict when none is given), else 0.

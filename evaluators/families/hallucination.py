@@ -8,6 +8,7 @@ from itertools import islice
 
 from evaluators.base import (
     EvaluatorSpec,
+    Family,
     Field,
     JSONValue,
     Lane,
@@ -23,7 +24,6 @@ from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.nearness import near_question
 from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
 from evaluators.judging.claims import judge_claims
-from evaluators.judging.family import FamilyWithJudge
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
 
@@ -32,7 +32,7 @@ MAX_LISTED = 50
 MAX_SPANS = 200
 
 
-class Hallucination(FamilyWithJudge):
+class Hallucination(Family):
     """Score how far the output's worst sentence is supported by the words of the contexts, or ask a judge.
 
     Without the judge no model is asked, and what is set for judges is ignored. The score then ranks well among answers
@@ -42,6 +42,7 @@ class Hallucination(FamilyWithJudge):
     name = "retrieval-hallucination"
     description = "Measures how far every sentence of the output is supported by the retrieved contexts; 1 is fully."
     lane = Lane.INLINE
+    judge_variants = ("judge",)
     binary = False
     by_verdict = True
     required_fields = (Field.INPUT, Field.OUTPUT, Field.CONTEXT)

@@ -9,7 +9,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.judging.criteria import MANAGED
 from evaluators.judging.forms import is_csv, is_json
 from evaluators.judging.plain_words import CRITERIA_SETTINGS, WORDS, criteria_fields, criteria_problems, judge_criteria
-from evaluators.settings import object_schema, settings_problems
+from evaluators.settings import object_schema
 
 
 class Judge(Family):
@@ -50,9 +50,7 @@ class Judge(Family):
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
         """Check that there are criteria or a form to check, and that a rubric or labels make sense."""
-        if "check" in settings:
-            return settings_problems(settings, self.settings_schema)
-        return criteria_problems(settings)
+        return super().check_settings(settings) if "check" in settings else criteria_problems(settings)
 
     def lane_of(self, settings: Settings) -> Lane:
         """Parse within the request; ask an LLM on the judge lane."""

@@ -19,7 +19,7 @@ from evaluators.base import (
     SettingsProblem,
 )
 from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
-from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
+from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.measured import TEXT_METRICS, Measured, too_long
 from evaluators.text.scope import ANY, SCOPES, in_scope
@@ -112,11 +112,9 @@ class Metrics(Family):
         ),
     )
 
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check that the metric is known, the threshold between 0 and 1, and `k` there where it means something."""
-        if problems := settings_problems(settings, self.settings_schema):
-            return problems
-        metric = settings.get("metric")
+    def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
+        """Check that `k` and `answer_scope` are there where they mean something."""
+        problems, metric = [], settings.get("metric")
         if metric == "precision_at_k" and "k" not in settings:
             problems.append(SettingsProblem("/k", "is required for precision_at_k"))
         elif metric in TEXT_METRICS and "k" in settings:

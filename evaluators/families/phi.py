@@ -14,13 +14,12 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
-    SettingsProblem,
     Span,
 )
 from evaluators.phi.passages import passages_of
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_entities
-from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
+from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.language import require_latin
 
 DEFAULT_THRESHOLD = 0.5
@@ -59,10 +58,6 @@ class Phi(Family):
             default_profile="detect-protected-health-information",
         ),
     )
-
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check that the threshold lies between 0 and 1."""
-        return settings_problems(settings, self.settings_schema)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score the worst passage. Raises CannotScore("unsupported_language") for text mostly not in Latin letters."""

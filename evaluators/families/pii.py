@@ -16,7 +16,6 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
-    SettingsProblem,
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.personal_data import extract_personal_data
@@ -24,7 +23,7 @@ from evaluators.judging.settings import ASKING
 from evaluators.minilm import is_installed
 from evaluators.pii.entities import STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities
-from evaluators.settings import object_schema, settings_problems
+from evaluators.settings import object_schema
 from evaluators.text.language import require_latin
 
 JUDGE = "judge"
@@ -42,6 +41,7 @@ class Pii(Family):
     name = "pii"
     description = "Passes when the output holds no e-mail address, telephone, card, account or similar number."
     lane = Lane.INLINE
+    judge_variants = (JUDGE,)
     binary = True
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
@@ -90,15 +90,10 @@ class Pii(Family):
         ),
     )
 
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check that the listed kinds exist, and whom to ask and how."""
-        return settings_problems(settings, self.settings_schema)
-
     def lane_of(self, settings: Settings) -> Lane:
-        """Say that names need a worker with the small model or a judge, and the rest does not."""
-        if settings.get("variant") == JUDGE:
-            return Lane.JUDGE
-        return Lane.CPU if Entity.PERSON in _entities(settings) else Lane.INLINE
+        """Send names, which need the small model, to a worker."""
+        lane = super().lane_of(settings)
+        return Lane.CPU if lane is Lane.INLINE and Entity.PERSON in _entities(settings) else lane
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score 0 when the output holds personal data of a kind that counts, else 1.

@@ -15,7 +15,6 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
-    SettingsProblem,
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.asking import Asker, owing
@@ -23,7 +22,7 @@ from evaluators.judging.injection import injection_signs
 from evaluators.judging.sampling import failed_for_injection, injection_extra
 from evaluators.judging.settings import fails_injection, several_questions_settings, threshold_of
 from evaluators.rag.measures import Measured, Rag, overall
-from evaluators.settings import object_schema, settings_problems
+from evaluators.settings import object_schema
 
 _QUESTION = (Field.INPUT, Field.CONTEXT)
 _ANSWER = (Field.OUTPUT, Field.CONTEXT)
@@ -170,10 +169,6 @@ class RagMetrics(Family):
             _RETRIEVER,
         ),
     )
-
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check the threshold, whom to ask, and the metrics of the overall score."""
-        return settings_problems(settings, self.settings_schema)
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Name what the metric needs; the overall score of the default set makes do with what is there."""

@@ -15,13 +15,12 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
-    SettingsProblem,
     Span,
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
-from evaluators.settings import THRESHOLD, object_schema, settings_problems
+from evaluators.settings import THRESHOLD, object_schema
 from evaluators.text.language import require_latin
 from evaluators.toxicity.models import meaning_logits, to_chance, to_logit, word_chances
 from evaluators.toxicity.windows import passages_of, windows_of, worth_reading
@@ -52,6 +51,7 @@ class Toxicity(Family):
     name = "toxicity"
     description = "Looks for offensive language in the output; 1 is clean."
     lane = Lane.CPU
+    judge_variants = ("moderation",)
     binary = False
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
@@ -93,14 +93,6 @@ class Toxicity(Family):
             settings={"variant": "moderation"},
         ),
     )
-
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check the threshold, and whom to ask and how."""
-        return settings_problems(settings, self.settings_schema)
-
-    def lane_of(self, settings: Settings) -> Lane:
-        """Send what asks a moderation endpoint to the judges."""
-        return Lane.JUDGE if settings.get("variant") == "moderation" else self.lane
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score the worst window. Raises CannotScore("unsupported_language") for text mostly not in Latin letters."""

@@ -19,7 +19,7 @@ from evaluators.base import (
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.samples import answer_json, passage_json
-from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
+from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.webhook.answer import Answered, read_answer
 
 ID = "webhook-2026-11-20"
@@ -87,12 +87,9 @@ class Webhook(Family):
         ),
     )
 
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Check the shape of the URL, the limits, and that `params` is small; whether it may be called shows later."""
-        return settings_problems(settings, self.settings_schema) or [
-            *_url_problems(settings),
-            *_params_problems(settings),
-        ]
+    def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
+        """Check the shape of the URL and that `params` is small; whether it may be called shows later."""
+        return [*_url_problems(settings), *_params_problems(settings)]
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Need what the profile names; without names, nothing in particular."""

@@ -15,9 +15,12 @@ from evaluators.base import (
     ManagedProfile,
     Sample,
     Score,
+    Settings,
+    SettingsProblem,
     effective_settings,
 )
 from evaluators.registry import get_family
+from evaluators.settings import object_schema
 from tests.evaluators.samples import make_sample
 
 SPEC = EvaluatorSpec(id="x-2026-11-01", name="X", description="An example.", settings={"mode": "strict"})
@@ -110,6 +113,41 @@ def test_cannot_score_carries_a_code_and_a_sentence() -> None:
 def test_a_family_without_a_score_cannot_be_made() -> None:
     with pytest.raises(TypeError):
         Family()  # type: ignore[abstract]
+
+
+class Even(Family):
+    """Declares its settings, and one rule that a schema has no word for."""
+
+    lane = Lane.CPU
+    judge_variants = ("judge", "moderation")
+    settings_schema = object_schema({"n": {"type": "integer"}})
+
+    def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
+        return [] if int(str(settings.get("n", 0))) % 2 == 0 else [SettingsProblem("/n", "must be even")]
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        return Score(1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({}, []),
+        ({"n": 2}, []),
+        ({"n": 3}, ["must be even"]),
+        ({"n": "3"}, ["must be a whole number"]),
+        ({"m": 3, "n": 3}, ["is not a setting; known are: n"]),
+    ],
+)
+def test_settings_are_held_to_the_schema_and_then_to_the_family(settings: Settings, wrong: list[str]) -> None:
+    assert [problem.detail for problem in Even().check_settings(settings)] == wrong
+
+
+@pytest.mark.parametrize(
+    ("variant", "lane"), [(None, Lane.CPU), ("words", Lane.CPU), ("judge", Lane.JUDGE), ("moderation", Lane.JUDGE)]
+)
+def test_variants_that_ask_somebody_are_for_the_judges(variant: str | None, lane: Lane) -> None:
+    assert Even().lane_of({"variant": variant}) is lane
 
 
 def test_lanes_are_the_names_of_queues() -> None:

@@ -20,7 +20,6 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
-    SettingsProblem,
 )
 from evaluators.contract import contract_problems
 from evaluators.plugins import Plugins, load_plugins
@@ -32,7 +31,7 @@ from evaluators.registry import (
     find_evaluator,
     get_family,
 )
-from evaluators.settings import object_schema, settings_problems
+from evaluators.settings import object_schema
 
 
 def test_families_come_in_the_order_of_the_api() -> None:
@@ -123,9 +122,6 @@ class Length(Family):
     settings_schema = object_schema({"limit": {"type": "integer", "minimum": 1}}, required=["limit"])
     managed_profiles = (ManagedProfile("short", "Allows ten characters.", {"limit": 10}),)
     evaluators = (EvaluatorSpec("length-2026-11-20", "Length", "Counts.", ("len",), "short"),)
-
-    def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        return settings_problems(settings, self.settings_schema)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         passed = len(sample.output or "") <= 10
