@@ -16,7 +16,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls import chat, sending
 from evalsvc.judges.calls.chat import CallFailed, Completion
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.calls.reading import retry_after
+from evalsvc.judges.calls.reading import parse_retry_after
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
@@ -266,4 +266,4 @@ def test_the_libraries_do_not_log_what_they_send(name: str) -> None:
     ],
 )
 def test_retry_after_is_read(value: str | None, seconds: float | None) -> None:
-    assert retry_after(value, now=datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
+    assert parse_retry_after(value, now=datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
