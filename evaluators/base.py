@@ -13,9 +13,10 @@ import msgspec
 
 from evaluators.gateway import JudgeGateway
 
-# Families, also those of others, import all that they need from here.
+# Families, also those of others, import what they speak of from here.
 from evaluators.settings import SettingsProblem as SettingsProblem
 from evaluators.settings import settings_problems
+from evaluators.values import NO_CALLS, Facts
 from evaluators.values import CannotScore as CannotScore
 from evaluators.values import FailedForNow as FailedForNow
 from evaluators.values import JSONValue as JSONValue
@@ -210,7 +211,7 @@ class EvaluatorSpec:
     """A dated, runnable member of a family: `toxicity-2026-11-01`, alias `toxicity`.
 
     `settings` are what the id itself promises (a mode, a model); no profile may name them. See `effective_settings`.
-    `components` are the parts of an application that its score speaks of, for example `generator` and `retriever`.
+    `components`, `formula`, `output_types` and `judge_calls` are for choosing one; see `Facts`.
     """
 
     id: str
@@ -220,6 +221,9 @@ class EvaluatorSpec:
     default_profile: str | None = None
     settings: Settings = field(default_factory=dict)
     components: tuple[str, ...] = ()
+    formula: str = ""
+    output_types: tuple[str, ...] = ()
+    judge_calls: str = NO_CALLS
 
 
 def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[str, JSONValue]:
@@ -262,6 +266,10 @@ class Family(ABC):
     judge_variants: tuple[str, ...] = ()
     """What `variant` is in the settings of those evaluators that ask somebody, where others answer by themselves."""
     accepts_own_profiles: bool = False
+    metrics: Mapping[str, Facts] = MappingProxyType({})
+    """What a profile's `metric` may name, in a family that is several metrics."""
+    profiles_decide: bool = False
+    """True where what is judged is up to the profile, so that its inputs tell more than the evaluator does."""
     url_settings: tuple[str, ...] = ()
     """Settings that hold a URL which the service will call: the service checks the address when they are saved."""
     settings_schema: Mapping[str, JSONValue]

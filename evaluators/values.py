@@ -1,12 +1,34 @@
-"""What families and the servers that they ask have in common: JSON, settings, and how a score may fail."""
+"""What families and whom they ask have in common: JSON, settings, what is measured, and how a score may fail."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 JSONValue: TypeAlias = "str | int | float | bool | list[JSONValue] | dict[str, JSONValue] | None"
 Settings: TypeAlias = Mapping[str, JSONValue]
+DOCUMENTS, EXTRACTIVE, GENERATED = "documents", "extractive_answer", "generated_answer"
+OUTPUT_TYPES = (DOCUMENTS, EXTRACTIVE, GENERATED)
+ANSWERS = (EXTRACTIVE, GENERATED)
+ALL_PARTS, RETRIEVER, GENERATOR = ("retriever", "augmentation", "generator"), ("retriever",), ("generator",)
+# Calls of a judge: n retrieved contexts, k in the longer list, m statements or main points of the answer.
+NO_CALLS, ONE_CALL, SAMPLED = "0", "1", "n_samples"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One thing that can be measured.
+
+    `output_types` are the kinds of output that it says something about; `components` the parts of an application.
+    `judge_calls` is a number, or a sum of n (retrieved contexts), k (texts of the longer list), m (statements of the
+    answer) and n_samples (a setting, 1 unless said).
+    """
+
+    formula: str
+    output_types: tuple[str, ...]
+    components: tuple[str, ...]
+    judge_calls: str = NO_CALLS
 
 
 class CannotScore(Exception):

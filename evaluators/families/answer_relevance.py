@@ -24,6 +24,7 @@ from evaluators.judging.relevance import judge_answer_relevance
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin
+from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = 0.35
 COVERAGE_WEIGHT = 0.3
@@ -67,6 +68,8 @@ class AnswerRelevance(Family):
             aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
             default_profile="answer-relevance",
             components=("generator",),
+            formula="how well the output answers the question",
+            output_types=(GENERATED,),
         ),
         EvaluatorSpec(
             id="retrieval-answer-relevance-judge-2026-11-20",
@@ -81,6 +84,9 @@ class AnswerRelevance(Family):
             default_profile="answer-relevance",
             settings={"variant": "judge"},
             components=("generator",),
+            formula="the judge's rating, 0 to 1",
+            output_types=(GENERATED,),
+            judge_calls=SAMPLED,
         ),
     )
 

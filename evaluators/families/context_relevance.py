@@ -19,6 +19,7 @@ from evaluators.judging.relevance import judge_context_relevance
 from evaluators.judging.settings import several_questions_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin
+from evaluators.values import DOCUMENTS
 
 DEFAULT_THRESHOLD = 0.4
 COVERAGE_WEIGHT = 1.0
@@ -52,6 +53,8 @@ class ContextRelevance(Family):
             aliases=("retrieval-context-relevance", "context-relevance", "context-relevance-small"),
             default_profile="context-relevance",
             components=("retriever",),
+            formula="how near the best passage is to the question",
+            output_types=(DOCUMENTS,),
         ),
         EvaluatorSpec(
             id="retrieval-context-relevance-judge-2026-11-20",
@@ -66,6 +69,9 @@ class ContextRelevance(Family):
             default_profile="context-relevance",
             settings={"variant": "judge"},
             components=("retriever",),
+            formula="the best context's rating, 0 to 1",
+            output_types=(DOCUMENTS,),
+            judge_calls="n",
         ),
     )
 

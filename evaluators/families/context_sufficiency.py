@@ -21,6 +21,7 @@ from evaluators.judging.relevance import judge_sufficiency
 from evaluators.judging.settings import judge_settings
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.language import require_latin
+from evaluators.values import DOCUMENTS, SAMPLED
 
 DEFAULT_THRESHOLD = 0.7
 DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.4
@@ -69,6 +70,8 @@ class ContextSufficiency(Family):
             aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
             default_profile="context-sufficiency",
             components=("retriever",),
+            formula="chance that the contexts hold the answer",
+            output_types=(DOCUMENTS,),
         ),
         EvaluatorSpec(
             id="retrieval-context-sufficiency-judge-2026-11-20",
@@ -83,6 +86,9 @@ class ContextSufficiency(Family):
             default_profile="context-sufficiency",
             settings={"variant": "judge"},
             components=("retriever",),
+            formula="the judge's rating, 0 to 1",
+            output_types=(DOCUMENTS,),
+            judge_calls=SAMPLED,
         ),
     )
 

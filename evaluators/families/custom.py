@@ -42,6 +42,7 @@ from evaluators.judging.plain_words import CRITERIA_SETTINGS, criteria_fields, c
 from evaluators.judging.readings import usage_of
 from evaluators.judging.sampling import injection_extra
 from evaluators.settings import THRESHOLD, object_schema
+from evaluators.values import ALL_PARTS, OUTPUT_TYPES
 
 CRITERIA = "pass_criteria"
 """Words that only a judge can weigh: a profile that has them needs no `type`, and is one of the family judge."""
@@ -67,6 +68,7 @@ class Custom(Family):
     required_fields = ()
     optional_fields = (Field.OUTPUT, Field.INPUT, Field.GOLD, Field.CONTEXT, Field.SYSTEM_PROMPT)
     accepts_own_profiles = True
+    profiles_decide = True
     settings_schema = object_schema(
         {
             "type": {**TEXT, "description": f"One of {', '.join(TYPES)}, or the type of one of OpenAI's graders."},
@@ -129,6 +131,9 @@ class Custom(Family):
             name="Custom check",
             description="The check that the profile describes.",
             aliases=("custom",),
+            formula="what the check measures",
+            output_types=OUTPUT_TYPES,
+            components=ALL_PARTS,
         ),
     )
 

@@ -24,6 +24,7 @@ from evaluators.text.contained import contained
 from evaluators.text.normalise import normalise_answer
 from evaluators.text.numbers import Number, apart, last_number
 from evaluators.text.values import same_value
+from evaluators.values import ALL_PARTS, ANSWERS
 
 STRICT = "strict"
 NORMALISED = "normalised"
@@ -53,6 +54,9 @@ class ExactMatch(Family):
             aliases=("exact-match",),
             default_profile="exact-match",
             settings={"mode": STRICT},
+            formula="1 where output and gold answer are the same characters",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
         ),
         EvaluatorSpec(
             id="exact-match-normalised-2026-11-01",
@@ -61,6 +65,9 @@ class ExactMatch(Family):
             aliases=("exact-match-normalised", "exact-match-normalized"),
             default_profile="exact-match",
             settings={"mode": NORMALISED},
+            formula="1 where both are equal when normalised",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
         ),
         EvaluatorSpec(
             id="exact-match-numeric-2026-11-20",
@@ -69,6 +76,9 @@ class ExactMatch(Family):
             aliases=("exact-match-numeric",),
             default_profile="exact-match",
             settings={"mode": NUMERIC},
+            formula="1 where their last numbers are equal",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
         ),
         EvaluatorSpec(
             id="exact-match-contains-2026-11-20",
@@ -77,6 +87,9 @@ class ExactMatch(Family):
             aliases=("exact-match-contains",),
             default_profile="exact-match",
             settings={"mode": CONTAINS},
+            formula="1 where the output holds the gold answer",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
         ),
     )
 

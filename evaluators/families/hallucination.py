@@ -26,6 +26,7 @@ from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, me
 from evaluators.judging.claims import judge_claims
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
+from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = SUPPORTED
 MAX_LISTED = 50
@@ -71,6 +72,8 @@ class Hallucination(Family):
             ),
             default_profile="detect-rag-hallucination",
             components=("generator",),
+            formula="chance that the worst claim is supported",
+            output_types=(GENERATED,),
         ),
         EvaluatorSpec(
             id="retrieval-hallucination-judge-2026-11-20",
@@ -86,6 +89,9 @@ class Hallucination(Family):
             default_profile="detect-rag-hallucination",
             settings={"variant": "judge"},
             components=("generator",),
+            formula="supported claims, the worst deciding",
+            output_types=(GENERATED,),
+            judge_calls=SAMPLED,
         ),
     )
 

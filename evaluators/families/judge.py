@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evaluators.base import EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, SettingsProblem
+from evaluators.base import (
+    EvaluatorSpec,
+    Family,
+    Field,
+    Lane,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+)
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.criteria import MANAGED
 from evaluators.judging.forms import is_csv, is_json
 from evaluators.judging.plain_words import CRITERIA_SETTINGS, WORDS, criteria_fields, criteria_problems, judge_criteria
 from evaluators.settings import object_schema
+from evaluators.values import ALL_PARTS, GENERATED, SAMPLED
 
 
 class Judge(Family):
@@ -28,6 +38,7 @@ class Judge(Family):
     required_fields = ()
     optional_fields = tuple(WORDS.values())
     accepts_own_profiles = True
+    profiles_decide = True
     settings_schema = object_schema(
         {
             **CRITERIA_SETTINGS,
@@ -45,6 +56,10 @@ class Judge(Family):
             name="Judge",
             description="An LLM of your choice decides by criteria in plain words.",
             aliases=("judge", "judge-small", "judge-large", "glider"),
+            formula="the judge's verdict by the profile's criteria",
+            output_types=(GENERATED,),
+            components=ALL_PARTS,
+            judge_calls=SAMPLED,
         ),
     )
 

@@ -23,13 +23,31 @@ from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.bleu import sentence_bleu
 from evaluators.text.measured import TEXT_METRICS, Measured, too_long
 from evaluators.text.scope import ANY, SCOPES, in_scope
+from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, OUTPUT_TYPES, RETRIEVER, Facts
 
 SAS = "sas"
 SCOPED = ("squad_em", "squad_f1")
 MAX_CHARS = 1_000_000
 """Output and gold answer together. The API refuses requests well below this."""
-
-
+FACTS: dict[str, Facts] = {
+    "bleu": Facts(
+        "geometric mean of 1- to 4-gram precisions times brevity penalty (sacrebleu)", (GENERATED,), ALL_PARTS
+    ),
+    "chrf": Facts("F2 of character n-grams, n = 1 to 6 (sacrebleu)", (GENERATED,), ALL_PARTS),
+    "rouge1": Facts("F1 of common words", (GENERATED,), ALL_PARTS),
+    "rouge2": Facts("F1 of common pairs of words", (GENERATED,), ALL_PARTS),
+    "rougeL": Facts("F1 of the longest common subsequence of words", (GENERATED,), ALL_PARTS),
+    "levenshtein": Facts("1 - edits / length of the longer text", (GENERATED,), ALL_PARTS),
+    "sas": Facts("max(0, cosine of the sentence vectors)", ANSWERS, ALL_PARTS),
+    "squad_em": Facts("1 where output and gold answer are equal under SQuAD's normalisation", ANSWERS, ALL_PARTS),
+    "squad_f1": Facts("F1 of common words under SQuAD's normalisation", ANSWERS, ALL_PARTS),
+    "recall_single_hit": Facts("1 where a relevant document is retrieved", (DOCUMENTS,), RETRIEVER),
+    "recall_multi_hit": Facts("relevant and retrieved / relevant", (DOCUMENTS,), RETRIEVER),
+    "precision_at_k": Facts("relevant among the first k / k", (DOCUMENTS,), RETRIEVER),
+    "mrr": Facts("1 / rank of the first relevant document", (DOCUMENTS,), RETRIEVER),
+    "map": Facts("mean over relevant documents of the precision at their ranks", (DOCUMENTS,), RETRIEVER),
+    "ndcg": Facts("Σ grade / log2(rank + 1), over that of the best order", (DOCUMENTS,), RETRIEVER),
+}
 CUT_OFFS = (1, 3, 5, 10)
 RANKING_NAMES = {
     "recall_multi_hit": ("recall", "Recall: the share of the relevant passages that were retrieved"),
@@ -64,6 +82,7 @@ class Metrics(Family):
     lane = Lane.INLINE
     binary = False
     reads_texts = False
+    metrics = FACTS
     required_fields = ()
     optional_fields = (Field.OUTPUT, Field.GOLD, Field.CONTEXT, Field.GOLD_CONTEXT)
     accepts_own_profiles = True
@@ -109,6 +128,9 @@ class Metrics(Family):
             name="Text metrics",
             description="The metric that the profile names; 1 is full agreement with the gold answer.",
             aliases=("metrics",),
+            formula="the metric that the profile names",
+            output_types=OUTPUT_TYPES,
+            components=ALL_PARTS,
         ),
     )
 

@@ -21,6 +21,7 @@ from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_entities
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.language import require_latin
+from evaluators.values import ANSWERS, GENERATOR
 
 DEFAULT_THRESHOLD = 0.5
 MAX_LISTED = 50
@@ -56,6 +57,9 @@ class Phi(Family):
             description="A small model of English that tells clinical text about a person from other text.",
             aliases=("phi",),
             default_profile="detect-protected-health-information",
+            formula="1 - chance that the worst passage is health information",
+            output_types=ANSWERS,
+            components=GENERATOR,
         ),
     )
 

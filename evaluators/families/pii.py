@@ -25,6 +25,7 @@ from evaluators.pii.entities import STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin
+from evaluators.values import ANSWERS, GENERATOR, ONE_CALL
 
 JUDGE = "judge"
 MAX_LISTED = 500
@@ -71,6 +72,9 @@ class Pii(Family):
             description="Patterns with validators: check digits, numbering plans and the words around a number.",
             aliases=("pii",),
             default_profile="detect-pii",
+            formula="1 where no personal data is found",
+            output_types=ANSWERS,
+            components=GENERATOR,
         ),
         EvaluatorSpec(
             id="pii-broad-2026-11-20",
@@ -79,6 +83,9 @@ class Pii(Family):
             aliases=("pii-broad",),
             default_profile="detect-pii",
             settings={"variant": "broad"},
+            formula="1 where no personal data, name or address is found",
+            output_types=ANSWERS,
+            components=GENERATOR,
         ),
         EvaluatorSpec(
             id="pii-judge-2026-11-20",
@@ -87,6 +94,10 @@ class Pii(Family):
             aliases=("pii-judge", "pii-large"),
             default_profile="detect-pii",
             settings={"variant": "judge"},
+            formula="1 where nothing that the judge copies out stands in the output",
+            output_types=ANSWERS,
+            components=GENERATOR,
+            judge_calls=ONE_CALL,
         ),
     )
 

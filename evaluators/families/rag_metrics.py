@@ -23,6 +23,7 @@ from evaluators.judging.sampling import failed_for_injection, injection_extra
 from evaluators.judging.settings import fails_injection, several_questions_settings, threshold_of
 from evaluators.rag.measures import Measured, Rag, overall
 from evaluators.settings import object_schema
+from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, GENERATOR, ONE_CALL, RETRIEVER, Facts
 
 _QUESTION = (Field.INPUT, Field.CONTEXT)
 _ANSWER = (Field.OUTPUT, Field.CONTEXT)
@@ -46,10 +47,10 @@ DEFAULT_SET = (
     "answer_consistency",
 )
 _OVERALL = "overall"
-_RETRIEVER, _AUGMENTATION, _GENERATOR = "retriever", "augmentation", "generator"
+_AUGMENTED = ("augmentation", "generator")
 
 
-def _spec(name: str, metric: str, title: str, description: str, *components: str) -> EvaluatorSpec:
+def _spec(name: str, metric: str, title: str, description: str, facts: Facts) -> EvaluatorSpec:
     return EvaluatorSpec(
         id=f"{name}-2026-11-20",
         name=title,
@@ -57,7 +58,10 @@ def _spec(name: str, metric: str, title: str, description: str, *components: str
         aliases=(name,),
         default_profile="rag-metrics",
         settings={"metric": metric},
-        components=components,
+        formula=facts.formula,
+        output_types=facts.output_types,
+        components=facts.components,
+        judge_calls=facts.judge_calls,
     )
 
 
@@ -95,78 +99,70 @@ class RagMetrics(Family):
             _OVERALL,
             "RAG, overall",
             "The mean of the metrics that the sample has inputs for.",
-            _RETRIEVER,
-            _AUGMENTATION,
-            _GENERATOR,
+            Facts("mean of the metrics that the sample has inputs for", (GENERATED,), ALL_PARTS, "2 + 2n + m"),
         ),
         _spec(
             "answer-similarity",
             "answer_similarity",
             "Answer similarity",
             "How near the answer comes to the gold answer in meaning, 0 to 5, divided by 5.",
-            _RETRIEVER,
-            _AUGMENTATION,
-            _GENERATOR,
+            Facts("0 to 5 by the judge, divided by 5", ANSWERS, ALL_PARTS, ONE_CALL),
         ),
         _spec(
             "retrieval-precision",
             "retrieval_precision",
             "Retrieval precision",
             "The share of the retrieved contexts that are relevant to the question.",
-            _RETRIEVER,
+            Facts("relevant contexts / retrieved contexts", (DOCUMENTS,), RETRIEVER, "n"),
         ),
         _spec(
             "augmentation-precision",
             "augmentation_precision",
             "Augmentation precision",
             "The share of the relevant contexts that the answer uses.",
-            _AUGMENTATION,
-            _GENERATOR,
+            Facts("relevant contexts in the answer / relevant contexts", (GENERATED,), _AUGMENTED, "2n"),
         ),
         _spec(
             "augmentation-accuracy",
             "augmentation_accuracy",
             "Augmentation accuracy",
             "The share of the retrieved contexts that the answer uses.",
-            _AUGMENTATION,
-            _GENERATOR,
+            Facts("contexts in the answer / retrieved contexts", (GENERATED,), _AUGMENTED, "n"),
         ),
         _spec(
             "answer-consistency",
             "answer_consistency",
             "Answer consistency",
             "The share of the answer's main points that can be derived from the contexts.",
-            _AUGMENTATION,
-            _GENERATOR,
+            Facts("main points derivable from the contexts / main points", (GENERATED,), _AUGMENTED, "1 + m"),
         ),
         _spec(
             "answer-consistency-binary",
             "answer_consistency_binary",
             "Answer consistency, binary",
             "Whether all of the answer can be derived from the contexts.",
-            _AUGMENTATION,
-            _GENERATOR,
+            Facts("1 where everything in the answer is derivable", (GENERATED,), _AUGMENTED, ONE_CALL),
         ),
         _spec(
             "retrieval-k-recall",
             "retrieval_k_recall",
             "Retrieval k-recall",
             "The share of the relevant texts of the longer list that were retrieved.",
-            _RETRIEVER,
+            Facts("relevant and retrieved / relevant in the longer list", (DOCUMENTS,), RETRIEVER, "k"),
         ),
         _spec(
             "faithfulness",
             "faithfulness",
             "Faithfulness",
             "The share of the answer's statements that the contexts support, as Haystack defines it.",
-            _GENERATOR,
+            Facts("supported statements / statements", (GENERATED,), GENERATOR, ONE_CALL),
         ),
         _spec(
             "haystack-context-relevance",
             "context_relevance",
             "Context relevance, Haystack",
             "Whether the contexts hold anything that the question needs, as Haystack defines it.",
-            _RETRIEVER,
+            Facts("1 where anything in the contexts is needed", (DOCUMENTS,), RETRIEVER, ONE_CALL),
         ),
     )
 

@@ -24,6 +24,7 @@ from evaluators.settings import THRESHOLD, object_schema
 from evaluators.text.language import require_latin
 from evaluators.toxicity.models import meaning_logits, to_chance, to_logit, word_chances
 from evaluators.toxicity.windows import passages_of, windows_of, worth_reading
+from evaluators.values import ANSWERS, GENERATOR, ONE_CALL
 
 DEFAULT_THRESHOLD = 0.5
 WORDS = "words"
@@ -76,6 +77,9 @@ class Toxicity(Family):
             aliases=("toxicity",),
             default_profile="detect-toxicity",
             settings={"variant": WORDS_AND_MEANING},
+            formula="1 - chance that the worst passage is toxic",
+            output_types=ANSWERS,
+            components=GENERATOR,
         ),
         EvaluatorSpec(
             id="toxicity-2026-11-01",
@@ -83,6 +87,9 @@ class Toxicity(Family):
             description="A linear model over English words; quick, and blind to hate that uses no slur.",
             default_profile="detect-toxicity",
             settings={"variant": WORDS},
+            formula="1 - chance that the worst passage is toxic",
+            output_types=ANSWERS,
+            components=GENERATOR,
         ),
         EvaluatorSpec(
             id="toxicity-moderation-2026-11-20",
@@ -91,6 +98,10 @@ class Toxicity(Family):
             aliases=("toxicity-moderation", "toxicity-large"),
             default_profile="detect-toxicity",
             settings={"variant": "moderation"},
+            formula="1 - highest score of a category",
+            output_types=ANSWERS,
+            components=GENERATOR,
+            judge_calls=ONE_CALL,
         ),
     )
 

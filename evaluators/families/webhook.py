@@ -20,6 +20,7 @@ from evaluators.base import (
 from evaluators.gateway import JudgeGateway
 from evaluators.samples import answer_json, passage_json
 from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.values import ALL_PARTS, OUTPUT_TYPES
 from evaluators.webhook.answer import Answered, read_answer
 
 ID = "webhook-2026-11-20"
@@ -42,6 +43,7 @@ class Webhook(Family):
     required_fields = ()
     optional_fields = tuple(Field)
     accepts_own_profiles = True
+    profiles_decide = True
     url_settings = ("url",)
     settings_schema = object_schema(
         {
@@ -84,6 +86,9 @@ class Webhook(Family):
             name="Webhook",
             description="A signed request to your own server; its answer is the score.",
             aliases=("webhook",),
+            formula="what your server answers",
+            output_types=OUTPUT_TYPES,
+            components=ALL_PARTS,
         ),
     )
 

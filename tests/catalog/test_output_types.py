@@ -24,7 +24,7 @@ def listed(caller: Caller, output_type: str) -> dict[str, Any]:
 def test_every_evaluator_says_what_it_is(family: Any, spec: Any) -> None:
     facts = facts_of(family, spec)
 
-    assert facts.formula != spec.description, "evaluators/facts.py has no formula of it"
+    assert facts.formula != spec.description, "its EvaluatorSpec has no formula"
     assert facts.output_types and set(facts.output_types) <= set(OUTPUT_TYPES)
     assert facts.components == spec.components or not spec.components
     asks = family.lane_of(spec.settings) == "judge" and family.name != "webhook"
