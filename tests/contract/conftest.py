@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import httpx
 import pytest
 
 from tests.conftest import Caller
+from tests.contract.older import Http
 from tests.contract.patronus_clients import KINDS, Called, connect
 from tests.docs.conftest import web
 
@@ -37,3 +39,20 @@ def client(connected: Callable[..., Called], alice: Caller) -> Called:
 def stranger(connected: Callable[..., Called], charlie: Caller) -> Called:
     """Charlie's client."""
     return connected(charlie)
+
+
+@pytest.fixture
+def http(web: str) -> Iterator[Http]:
+    """Opens plain HTTP clients with somebody's key in a header of any spelling."""
+    opened = []
+
+    def connect(caller: Caller, header: str = "X-API-KEY", prefix: str = "") -> httpx.Client:
+        client = httpx.Client(
+            base_url=web, headers={header: prefix + caller.key}, trust_env=False, timeout=60, http1=True
+        )
+        opened.append(client)
+        return client
+
+    yield connect
+    for client in opened:
+        client.close()
