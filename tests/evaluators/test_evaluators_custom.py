@@ -1,33 +1,13 @@
-"""Checks of one's own: what passes, what is refused when a profile is saved, and what is shown."""
+"""Custom checks of strings and patterns, checks composed of others, and what a profile may say."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluators.base import CannotScore, Field, JSONValue, Lane, Score
-from evaluators.families.custom import Custom
-from tests.evaluators.samples import make_sample
-
-FAMILY = Custom()
-Config = dict[str, JSONValue]
-
-
-def check(config: Config, output: str, **fields: object) -> Score:
-    assert FAMILY.check_settings(config) == []
-    return FAMILY.score(make_sample(output=output, **fields), config)  # type: ignore[arg-type]
-
-
-def string(operation: str, output: str, **more: JSONValue) -> Score:
-    return check({"type": "string", "operation": operation, **more}, output)
-
-
-def pointers(config: Config) -> list[str]:
-    return [problem.pointer for problem in FAMILY.check_settings(config)]
-
+from evaluators.base import CannotScore, Field, JSONValue, Lane
+from tests.evaluators.custom_checks import FAMILY, Config, check, pointers, string
 
 # Strings
 
@@ -147,139 +127,6 @@ def test_patterns_that_cannot_be_run_are_refused(pattern: str) -> None:
 def test_a_refused_pattern_writes_nothing_to_the_log(capfd: pytest.CaptureFixture[str]) -> None:
     pointers({"type": "regex", "pattern": "(((never seen"})
     assert capfd.readouterr().err == ""
-
-
-# JSON
-
-
-@pytest.mark.parametrize(
-    ("output", "passed"),
-    [
-        ('{"a": [1, null, "x"]}', True),
-        (" 1 ", True),
-        ("", False),
-        ("{a: 1}", False),
-        ("```json\n{}\n```", False),
-        ("{} {}", False),
-        ("NaN", False),
-        ("[Infinity]", False),
-        ("1e999", False),
-        ('{"a": 1, "a": 2}', False),
-        ("9" * 301, False),
-        ("[" * 100 + "]" * 100, True),
-        ("[" * 101 + "]" * 101, False),
-    ],
-)
-def test_json(output: str, passed: bool) -> None:
-    assert check({"type": "json"}, output).passed is passed
-
-
-PERSON: JSONValue = {
-    "type": "object",
-    "properties": {"name": {"type": "string", "pattern": "^[A-Z]"}, "tags": {"uniqueItems": True}},
-    "patternProperties": {"^x-": {"type": "integer"}},
-    "additionalProperties": False,
-    "required": ["name"],
-}
-
-
-@pytest.mark.parametrize(
-    ("output", "violations"),
-    [
-        ('{"name": "Jo", "tags": [1, 2], "x-n": 1}', []),
-        ('{"name": "jo"}', [("/name", "pattern")]),
-        ("{}", [("", "required")]),
-        ('{"name": "Jo", "age": 3}', [("", "additionalProperties")]),
-        ('{"name": "Jo", "x-n": "1"}', [("/*", "type")]),
-        ('{"name": "Jo", "tags": [1, 1.0]}', [("/tags", "uniqueItems")]),
-        ('{"name": "Jo", "tags": [1, true, "1", {"a": [1, {}]}, {"a": [1.5, {}]}]}', []),
-        ("[]", [("", "type")]),
-    ],
-)
-def test_json_schema(output: str, violations: list[tuple[str, str]]) -> None:
-    found = check({"type": "json", "schema": PERSON}, output)
-    assert found.passed is not bool(violations)
-    assert found.extra["violations"] == [{"path": path, "keyword": keyword} for path, keyword in violations]
-
-
-def test_what_is_reported_repeats_no_value_and_no_key_of_the_output() -> None:
-    schema: JSONValue = {"additionalProperties": {"type": "integer"}}
-    assert "secret" not in repr(check({"type": "json", "schema": schema}, '{"secret key": "secret value"}'))
-
-
-def test_draft_7_is_read_as_draft_7() -> None:
-    items: JSONValue = {"items": [{"type": "integer"}], "additionalItems": False}
-    schema: JSONValue = {"$schema": "http://json-schema.org/draft-07/schema#", **items}  # type: ignore[dict-item]
-    assert not check({"type": "json", "schema": schema}, "[1, 2]").passed
-
-
-@pytest.mark.parametrize(
-    ("schema", "pointer"),
-    [
-        ({"type": "objekt"}, "/schema/type"),
-        ({"properties": {"a": {"minimum": "1"}}}, "/schema/properties/a/minimum"),
-        ({"pattern": "(?=a)"}, "/schema/pattern"),
-        ({"patternProperties": {"[": {}}}, "/schema/patternProperties/["),
-        ({"$ref": "other.json"}, "/schema/$ref"),
-        ({"$ref": "#/$defs/none"}, "/schema/$ref"),
-        ({"$id": "http://example.org/"}, "/schema/$id"),
-        ({"unevaluatedProperties": False}, "/schema/unevaluatedProperties"),
-        ({"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}}, "/schema/properties/a/$schema"),
-        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "/schema/$schema"),
-        ("object", "/schema"),
-    ],
-)
-def test_schemas_are_checked_when_the_profile_is_saved(schema: JSONValue, pointer: str) -> None:
-    assert pointer in pointers({"type": "json", "schema": schema})
-
-
-def test_patterns_for_many_names_are_bounded() -> None:
-    patterns: JSONValue = {f"^{number}z.*q": {} for number in range(100)}
-    names = json.dumps({f"{number:x}": 0 for number in range(40_000)})
-    with pytest.raises(CannotScore) as caught:
-        check({"type": "json", "schema": {"patternProperties": patterns}}, names)
-
-    assert caught.value.code == "input_too_long"
-    too_many: JSONValue = {f"^{number}": {} for number in range(101)}
-    assert pointers({"type": "json", "schema": {"patternProperties": too_many}}) == ["/schema"]
-
-
-def test_properties_may_be_called_as_keywords_are() -> None:
-    schema: JSONValue = {"properties": {"$id": {"type": "string"}, "pattern": {"type": "string"}, "$schema": {}}}
-    assert check({"type": "json", "schema": schema}, '{"pattern": "("}').passed
-
-
-# Numbers
-
-
-@pytest.mark.parametrize(
-    ("operation", "output", "more", "passed"),
-    [
-        ("eq", "It is $1,200.", {"value": 1200}, True),
-        ("eq", "1200.5", {"value": 1200}, False),
-        ("eq", "1200.5", {"value": 1200, "tolerance": 1}, True),
-        ("ne", "3", {"value": 4}, True),
-        ("lt", "3", {"value": 3}, False),
-        ("le", "3", {"value": 3}, True),
-        ("gt", "4", {"value": 3}, True),
-        ("ge", "2", {"value": 3}, False),
-        ("between", "about 5", {"min": 1, "max": 5}, True),
-        ("between", "-5", {"min": 1, "max": 5}, False),
-        ("eq", "1 or 2", {"value": 1, "pick": "first"}, True),
-        ("eq", "1 or 2", {"value": 2, "pick": "only"}, False),
-        ("eq", " $2.", {"value": 2, "pick": "only"}, True),
-        ("eq", "none", {"value": 0}, False),
-    ],
-)
-def test_numbers(operation: str, output: str, more: dict[str, JSONValue], passed: bool) -> None:
-    assert check({"type": "numeric", "operation": operation, **more}, output).passed is passed
-
-
-def test_numbers_of_other_fields_are_compared_with() -> None:
-    config: Config = {"type": "numeric", "operation": "eq", "value": "{{gold}}"}
-    assert check(config, "The sum is 12.", gold="#### 12").spans == ((11, 13),)
-    with pytest.raises(CannotScore):
-        check(config, "12", gold="a dozen")
 
 
 # Likeness and composition
