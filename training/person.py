@@ -29,7 +29,7 @@ from scipy.optimize import minimize
 
 from evaluators.base import Span
 from evaluators.minilm import SIZE
-from evaluators.pii.person import HEAD, THRESHOLD, Head, windows_of, word_vectors
+from evaluators.pii.person import HEAD, THRESHOLD, NameHead, name_windows, word_vectors
 from evaluators.pii.words import N_FEATURES, features_of, words_of
 
 SOURCES = {
@@ -90,7 +90,7 @@ def read_windows(texts: Iterable[Text]) -> list[Read]:
     """Turn texts into features and vectors: the slow part, some two minutes."""
     windows = []
     for number, text in enumerate(texts):
-        for window in windows_of(text.text):
+        for window in name_windows(text.text):
             words = words_of(text.text, *window)
             if words:
                 windows.append(_read(number, text, window, words))
@@ -110,14 +110,14 @@ def _read(number: int, text: Text, window: Span, words: Sequence[Span]) -> Read:
     return Read(text.source, text.group, number, features_of(text.text, words), spelled, vectors, np.array(labels))
 
 
-def train(windows: Sequence[Read]) -> Head:
+def train(windows: Sequence[Read]) -> NameHead:
     """Fit both kinds of weights together."""
     rows = [(features, one) for one in windows for features in (one.features, *one.spelled)]
     looks = _sparse([numbers for features, _ in rows for numbers in features])
     sense = np.concatenate([one.vectors for _, one in rows])
     signs = np.concatenate([one.labels for _, one in rows]) * 2.0 - 1.0
     weights = _minimise(looks, sense, signs)
-    return Head(weights[:N_FEATURES].astype(np.float32), weights[N_FEATURES:].astype(np.float32))
+    return NameHead(weights[:N_FEATURES].astype(np.float32), weights[N_FEATURES:].astype(np.float32))
 
 
 def _sparse(features: Sequence[Sequence[int]]) -> sparse.csr_matrix:
@@ -143,7 +143,7 @@ def _minimise(looks: sparse.csr_matrix, sense: Matrix, signs: Vector) -> Vector:
     return np.asarray(found.x)
 
 
-def figures(windows: Sequence[Read], head: Head) -> dict[str, float]:
+def figures(windows: Sequence[Read], head: NameHead) -> dict[str, float]:
     """Say how well texts with a name are told from texts without one, at the shipped threshold."""
     said: dict[int, bool] = {}
     true: dict[int, bool] = {}
@@ -176,7 +176,7 @@ def evaluate(windows: Sequence[Read]) -> None:
         print(source, "left out", figures(own, train([one for one in windows if one.source != source])))
 
 
-def write(head: Head, folder: Path) -> None:
+def write(head: NameHead, folder: Path) -> None:
     """Write the head, and beside it where it comes from."""
     HEAD.parent.mkdir(exist_ok=True)
     np.savez(HEAD, looks=head.looks, sense=head.sense)
@@ -188,7 +188,7 @@ def write(head: Head, folder: Path) -> None:
     HEAD.with_suffix(".json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def check(head: Head) -> bool:
+def check(head: NameHead) -> bool:
     """Say whether the shipped head holds the same weights."""
     with np.load(HEAD, allow_pickle=False) as stored:
         pairs = ((stored["looks"], head.looks), (stored["sense"], head.sense))

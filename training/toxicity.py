@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from evaluators.minilm import embed
 from evaluators.toxicity.models import word_logits
-from evaluators.toxicity.windows import passages_of
+from evaluators.toxicity.windows import split_passages
 from training.constructed import HARMLESS, TOXIC
 from training.hate import HATE, NO_HATE
 from training.heads import (
@@ -136,7 +136,7 @@ def _to_read(data: Data) -> set[int]:
 
 def _as_read(text: str, head: Fitted) -> float:
     """Return the worst passage's mean logit, as the evaluator computes it."""
-    passages = [text[start:end] for start, end in passages_of(text)]
+    passages = [text[start:end] for start, end in split_passages(text)]
     logits = np.array(word_logits(passages)) + head.logits(embed(passages))
     return float(logits.max()) / 2 + OFFSET
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.outcome import CheckKind, Outcome, verdict
 from evaluators.checks.regexes import BadPattern, accept_pattern, count_matches
 from evaluators.checks.words import COMMON, field_of, subject
 from evaluators.grounding.sentences import split_sentences
@@ -33,7 +33,7 @@ SCHEMA = object_schema(
 )
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what is needed for what is counted, and which bounds no count can keep."""
     if (settings["of"] == MATCHES) is not ("pattern" in settings):
         yield SettingsProblem(f"{pointer}/pattern", "is what `matches` counts, and nothing else")
@@ -54,7 +54,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         yield SettingsProblem(f"{pointer}/each", "cannot go with texts, which are counted together")
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Count in the text, or with `each` in every context; all counts must lie within the bounds."""
     of = str(settings["of"])
     counts = _counts(settings, sample)
@@ -87,3 +87,6 @@ def _count(settings: Settings, text: str) -> int:
     if settings["of"] == MATCHES:
         return count_matches(str(settings["pattern"]), text, MAX_COUNTED)
     return _COUNTED[str(settings["of"])](text)
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaluators.base import Sample, Settings, SettingsProblem, Span
-from evaluators.checks.outcome import MAX_SPANS, Outcome
+from evaluators.checks.outcome import MAX_SPANS, CheckKind, Outcome
 from evaluators.checks.words import COMMON, shows_spans, subject
 from evaluators.grounding.sentences import split_sentences
 from evaluators.settings import THRESHOLD, object_schema
@@ -23,13 +23,13 @@ SCHEMA = object_schema(
 )
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what goes with runs of words only."""
     if "n_words" in settings and settings.get("unit", SENTENCES) != WORDS:
         yield SettingsProblem(f"{pointer}/n_words", "is for the unit words")
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Return the share of sentences, or of runs of words, that are new; case and punctuation do not count.
 
     Without a threshold nothing may be said twice. A text of nothing repeats nothing.
@@ -67,3 +67,6 @@ def _repeated(units: Sequence[tuple[str, ...]]) -> list[int]:
             again.append(i)
         seen.add(unit)
     return again
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
 from evaluators.checks.formula import BadFormula, parse_formula
-from evaluators.checks.graders import MEASURES, TYPES, members, texts_of
+from evaluators.checks.graders import MEASURES, TYPES, content_texts, members
 from evaluators.checks.references import parse_reference
 from evaluators.checks.templates import size_problems, tokens
 from evaluators.settings import THRESHOLD, object_schema, settings_problems
@@ -172,7 +172,7 @@ def _message_problems(settings: Settings, pointer: str) -> Iterator[SettingsProb
         if not _is_text(content):
             yield SettingsProblem(where, "must be text; images and sound are not read here")
             continue
-        for text in texts_of(content):
+        for text in content_texts(content):
             yield from _template_problems(text, where)
 
 

@@ -13,8 +13,8 @@ from evaluators import budget
 from evaluators.base import CannotScore, JSONValue, Sample, Settings
 from evaluators.checks.formula import BadFormula, parse_formula
 from evaluators.checks.outcome import Outcome, verdict
-from evaluators.checks.references import Unfilled, parse_reference, value_of
-from evaluators.checks.similarity import EMBEDDED, similarity
+from evaluators.checks.references import Unfilled, parse_reference, resolve_reference
+from evaluators.checks.similarity import EMBEDDED, measure_similarity
 from evaluators.checks.templates import fill
 
 DEFAULT_THRESHOLD = 0.5
@@ -146,7 +146,9 @@ def _string_check(settings: Settings, sample: Sample) -> Outcome:
 def _text_similarity(settings: Settings, sample: Sample) -> Outcome:
     metric = str(settings["evaluation_metric"])
     said, wanted = _filled(settings, "input", sample), _filled(settings, "reference", sample)
-    return _compared(similarity(MEASURES[metric], said, wanted), settings, metric, {"evaluation_metric": metric})
+    return _compared(
+        measure_similarity(MEASURES[metric], said, wanted), settings, metric, {"evaluation_metric": metric}
+    )
 
 
 def _multi(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
@@ -203,16 +205,16 @@ def _filled(settings: Settings, name: str, sample: Sample) -> str:
 
 
 def _fill(text: str, sample: Sample) -> str:
-    return fill(text, lambda token: value_of(parse_reference(token), sample))
+    return fill(text, lambda token: resolve_reference(parse_reference(token), sample))
 
 
 def _message(message: JSONValue, sample: Sample) -> tuple[str, str]:
     if not isinstance(message, Mapping):
         raise TypeError("a message is an object")
-    return str(message["role"]), "\n".join(_fill(text, sample) for text in texts_of(message["content"]))
+    return str(message["role"]), "\n".join(_fill(text, sample) for text in content_texts(message["content"]))
 
 
-def texts_of(content: JSONValue) -> list[str]:
+def content_texts(content: JSONValue) -> list[str]:
     """List the texts of a message's content: a string, a part with a `text`, or a list of both."""
     parts = content if isinstance(content, list) else [content]
     return [str(part["text"]) if isinstance(part, Mapping) else str(part) for part in parts]

@@ -13,7 +13,7 @@ from typing import Any
 
 from evaluators.base import AnswerText, CannotScore, Field, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks.json_text import NotJson, read_json
-from evaluators.checks.outcome import Outcome
+from evaluators.checks.outcome import CheckKind, Outcome
 from evaluators.settings import THRESHOLD, object_schema
 
 MAX_MARKS = 10_000
@@ -30,12 +30,12 @@ Mark = tuple[str, int, int]
 """Document, start, end: half-open, in characters."""
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Nothing that the schema does not say."""
     yield from ()
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Score the marks of the output against those of the gold answers.
 
     Marks are where an extractive answer stands (`start`, `end`, `document_id`), or a JSON text: a list of pairs
@@ -106,3 +106,6 @@ def _length(marks: Sequence[Mark]) -> int:
 
 def _overlap(said: Sequence[Mark], wanted: Sequence[Mark]) -> int:
     return _length(said) + _length(wanted) - _length(_merged([*said, *wanted]))
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from evaluators.base import CannotScore, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks.json_schema import DRAFT_7, DRAFT_2020, MAX_STEPS, breaches, meta_errors, violations
 from evaluators.checks.json_text import NotJson, follow, read_json
-from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.outcome import CheckKind, Outcome, verdict
 from evaluators.checks.regexes import BadPattern, accept_pattern
 from evaluators.checks.words import COMMON, subject
 from evaluators.settings import object_schema
@@ -31,14 +31,14 @@ _NAMING = ("/properties", "/$defs", "/definitions", "/dependentSchemas", "/patte
 _TRIALS: tuple[JSONValue, ...] = (None, {}, [], "", 0, True)
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what keeps the schema from being used: it is checked whole, so that no sample finds it broken."""
     schema = settings.get("schema")
     if isinstance(schema, Mapping):
         yield from schema_problems(schema, f"{pointer}/schema")
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Read the text as JSON and hold it to the schema. What is reported names keys of the schema only."""
     text = subject(settings, sample)
     if len(text) > MAX_CHARS:
@@ -184,3 +184,6 @@ def _pointer(path: tuple[str | int, ...]) -> str:
 
 def _escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

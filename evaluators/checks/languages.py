@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evaluators.base import CannotScore, Sample, Settings, SettingsProblem
-from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.outcome import CheckKind, Outcome, verdict
 from evaluators.checks.templates import sole_token
 from evaluators.checks.words import COMMON, filled, subject, template_problems
 from evaluators.settings import object_schema
@@ -14,7 +14,7 @@ from evaluators.text.detect import LANGUAGES, detect_language
 SCHEMA = object_schema({**COMMON, "value": {"type": "string", "minLength": 2, "maxLength": 100}}, required=["value"])
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what is neither a language that can be told nor an input whose language is meant."""
     value = str(settings["value"])
     if sole_token(value) is not None:
@@ -26,7 +26,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         )
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Compare languages. Raises CannotScore("unsupported_language") where one of them cannot be told."""
     value = str(settings["value"])
     wanted = value
@@ -43,3 +43,6 @@ def _told(text: str, what: str) -> str:
         detail = f"The language of {what} cannot be told: it is too short or mixed, or none of {', '.join(LANGUAGES)}."
         raise CannotScore("unsupported_language", detail)
     return found
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

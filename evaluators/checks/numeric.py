@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from evaluators.base import CannotScore, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks.outcome import Outcome, verdict
+from evaluators.checks.outcome import CheckKind, Outcome, verdict
 from evaluators.checks.words import COMMON, filled, shows_spans, subject, template_problems
 from evaluators.settings import is_finite, object_schema
 from evaluators.text.numbers import Number, apart, first_number, last_number, sole_number
@@ -35,7 +35,7 @@ SCHEMA = object_schema(
 )
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what settings of the right types still lack."""
     if settings["operation"] == "between":
         yield from _range_problems(settings, pointer)
@@ -47,7 +47,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         yield SettingsProblem(f"{pointer}/value", "must be a number, or a text that holds one, as {{gold}}")
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Compare; a text without a number fails. Raises CannotScore when there is nothing to compare it with."""
     found = _PICK[str(settings.get("pick", "last"))](subject(settings, sample))
     if found is None:
@@ -88,3 +88,6 @@ def _range_problems(settings: Settings, pointer: str) -> Iterator[SettingsProble
             yield SettingsProblem(f"{pointer}/{name}", "is required for between")
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
         yield SettingsProblem(f"{pointer}/min", "must not be above max")
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

@@ -1,11 +1,11 @@
-"""What a check found."""
+"""What a check found, and what a type of check is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from evaluators.base import JSONValue, Span
+from evaluators.base import JSONValue, Sample, Settings, SettingsProblem, Span
 
 MAX_SPANS = 100
 """So many places of one check are shown; an output can match at every character."""
@@ -28,3 +28,12 @@ class Outcome:
 def verdict(passed: bool, because: str, *, spans: tuple[Span, ...] = (), **detail: JSONValue) -> Outcome:
     """Make the outcome of a check that either passes or fails."""
     return Outcome(float(passed), passed, because, detail, spans[:MAX_SPANS])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKind:
+    """One type of check: the schema of its settings, what the schema cannot say, and how to run it."""
+
+    schema: Mapping[str, JSONValue]
+    problems: Callable[[Settings, str], Iterator[SettingsProblem]]
+    run: Callable[[Settings, Sample], Outcome]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings
 from evaluators.checks.json_text import NotJson, follow, read_json
-from evaluators.checks.templates import text_of, tokens
+from evaluators.checks.templates import field_text, tokens
 
 ITEM_NAMES: dict[Field, tuple[str, ...]] = {
     Field.INPUT: ("input", "question", "query", "prompt", "user_input", "problem"),
@@ -73,9 +73,9 @@ def _item(name: str, path: tuple[str | int, ...]) -> Reference:
     return Reference(field, path, is_json=bool(path))
 
 
-def value_of(reference: Reference, sample: Sample) -> str:
+def resolve_reference(reference: Reference, sample: Sample) -> str:
     """Return the text that a reference stands for. Raises Unfilled when there is no such part."""
-    text = text_of(sample, reference.field)
+    text = field_text(sample, reference.field)
     if not reference.is_json:
         return text
     try:

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaluators import budget
 from evaluators.base import Sample, Settings, SettingsProblem, Span
-from evaluators.checks.outcome import MAX_SPANS, Outcome, verdict
+from evaluators.checks.outcome import MAX_SPANS, CheckKind, Outcome, verdict
 from evaluators.checks.words import COMMON, shows_spans, subject
 from evaluators.settings import object_schema
 
@@ -43,7 +43,7 @@ class BadPattern(Exception):
     """RE2 does not take the pattern; the message is half a sentence."""
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say why RE2 does not take the pattern."""
     try:
         accept_pattern(str(settings["pattern"]))
@@ -51,7 +51,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         yield SettingsProblem(f"{pointer}/pattern", str(exc))
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Look for the pattern anywhere, or as the whole text, or for its absence."""
     pattern, text, mode = str(settings["pattern"]), subject(settings, sample), settings.get("mode")
     if mode == "fullmatch":
@@ -149,3 +149,6 @@ def _sentence(pattern: str, exc: Exception) -> str:
     said = exc.args[0] if exc.args else b""
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     return f"is not a pattern that RE2 takes: {text[:200]}"
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

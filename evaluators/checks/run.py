@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from evaluators import budget
 from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
@@ -28,25 +27,16 @@ MAX_CHECKS = 50
 MAX_DEPTH = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One type of check: the schema of its settings, what the schema cannot say, and how to run it."""
-
-    schema: Mapping[str, JSONValue]
-    problems: Callable[[Settings, str], Iterator[SettingsProblem]]
-    run: Callable[[Settings, Sample], Outcome]
-
-
 KINDS = {
-    "string": Kind(strings.SCHEMA, strings.problems, strings.run),
-    "regex": Kind(regexes.SCHEMA, regexes.problems, regexes.run),
-    "json": Kind(json_check.SCHEMA, json_check.problems, json_check.run),
-    "numeric": Kind(numeric.SCHEMA, numeric.problems, numeric.run),
-    "similarity": Kind(similar.SCHEMA, similar.problems, similar.run),
-    "count": Kind(counts.SCHEMA, counts.problems, counts.run),
-    "duplication": Kind(duplication.SCHEMA, duplication.problems, duplication.run),
-    "language": Kind(languages.SCHEMA, languages.problems, languages.run),
-    "highlight": Kind(highlights.SCHEMA, highlights.problems, highlights.run),
+    "string": strings.KIND,
+    "regex": regexes.KIND,
+    "json": json_check.KIND,
+    "numeric": numeric.KIND,
+    "similarity": similar.KIND,
+    "count": counts.KIND,
+    "duplication": duplication.KIND,
+    "language": languages.KIND,
+    "highlight": highlights.KIND,
 }
 _MEMBERS: dict[str, JSONValue] = {
     "type": {"type": "string"},

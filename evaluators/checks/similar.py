@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evaluators.base import Sample, Settings, SettingsProblem
-from evaluators.checks.outcome import Outcome
-from evaluators.checks.similarity import MEASURES, similarity
+from evaluators.checks.outcome import CheckKind, Outcome
+from evaluators.checks.similarity import MEASURES, measure_similarity
 from evaluators.checks.words import COMMON, TEXT, filled, subject, template_problems
 from evaluators.settings import THRESHOLD, object_schema
 
@@ -21,15 +21,15 @@ SCHEMA = object_schema(
 )
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what keeps the value from being filled."""
     yield from template_problems(_value(settings), f"{pointer}/value")
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Compare with the value, which is the gold answer unless the check says otherwise."""
     metric, threshold = str(settings["metric"]), float(str(settings["pass_threshold"]))
-    value = similarity(metric, subject(settings, sample), filled(_value(settings), sample))
+    value = measure_similarity(metric, subject(settings, sample), filled(_value(settings), sample))
     passed = value >= threshold
     verb = "reaches" if passed else "is below"
     because = f"{metric} gives {value:.2f}, which {verb} the threshold of {threshold:g}"
@@ -38,3 +38,6 @@ def run(settings: Settings, sample: Sample) -> Outcome:
 
 def _value(settings: Settings) -> str:
     return str(settings.get("value", "{{gold}}"))
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

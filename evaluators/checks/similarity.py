@@ -17,7 +17,7 @@ MAX_CHARS = 1_000_000
 """Both texts together."""
 
 
-def similarity(measure: str, output: str, gold: str) -> float:
+def measure_similarity(measure: str, output: str, gold: str) -> float:
     """Return how alike two texts are, 0 to 1. Raises CannotScore("input_too_long") where the work has no bound."""
     found = MEASURES[measure](output, gold) if len(output) + len(gold) <= MAX_CHARS else None
     if found is None:

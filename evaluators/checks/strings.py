@@ -7,7 +7,7 @@ from itertools import islice
 
 from evaluators import budget
 from evaluators.base import CannotScore, Sample, Settings, SettingsProblem, Span
-from evaluators.checks.outcome import MAX_SPANS, Outcome, verdict
+from evaluators.checks.outcome import MAX_SPANS, CheckKind, Outcome, verdict
 from evaluators.checks.words import COMMON, TEXT, filled, shows_spans, subject, template_problems
 from evaluators.settings import object_schema
 
@@ -28,7 +28,7 @@ SCHEMA = object_schema(
 )
 
 
-def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
+def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Say what settings of the right types still lack."""
     operation = settings["operation"]
     if operation == "length":
@@ -43,7 +43,7 @@ def problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         yield from template_problems(text, where)
 
 
-def run(settings: Settings, sample: Sample) -> Outcome:
+def _run(settings: Settings, sample: Sample) -> Outcome:
     """Run the check. Raises CannotScore("missing_input") when what it looks for turns out to be empty."""
     operation, text = str(settings["operation"]), subject(settings, sample)
     if operation == "length":
@@ -154,3 +154,6 @@ def _texts(settings: Settings, pointer: str) -> list[tuple[str, str]]:
         return [(f"{pointer}/values/{index}", str(each)) for index, each in enumerate(listed)]
     value = settings.get("value")
     return [(f"{pointer}/value", value)] if isinstance(value, str) else []
+
+
+KIND = CheckKind(SCHEMA, _problems, _run)

@@ -56,7 +56,7 @@ def size_problems(text: str) -> Iterator[str]:
         yield f"must name at most {MAX_TOKENS} values"
 
 
-def text_of(sample: Sample, field: Field) -> str:
+def field_text(sample: Sample, field: Field) -> str:
     """Return an input as one text; retrieved contexts are joined by empty lines, accepted answers by line ends."""
     if field is Field.GOLD and len(sample.gold_texts) > 1:
         return "\n".join(sample.gold_texts)

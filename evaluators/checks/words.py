@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks.templates import FIELDS, fill, size_problems, text_of, tokens
+from evaluators.checks.templates import FIELDS, field_text, fill, size_problems, tokens
 
 COMMON: dict[str, JSONValue] = {
     "type": {"type": "string"},
@@ -23,7 +23,7 @@ def field_of(settings: Settings) -> Field:
 
 def subject(settings: Settings, sample: Sample) -> str:
     """Return the text that a check judges."""
-    return text_of(sample, field_of(settings))
+    return field_text(sample, field_of(settings))
 
 
 def shows_spans(settings: Settings) -> bool:
@@ -33,7 +33,7 @@ def shows_spans(settings: Settings) -> bool:
 
 def filled(text: str, sample: Sample) -> str:
     """Put the sample's inputs in the place of their `{{names}}`."""
-    return fill(text, lambda token: text_of(sample, FIELDS[token]))
+    return fill(text, lambda token: field_text(sample, FIELDS[token]))
 
 
 def template_problems(text: str, pointer: str) -> Iterator[SettingsProblem]:

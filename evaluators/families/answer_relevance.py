@@ -15,7 +15,7 @@ from evaluators.base import (
     Settings,
 )
 from evaluators.gateway import JudgeGateway
-from evaluators.grounding.kinds import Kind, asked_kind, has_kind, is_brief_answer
+from evaluators.grounding.kinds import AnswerKind, asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.refusals import MAX_CHARS, find_refusal
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.grounding.sentences import split_sentences
@@ -177,7 +177,7 @@ def _scored(question: str, output: str, found: Nearest, threshold: float, *, exp
     )
 
 
-def _explain(best: Nearness, kind: Kind | None, is_there: bool, value: float, threshold: float) -> str:
+def _explain(best: Nearness, kind: AnswerKind | None, is_there: bool, value: float, threshold: float) -> str:
     verdict = "at or above" if value >= threshold else "below"
     missing = "" if is_there else f"; the question asks for a {kind}, and none is seen"
     return (

@@ -16,7 +16,7 @@ from evaluators.base import (
     Settings,
     Span,
 )
-from evaluators.phi.passages import passages_of
+from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_entities
 from evaluators.settings import THRESHOLD, number_setting, object_schema
@@ -92,7 +92,7 @@ def _worst_passage(text: str) -> tuple[float, Span, dict[str, JSONValue]]:
     from evaluators.minilm import embed
     from evaluators.minilm.heads import head
 
-    passages, n_passages = passages_of(text)
+    passages, n_passages = pick_passages(text)
     if not passages:
         return 0.0, (0, len(text)), {"probability": 0.0, "n_passages": 0, "n_read": 0}
     logits = head("phi").logits(embed([text[start:end] for start, end in passages]))

@@ -21,7 +21,7 @@ from evaluators.judging.asking import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.sampling import failed_for_injection, injection_extra
 from evaluators.judging.settings import fails_injection, several_questions_settings, threshold_of
-from evaluators.rag.measures import Measured, Rag, overall
+from evaluators.rag.measures import Rag, RagValue, overall
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, GENERATOR, ONE_CALL, RETRIEVER, Facts
 
@@ -218,7 +218,7 @@ def _scanned(sample: Sample, needed: tuple[Field, ...]) -> tuple[str, ...]:
     return (*sample.context_texts, *sample.top_k_texts)
 
 
-async def _measure(sample: Sample, settings: Settings, asker: Asker) -> Measured:
+async def _measure(sample: Sample, settings: Settings, asker: Asker) -> RagValue:
     rag = Rag(sample, settings, asker)
     metric = _metric(settings)
     if metric != _OVERALL:
@@ -229,7 +229,7 @@ async def _measure(sample: Sample, settings: Settings, asker: Asker) -> Measured
     return await overall({name: partial(_MEASURES[name], rag) for name in names})
 
 
-_MEASURES: dict[str, Callable[[Rag], Awaitable[Measured]]] = {
+_MEASURES: dict[str, Callable[[Rag], Awaitable[RagValue]]] = {
     "answer_similarity": Rag.answer_similarity,
     "retrieval_precision": Rag.retrieval_precision,
     "augmentation_precision": Rag.augmentation_precision,

@@ -22,8 +22,8 @@ from evaluators.judging.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.text.language import require_latin
-from evaluators.toxicity.models import meaning_logits, to_chance, to_logit, word_chances
-from evaluators.toxicity.windows import passages_of, windows_of, worth_reading
+from evaluators.toxicity.models import chances_by_words, meaning_logits, to_chance, to_logit
+from evaluators.toxicity.windows import split_passages, split_windows, worth_reading
 from evaluators.values import ANSWERS, GENERATOR, ONE_CALL
 
 DEFAULT_THRESHOLD = 0.5
@@ -148,15 +148,15 @@ def _explain(worst: _Worst, threshold: float) -> str:
 
 
 def _by_words(text: str) -> _Worst:
-    spans = list(windows_of(text))
-    chances = word_chances(_texts(text, spans))
+    spans = list(split_windows(text))
+    chances = chances_by_words(_texts(text, spans))
     worst = max(range(len(spans)), key=chances.__getitem__)
     return _Worst(1 - chances[worst], spans[worst], len(spans), {})
 
 
 def _by_words_and_meaning(text: str) -> _Worst:
-    spans = passages_of(text)
-    chances = word_chances(_texts(text, spans))
+    spans = split_passages(text)
+    chances = chances_by_words(_texts(text, spans))
     read = worth_reading(chances)
     meanings = meaning_logits(_texts(text, [spans[index] for index in read]))
     logits = [(to_logit(chances[index]) + meaning) / 2 for index, meaning in zip(read, meanings, strict=True)]

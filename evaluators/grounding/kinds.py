@@ -14,7 +14,7 @@ SHORT = 6
 """Words of an answer that may be nothing but the name or number that was asked for."""
 
 
-class Kind(StrEnum):
+class AnswerKind(StrEnum):
     """What would answer the question."""
 
     PERSON = "person"
@@ -25,11 +25,17 @@ class Kind(StrEnum):
 
 
 _ASKS = (
-    (Kind.NUMBER, re.compile(r"\bhow\s+(?:many|much|long|old|far|tall|high|deep|wide|big|large|heavy|often|fast)\b")),
-    (Kind.NUMBER, re.compile(r"\bwhat\s+(?:percent(?:age)?|number|amount)\b")),
-    (Kind.TIME, re.compile(r"\b(?:when|(?:what|which)\s+(?:year|date|day|month|century|decade|time))\b")),
-    (Kind.PLACE, re.compile(r"\b(?:where|(?:what|which)\s+(?:city|country|state|place|town|continent|county))\b")),
-    (Kind.PERSON, re.compile(r"\b(?:who|whom|whose)\b")),
+    (
+        AnswerKind.NUMBER,
+        re.compile(r"\bhow\s+(?:many|much|long|old|far|tall|high|deep|wide|big|large|heavy|often|fast)\b"),
+    ),
+    (AnswerKind.NUMBER, re.compile(r"\bwhat\s+(?:percent(?:age)?|number|amount)\b")),
+    (AnswerKind.TIME, re.compile(r"\b(?:when|(?:what|which)\s+(?:year|date|day|month|century|decade|time))\b")),
+    (
+        AnswerKind.PLACE,
+        re.compile(r"\b(?:where|(?:what|which)\s+(?:city|country|state|place|town|continent|county))\b"),
+    ),
+    (AnswerKind.PERSON, re.compile(r"\b(?:who|whom|whose)\b")),
 )
 _YES_OR_NO = re.compile(
     r"\A\W*(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must|am)\b"
@@ -47,43 +53,45 @@ _WORD_OF_NUMBER = word_set("hundred thousand million billion dozen half third qu
 _WORD_OF_PERSON = word_set("man woman men women people person president king queen author team company group")
 
 
-def asked_kind(question: str) -> Kind | None:
+def asked_kind(question: str) -> AnswerKind | None:
     """Say what kind of answer an English question asks for; None when its words do not tell."""
     text = question[:_QUESTION_CHARS].lower()
     for kind, pattern in _ASKS:
         if pattern.search(text):
             return kind
-    return Kind.YES_OR_NO if _YES_OR_NO.match(text) else None
+    return AnswerKind.YES_OR_NO if _YES_OR_NO.match(text) else None
 
 
-def has_kind(text: str, kind: Kind, question: str) -> bool:
+def has_kind(text: str, kind: AnswerKind, question: str) -> bool:
     """Say whether a text has a candidate for the answer: one that the question has not named itself."""
     text = text[:MAX_CHARS]
-    if kind is Kind.YES_OR_NO:
+    if kind is AnswerKind.YES_OR_NO:
         return True
     words, asked = split_words(text), set(split_words(question))
-    if kind in (Kind.TIME, Kind.NUMBER):
-        return _has_number(words, asked, _WORD_OF_TIME if kind is Kind.TIME else _WORD_OF_NUMBER)
+    if kind in (AnswerKind.TIME, AnswerKind.NUMBER):
+        return _has_number(words, asked, _WORD_OF_TIME if kind is AnswerKind.TIME else _WORD_OF_NUMBER)
     # Without a single capital letter, or with no other, capitals tell no names.
     if text == text.lower() or text == text.upper():
         return True
     names = {name for _, name in find_names(text, (0, len(text)))}
     first = words[0] if words and words[0] not in FUNCTION_WORDS else ""
-    is_person = kind is Kind.PERSON and not _WORD_OF_PERSON.isdisjoint(words)
+    is_person = kind is AnswerKind.PERSON and not _WORD_OF_PERSON.isdisjoint(words)
     return is_person or not asked.issuperset(names | ({first} if first else set()))
 
 
-def is_brief_answer(text: str, kind: Kind | None, question: str) -> bool:
+def is_brief_answer(text: str, kind: AnswerKind | None, question: str) -> bool:
     """Say whether a text may be the bare answer: a few words, of the kind that is asked for ("1998", "Yes")."""
     words = split_words(text)
     if len(words) > SHORT:
         return False
-    if kind is Kind.YES_OR_NO:
+    if kind is AnswerKind.YES_OR_NO:
         return words[:1] in (["yes"], ["no"])
     has_digit = any(map(str.isdigit, text))
-    if kind is Kind.NUMBER and _ONLY_A_YEAR.fullmatch(text.strip()):
+    if kind is AnswerKind.NUMBER and _ONLY_A_YEAR.fullmatch(text.strip()):
         return False
-    return kind is None or (has_kind(text, kind, question) and not (has_digit and kind in (Kind.PERSON, Kind.PLACE)))
+    return kind is None or (
+        has_kind(text, kind, question) and not (has_digit and kind in (AnswerKind.PERSON, AnswerKind.PLACE))
+    )
 
 
 def _has_number(words: list[str], asked: set[str], others: frozenset[str]) -> bool:

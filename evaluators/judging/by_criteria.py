@@ -8,7 +8,7 @@ from evaluators.base import Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, question
 from evaluators.judging.quotes import Quotable
-from evaluators.judging.readings import Reading, checks_extra, checks_of, reasoning_of, share_met, spans_of
+from evaluators.judging.readings import Reading, checks_extra, checks_of, read_reasoning, share_met, spans_of
 from evaluators.judging.sampling import judged
 from evaluators.judging.scales import Scale
 from evaluators.judging.settings import answer_tokens
@@ -48,7 +48,7 @@ def _reader(scale: Scale, data: Data, output: str) -> Callable[[Answer], Reading
         value, label, stated = scale.read(answer.data, share_met(checks))
         return Reading(
             value=value,
-            reasoning=reasoning_of(answer.data),
+            reasoning=read_reasoning(answer.data),
             extra={**stated, **checks_extra(checks)},
             spans=spans_of(checks, met=False),
             label=label,

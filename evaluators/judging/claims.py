@@ -8,7 +8,7 @@ from evaluators.base import JSONValue, Sample, Score, Settings, Span
 from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable, locate
-from evaluators.judging.readings import MAX_DETAILS, Reading, objects_of, reasoning_of, text_of, truth_of
+from evaluators.judging.readings import MAX_DETAILS, Reading, read_objects, read_reasoning, read_text, read_truth
 from evaluators.judging.sampling import judged
 from evaluators.judging.settings import answer_tokens
 
@@ -54,17 +54,17 @@ def _reader(output: str, contexts: Sequence[str]) -> Callable[[Answer], Reading]
     quotable = Quotable(contexts)
 
     def read(answer: Answer) -> Reading:
-        claims = objects_of(answer.data, "claims")
-        supported = [truth_of(claim, "supported") for claim in claims]
-        spans = [locate(text_of(claim, "passage"), output) for claim in claims]
-        quotes = [text_of(claim, "quote") for claim in claims]
+        claims = read_objects(answer.data, "claims")
+        supported = [read_truth(claim, "supported") for claim in claims]
+        spans = [locate(read_text(claim, "passage"), output) for claim in claims]
+        quotes = [read_text(claim, "quote") for claim in claims]
         found = [quotable.holds(quote) for quote in quotes]
         rows = [_row(*each) for each in zip(spans, supported, found, strict=True)]
         quoted = [held for held, quote in zip(found, quotes, strict=True) if quote.strip()]
         wrong = {span for span, good in zip(spans, supported, strict=True) if span and not good}
         return Reading(
             value=_value(supported),
-            reasoning=reasoning_of(answer.data),
+            reasoning=read_reasoning(answer.data),
             extra={
                 "n_claims": len(claims),
                 "n_supported": sum(supported),

@@ -8,7 +8,7 @@ from evaluators.base import CannotScore, JSONValue, Settings
 from evaluators.checks.graders import ModelGrader
 from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.prompts import MAX_DATA_CHARS, answer_schema, trusted
-from evaluators.judging.readings import number_of, text_of
+from evaluators.judging.readings import read_number, read_text
 
 DEFAULT_ANSWER_TOKENS = 2_048
 _RULES = """\
@@ -35,9 +35,9 @@ class GraderAsker:
         answer = await self._gateway.ask(grader_question(grader), {**self._settings, **_chosen(grader)})
         self.answers.append(answer)
         if grader.labels:
-            return float(text_of(answer.data, "label") in grader.passing_labels)
+            return float(read_text(answer.data, "label") in grader.passing_labels)
         low, high = grader.range
-        return number_of(answer.data, "score", low=low, high=high)
+        return read_number(answer.data, "score", low=low, high=high)
 
 
 def grader_question(grader: ModelGrader) -> Question:

@@ -10,7 +10,7 @@ from evaluators.base import JSONValue, Settings, Span
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import occurrences
-from evaluators.judging.readings import objects_of, text_of, usage_of
+from evaluators.judging.readings import read_objects, read_text, usage_of
 from evaluators.judging.settings import answer_tokens
 
 MAX_FOUND = 200
@@ -47,10 +47,10 @@ async def extract_personal_data(
     answer = await gateway.ask(asked, settings)
     found: set[tuple[str, Span]] = set()
     n_dropped = 0
-    for entry in objects_of(answer.data, "entities"):
+    for entry in read_objects(answer.data, "entities"):
         # One letter named as a piece stands everywhere, and no more than the first so many are shown.
-        spans = list(islice(occurrences(text_of(entry, "quote"), output), MAX_FOUND))
+        spans = list(islice(occurrences(read_text(entry, "quote"), output), MAX_FOUND))
         n_dropped += not spans
-        found |= {(text_of(entry, "type"), span) for span in spans}
+        found |= {(read_text(entry, "type"), span) for span in spans}
     ordered = sorted(found, key=lambda each: (each[1], each[0]))[:MAX_FOUND]
     return Extracted(tuple(ordered), n_dropped, usage_of([answer]))

@@ -52,14 +52,14 @@ class Check:
 
 def checks_of(data: Mapping[str, JSONValue], name: str, quotable: Quotable, output: str) -> list[Check]:
     """Read a list of checks and look their quotes up."""
-    return [_check(entry, quotable, output) for entry in objects_of(data, name)]
+    return [_check(entry, quotable, output) for entry in read_objects(data, name)]
 
 
 def _check(entry: Mapping[str, JSONValue], quotable: Quotable, output: str) -> Check:
-    quote = text_of(entry, "quote")
+    quote = read_text(entry, "quote")
     return Check(
-        id=shortened(text_of(entry, "id")),
-        met=truth_of(entry, "met"),
+        id=shortened(read_text(entry, "id")),
+        met=read_truth(entry, "met"),
         quoted=bool(quote.strip()),
         verified=quotable.holds(quote),
         span=locate(quote, output),
@@ -83,12 +83,12 @@ def spans_of(checks: Sequence[Check], *, met: bool) -> tuple[Span, ...]:
     return tuple(sorted({check.span for check in checks if check.span and check.met is met}))
 
 
-def reasoning_of(data: Mapping[str, JSONValue]) -> str:
+def read_reasoning(data: Mapping[str, JSONValue]) -> str:
     """Return the reasoning on one line, bounded."""
-    return shortened(text_of(data, "reasoning"), MAX_REASONING)
+    return shortened(read_text(data, "reasoning"), MAX_REASONING)
 
 
-def text_of(data: Mapping[str, JSONValue], name: str) -> str:
+def read_text(data: Mapping[str, JSONValue], name: str) -> str:
     """Return a string, or raise FailedForNow("bad_output")."""
     value = data.get(name)
     if not isinstance(value, str):
@@ -96,7 +96,7 @@ def text_of(data: Mapping[str, JSONValue], name: str) -> str:
     return value
 
 
-def truth_of(data: Mapping[str, JSONValue], name: str) -> bool:
+def read_truth(data: Mapping[str, JSONValue], name: str) -> bool:
     """Return true or false; anything else is an error, and never a false."""
     value = data.get(name)
     if not isinstance(value, bool):
@@ -104,7 +104,7 @@ def truth_of(data: Mapping[str, JSONValue], name: str) -> bool:
     return value
 
 
-def number_of(data: Mapping[str, JSONValue], name: str, *, low: float = 0.0, high: float = 1.0) -> float:
+def read_number(data: Mapping[str, JSONValue], name: str, *, low: float = 0.0, high: float = 1.0) -> float:
     """Return a number between `low` and `high`; anything else is an error."""
     value = data.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -114,7 +114,7 @@ def number_of(data: Mapping[str, JSONValue], name: str, *, low: float = 0.0, hig
     return float(value)
 
 
-def texts_of(data: Mapping[str, JSONValue], name: str) -> list[str]:
+def read_texts(data: Mapping[str, JSONValue], name: str) -> list[str]:
     """Return a list of strings, the blank ones left out."""
     value = data.get(name)
     if not isinstance(value, list):
@@ -125,7 +125,7 @@ def texts_of(data: Mapping[str, JSONValue], name: str) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def objects_of(data: Mapping[str, JSONValue], name: str) -> list[Mapping[str, JSONValue]]:
+def read_objects(data: Mapping[str, JSONValue], name: str) -> list[Mapping[str, JSONValue]]:
     """Return a list of objects."""
     value = data.get(name)
     if not isinstance(value, list):

@@ -8,7 +8,7 @@ from evaluators.judging.asking import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.prompts import Data, answer_schema, question
 from evaluators.judging.quotes import Quotable
-from evaluators.judging.readings import MAX_DETAILS, number_of, text_of
+from evaluators.judging.readings import MAX_DETAILS, read_number, read_text
 from evaluators.judging.requirements import judge_requirements
 from evaluators.judging.sampling import failed_for_injection, injection_extra
 from evaluators.judging.settings import answer_tokens, fails_injection
@@ -109,7 +109,7 @@ async def judge_context_relevance(
         answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
         pairs = zip(shown.items(), answers, strict=True)
         rows: list[JSONValue] = [_row(index, context, answer) for (index, context), answer in pairs]
-        grades = [number_of(answer.data, "grade", high=HIGHEST_GRADE) for answer in answers]
+        grades = [read_number(answer.data, "grade", high=HIGHEST_GRADE) for answer in answers]
     best, helpful = max(grades, default=0.0), sum(grade >= 2 for grade in grades)
     value = best / HIGHEST_GRADE
     because = f"{helpful} of {len(contexts)} contexts help to answer the question; the best has grade {best:g} of 3."
@@ -137,6 +137,6 @@ def _graded(asked: str, context: str, settings: Settings) -> Question:
 
 
 def _row(index: int, context: str, answer: Answer) -> dict[str, JSONValue]:
-    quote = text_of(answer.data, "quote")
+    quote = read_text(answer.data, "quote")
     found = Quotable([context]).holds(quote) if quote.strip() else None
     return {"index": index, "grade": answer.data["grade"], "quote_found": found}

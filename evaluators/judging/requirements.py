@@ -12,11 +12,11 @@ from evaluators.judging.readings import (
     Check,
     Reading,
     checks_extra,
-    reasoning_of,
+    read_reasoning,
+    read_text,
+    read_truth,
     share_met,
     spans_of,
-    text_of,
-    truth_of,
     unreadable,
 )
 from evaluators.judging.sampling import judged
@@ -63,7 +63,7 @@ def _reader(names: Sequence[str], data: Data, output: str) -> Callable[[Answer],
         share = share_met(checks)
         return Reading(
             value=1.0 if share == 1.0 else UNMET_AT_MOST * share,
-            reasoning=reasoning_of(answer.data),
+            reasoning=read_reasoning(answer.data),
             extra=checks_extra(checks),
             spans=spans_of(checks, met=False),
         )
@@ -75,5 +75,5 @@ def _check(name: str, answer: Answer, quotable: Quotable, output: str) -> Check:
     found = answer.data.get(name)
     if not isinstance(found, Mapping):
         raise unreadable(name)
-    quote = text_of(found, "quote")
-    return Check(name, truth_of(found, "met"), bool(quote.strip()), quotable.holds(quote), locate(quote, output))
+    quote = read_text(found, "quote")
+    return Check(name, read_truth(found, "met"), bool(quote.strip()), quotable.holds(quote), locate(quote, output))

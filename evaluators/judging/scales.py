@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
 from evaluators.judging.prompts import answer_schema
-from evaluators.judging.readings import CHECKS, SCORE, number_of, text_of, unreadable
+from evaluators.judging.readings import CHECKS, SCORE, read_number, read_text, unreadable
 
 LABEL: JSONValue = {
     "type": "object",
@@ -78,14 +78,14 @@ class Scale:
         it came about, does not lift what the checks deny.
         """
         if self.labels:
-            label = text_of(data, "label")
+            label = read_text(data, "label")
             if label not in self.labels:
                 raise unreadable("label")
             return _number(self.labels[label]), label, {"label": label}
         if not self.levels:
-            stated = number_of(data, "score")
+            stated = read_number(data, "score")
             return min(stated, share_met), None, {"stated_score": stated}
-        stated = number_of(data, "score", low=min(self.levels), high=max(self.levels))
+        stated = read_number(data, "score", low=min(self.levels), high=max(self.levels))
         return self._from_rubric(stated), None, {"rubric_score": stated}
 
     def _from_rubric(self, stated: float) -> float:

@@ -15,7 +15,7 @@ MAX_RUNS = 64
 """Runs of sentences that are read besides, some 12 milliseconds each."""
 
 
-def passages_of(text: str) -> tuple[list[Span], int]:
+def pick_passages(text: str) -> tuple[list[Span], int]:
     """Return the passages to read, and how many the text has; of too many, some spread evenly are read.
 
     Passages are windows that hold the whole text, and then the runs of sentences where a medical term and a reference

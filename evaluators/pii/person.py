@@ -41,7 +41,7 @@ _loading = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class NameHead:
     """Weights of the hashed features, and of a word's vector."""
 
     looks: NDArray[np.float32]
@@ -90,7 +90,7 @@ def word_vectors(text: str, window: Span, words: Sequence[Span]) -> NDArray[np.f
     return vectors
 
 
-def windows_of(text: str) -> Iterator[Span]:
+def name_windows(text: str) -> Iterator[Span]:
     """Cut a text into windows at a line's or sentence's end, or else between words."""
     start = 0
     while len(text) - start > WINDOW_CHARS:
@@ -110,7 +110,7 @@ def _cut(text: str, start: int) -> int:
 
 
 def _windows_to_read(text: str) -> Iterator[Span]:
-    windows = list(windows_of(text))
+    windows = list(name_windows(text))
     if len(windows) > MAX_WINDOWS:
         windows = [(start, end) for start, end in windows if any(map(str.isupper, text[start:end]))]
     yield from windows[:MAX_WINDOWS]
@@ -135,17 +135,17 @@ def _is_title(text: str, word: Span) -> bool:
     return end - start < 10 and text[start:end].lower() in _TITLES
 
 
-def _head() -> Head:
+def _head() -> NameHead:
     with _loading:
         return _load()
 
 
 @cache
-def _load() -> Head:
+def _load() -> NameHead:
     import numpy as np
 
     with np.load(HEAD, allow_pickle=False) as stored:
         looks, sense = stored["looks"].astype(np.float32), stored["sense"].astype(np.float32)
     if looks.shape != (N_FEATURES,) or sense.shape != (SIZE,):
         raise ValueError(f"{HEAD.name} is not of this version")
-    return Head(looks, sense)
+    return NameHead(looks, sense)

@@ -23,7 +23,7 @@ MAX_POINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RagValue:
     """A metric's value between 0 and 1, one sentence why, and the details."""
 
     value: float
@@ -87,7 +87,7 @@ class Rag:
         found = [questions.truth(answer, contexts) for answer in await self._asker.ask_all(asked)]
         return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
 
-    async def answer_similarity(self) -> Measured:
+    async def answer_similarity(self) -> RagValue:
         """Return a number from 0 to 5, divided by 5. Both blank is 5, one blank is 0, and nobody is asked.
 
         Of several accepted answers the nearest counts: all are shown in one question.
@@ -101,17 +101,17 @@ class Rag:
             raw, why = questions.similarity_of(await self._asker.ask(asked))
         because = f"The answer is similar to the gold answer by {raw:g} of 5. {why}".rstrip()
         several: dict[str, JSONValue] = {"references": len(self.golds)} if len(self.golds) > 1 else {}
-        return Measured(raw / 5, because, {"raw": raw, **several})
+        return RagValue(raw / 5, because, {"raw": raw, **several})
 
-    async def retrieval_precision(self) -> Measured:
+    async def retrieval_precision(self) -> RagValue:
         """Return the relevant contexts over all retrieved ones."""
         return _share(await self.relevance(), "relevant", "contexts are relevant to the question")
 
-    async def augmentation_accuracy(self) -> Measured:
+    async def augmentation_accuracy(self) -> RagValue:
         """Return the contexts that the answer uses over all retrieved ones."""
         return _share(await self.contained(), "contained", "contexts are used in the answer")
 
-    async def augmentation_precision(self) -> Measured:
+    async def augmentation_precision(self) -> RagValue:
         """Return the relevant contexts that the answer uses over the relevant ones; none relevant is 0."""
         pairs = list(zip(await self.relevance(), await self.contained(), strict=True))
         n_relevant = sum(relevant.met for relevant, _ in pairs)
@@ -122,22 +122,22 @@ class Rag:
         ]
         because = f"{n_used} of {n_relevant} relevant contexts are used in the answer."
         extra: dict[str, JSONValue] = {"contexts": rows, "n_relevant": n_relevant, "n_used": n_used}
-        return Measured(n_used / n_relevant if n_relevant else 0.0, because, extra)
+        return RagValue(n_used / n_relevant if n_relevant else 0.0, because, extra)
 
-    async def answer_consistency(self) -> Measured:
+    async def answer_consistency(self) -> RagValue:
         """Return the main points that can be derived from the contexts over all of them."""
         return _supported(await self.points(), "points", "main points can be derived from the contexts")
 
-    async def answer_consistency_binary(self) -> Measured:
+    async def answer_consistency_binary(self) -> RagValue:
         """Return 1 when everything in the answer can be derived from the contexts, else 0."""
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
         answer = await self._asker.ask(questions.consistency(self.output, contexts, self._settings))
         found = questions.truth(answer, (*contexts, self.output))
         because = f"{'All' if found.met else 'Not all'} of the answer can be derived from the contexts."
-        return Measured(float(found.met), because, {"quotes_verified": found.verified})
+        return RagValue(float(found.met), because, {"quotes_verified": found.verified})
 
-    async def retrieval_k_recall(self) -> Measured:
+    async def retrieval_k_recall(self) -> RagValue:
         """Return the relevant texts of the longer list that were retrieved over all its relevant ones.
 
         Texts are the same when every character is; repeats count once. Where none is relevant there is no recall:
@@ -152,9 +152,9 @@ class Rag:
         n_found = len(set(relevant) & set(self.contexts))
         extra = {**_share(found, "relevant", "").extra, "n_relevant": len(relevant), "n_retrieved": n_found}
         because = f"{n_found} of {len(relevant)} relevant contexts of the longer list were retrieved."
-        return Measured(n_found / len(relevant), because, extra)
+        return RagValue(n_found / len(relevant), because, extra)
 
-    async def faithfulness(self) -> Measured:
+    async def faithfulness(self) -> RagValue:
         """Return the supported statements over all of them; an answer without statements is 0 and flagged."""
         contexts = self._some_contexts()
         found: list[Statement] = []
@@ -162,10 +162,10 @@ class Rag:
             asked = questions.faithfulness(self.input, self.output, contexts, self._settings)
             found = questions.statements_of(await self._asker.ask(asked), contexts)
         if not found:
-            return Measured(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
+            return RagValue(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
         return _supported(found, "statements", "statements are supported by the contexts")
 
-    async def context_relevance(self) -> Measured:
+    async def context_relevance(self) -> RagValue:
         """Return 1 when the contexts together hold anything that the question needs, else 0."""
         contexts = self._some_contexts()
         _require(self.input, Field.INPUT)
@@ -173,7 +173,7 @@ class Rag:
         found = questions.relevant_of(await self._asker.ask(asked), contexts)
         because = f"The contexts hold {len(found)} statements that the question needs."
         verified = all(each.verified for each in found) if found else None
-        return Measured(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
+        return RagValue(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
 
     async def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
         answers = await self._asker.ask_all(asked)
@@ -185,7 +185,7 @@ class Rag:
         return _bounded(self.contexts)
 
 
-async def overall(measures: Mapping[str, Callable[[], Awaitable[Measured]]]) -> Measured:
+async def overall(measures: Mapping[str, Callable[[], Awaitable[RagValue]]]) -> RagValue:
     """Return the mean of the metrics that have a value, similarity as a fifth of its number; the others are named."""
     values: dict[str, JSONValue] = {}
     absent: list[JSONValue] = []
@@ -201,25 +201,25 @@ async def overall(measures: Mapping[str, Callable[[], Awaitable[Measured]]]) -> 
     if not numbers:
         raise _nothing("None of the metrics has a value for this sample.")
     because = f"The mean of {', '.join(f'{name} {value:.2f}' for name, value in zip(values, numbers, strict=True))}."
-    return Measured(sum(numbers) / len(numbers), because, {"components": values, "not_applicable": absent})
+    return RagValue(sum(numbers) / len(numbers), because, {"components": values, "not_applicable": absent})
 
 
-def _share(found: Sequence[Truth], word: str, what: str) -> Measured:
+def _share(found: Sequence[Truth], word: str, what: str) -> RagValue:
     n_met = sum(each.met for each in found)
     rows: list[JSONValue] = [
         {"index": index, word: each.met, "quote_found": each.verified} for index, each in enumerate(found[:MAX_DETAILS])
     ]
     extra: dict[str, JSONValue] = {"contexts": rows, "n_contexts": len(found)}
-    return Measured(n_met / len(found), f"{n_met} of {len(found)} {what}.", extra)
+    return RagValue(n_met / len(found), f"{n_met} of {len(found)} {what}.", extra)
 
 
-def _supported(found: Sequence[Statement], word: str, what: str) -> Measured:
+def _supported(found: Sequence[Statement], word: str, what: str) -> RagValue:
     n_met = sum(each.supported for each in found)
     rows: list[JSONValue] = [
         {"text": shortened(each.text), "supported": each.supported, "quote_found": each.verified}
         for each in found[:MAX_DETAILS]
     ]
-    return Measured(n_met / len(found), f"{n_met} of {len(found)} {what}.", {word: rows, f"n_{word}": len(found)})
+    return RagValue(n_met / len(found), f"{n_met} of {len(found)} {what}.", {word: rows, f"n_{word}": len(found)})
 
 
 def _kept(texts: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from evaluators.base import JSONValue, Settings
 from evaluators.gateway import Answer, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable
-from evaluators.judging.readings import number_of, objects_of, reasoning_of, text_of, texts_of, truth_of
+from evaluators.judging.readings import read_number, read_objects, read_reasoning, read_text, read_texts, read_truth
 from evaluators.judging.settings import answer_tokens
 
 _YES_OR_NO = answer_schema({"quote": {"type": "string"}, "met": {"type": "boolean"}})
@@ -147,17 +147,17 @@ def relevant_statements(asked: str, contexts: Sequence[str], settings: Settings)
 
 def truth(answer: Answer, texts: Sequence[str]) -> Truth:
     """Read a yes or no; what is neither is an error and never a no."""
-    return Truth(truth_of(answer.data, "met"), _verified(text_of(answer.data, "quote"), Quotable(texts)))
+    return Truth(read_truth(answer.data, "met"), _verified(read_text(answer.data, "quote"), Quotable(texts)))
 
 
 def points_of(answer: Answer) -> list[str]:
     """Read the main points."""
-    return texts_of(answer.data, "points")
+    return read_texts(answer.data, "points")
 
 
 def similarity_of(answer: Answer) -> tuple[float, str]:
     """Read the similarity, 0 to 5, and the reasoning."""
-    return number_of(answer.data, "score", high=5.0), reasoning_of(answer.data)
+    return read_number(answer.data, "score", high=5.0), read_reasoning(answer.data)
 
 
 def statements_of(answer: Answer, contexts: Sequence[str]) -> list[Statement]:
@@ -165,16 +165,18 @@ def statements_of(answer: Answer, contexts: Sequence[str]) -> list[Statement]:
     quotable = Quotable(contexts)
     return [
         Statement(
-            text_of(entry, "statement"), truth_of(entry, "supported"), _verified(text_of(entry, "quote"), quotable)
+            read_text(entry, "statement"),
+            read_truth(entry, "supported"),
+            _verified(read_text(entry, "quote"), quotable),
         )
-        for entry in objects_of(answer.data, "statements")
+        for entry in read_objects(answer.data, "statements")
     ]
 
 
 def relevant_of(answer: Answer, contexts: Sequence[str]) -> list[Truth]:
     """Read the relevant passages: one Truth each, which says whether it stands in the contexts."""
     quotable = Quotable(contexts)
-    return [Truth(True, quotable.holds(text)) for text in texts_of(answer.data, "relevant_statements")]
+    return [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
 
 
 def _verified(quote: str, quotable: Quotable) -> bool | None:

@@ -17,13 +17,13 @@ def same_value(one: AnswerText, other: AnswerText) -> bool:
     42, 42.0 and the text "42" are the same; a boolean is no number, so true is not 1; a text that is no JSON number and
     no JSON boolean is no value, so "forty-two" is not 42.
     """
-    left, right = value_of(one), value_of(other)
+    left, right = typed_value(one), typed_value(other)
     if left is None or right is None or isinstance(left, bool) is not isinstance(right, bool):
         return False
     return left == right
 
 
-def value_of(answer: AnswerText) -> float | bool | None:
+def typed_value(answer: AnswerText) -> float | bool | None:
     """Return the number or the boolean that an answer is, or that its text spells in JSON; None when it is neither."""
     if answer.value is not None:
         return answer.value

@@ -15,7 +15,7 @@ LOWEST_CHANCE = 1e-3
 _reading = threading.Lock()
 
 
-def word_chances(texts: Sequence[str]) -> list[float]:
+def chances_by_words(texts: Sequence[str]) -> list[float]:
     """Return alt-profanity-check's chance that each text is offensive, clamped to the range."""
     model = word_model()
     return [min(max(model.chance(unicodedata.normalize("NFKC", text)), 0.0), 1.0) for text in texts]
@@ -33,8 +33,8 @@ def _word_model() -> WordModel:
 
 
 def word_logits(texts: Sequence[str]) -> list[float]:
-    """Return the logits of `word_chances`, bounded."""
-    return [to_logit(chance) for chance in word_chances(texts)]
+    """Return the logits of `chances_by_words`, bounded."""
+    return [to_logit(chance) for chance in chances_by_words(texts)]
 
 
 def meaning_logits(texts: Sequence[str]) -> list[float]:

@@ -18,7 +18,7 @@ MAX_READ = 48
 """Passages of a text that the sentence model reads, some 5 to 25 milliseconds each."""
 
 
-def windows_of(text: str, span: Span | None = None) -> Iterator[Span]:
+def split_windows(text: str, span: Span | None = None) -> Iterator[Span]:
     """Cut into windows that overlap by half; longer texts get longer windows, never more than MAX_WINDOWS of them."""
     first, last = span or (0, len(text))
     size = max(WINDOW_CHARS, math.ceil(2 * (last - first) / MAX_WINDOWS))
@@ -27,7 +27,7 @@ def windows_of(text: str, span: Span | None = None) -> Iterator[Span]:
         yield _at_spaces(text, start, min(start + size, last), (first, last))
 
 
-def passages_of(text: str) -> list[Span]:
+def split_passages(text: str) -> list[Span]:
     """Cut into sentences: even the others of a window can hide an insult among them, and each word is read once.
 
     A short sentence is read with the one after it, and a long one in windows; a text of one sentence is its windows.
@@ -35,10 +35,10 @@ def passages_of(text: str) -> list[Span]:
     """
     sentences = _joined(split_sentences(text))
     if len(sentences) < 2:
-        return list(windows_of(text))
+        return list(split_windows(text))
     if len(sentences) > MAX_SENTENCES:
-        return [*windows_of(text), *sentences[:: math.ceil(len(sentences) / MAX_SENTENCES)]]
-    return [passage for sentence in sentences for passage in windows_of(text, sentence)]
+        return [*split_windows(text), *sentences[:: math.ceil(len(sentences) / MAX_SENTENCES)]]
+    return [passage for sentence in sentences for passage in split_windows(text, sentence)]
 
 
 def _joined(sentences: Sequence[Span]) -> list[Span]:

@@ -10,8 +10,8 @@ from evaluators.gateway import Answer, Question
 from evaluators.judging.prompts import answer_schema, question
 from evaluators.judging.readings import (
     Reading,
-    number_of,
-    text_of,
+    read_number,
+    read_text,
 )
 from evaluators.judging.sampling import judged
 from tests.evaluators.fake_gateway import FakeGateway
@@ -29,7 +29,7 @@ def whole(text: str) -> str:
 
 
 def read(answer: Answer) -> Reading:
-    return Reading(number_of(answer.data, "score"), text_of(answer.data, "reasoning"))
+    return Reading(read_number(answer.data, "score"), read_text(answer.data, "reasoning"))
 
 
 def run(values: list[float], *, threshold: float = 0.5, scanned: str = "", **chosen: JSONValue) -> Any:

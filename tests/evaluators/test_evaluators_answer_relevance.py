@@ -13,7 +13,7 @@ import pytest
 import evaluators.minilm
 from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.answer_relevance import AnswerRelevance
-from evaluators.grounding.kinds import Kind, asked_kind, has_kind, is_brief_answer
+from evaluators.grounding.kinds import AnswerKind, asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.relevance import MAX_WINDOWS, measure_nearness
 from evaluators.registry import find_evaluator
 from tests.evaluators.samples import make_sample
@@ -142,18 +142,18 @@ def test_other_scripts_are_refused(question: str, output: str) -> None:
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("Who wrote it?", Kind.PERSON),
-        ("When was it written?", Kind.TIME),
-        ("In what year was it written?", Kind.TIME),
-        ("Where was it written?", Kind.PLACE),
-        ("In which city was it written?", Kind.PLACE),
-        ("How many pages has it?", Kind.NUMBER),
-        ("Is it long?", Kind.YES_OR_NO),
+        ("Who wrote it?", AnswerKind.PERSON),
+        ("When was it written?", AnswerKind.TIME),
+        ("In what year was it written?", AnswerKind.TIME),
+        ("Where was it written?", AnswerKind.PLACE),
+        ("In which city was it written?", AnswerKind.PLACE),
+        ("How many pages has it?", AnswerKind.NUMBER),
+        ("Is it long?", AnswerKind.YES_OR_NO),
         ("Why was it written?", None),
         ("Tell me about it.", None),
     ],
 )
-def test_a_question_asks_for_a_kind_of_answer(question: str, kind: Kind | None) -> None:
+def test_a_question_asks_for_a_kind_of_answer(question: str, kind: AnswerKind | None) -> None:
     assert asked_kind(question) is kind
 
 

@@ -17,11 +17,11 @@ from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import (
     checks_extra,
     checks_of,
-    number_of,
-    objects_of,
+    read_number,
+    read_objects,
+    read_texts,
+    read_truth,
     shortened,
-    texts_of,
-    truth_of,
 )
 from evaluators.judging.settings import judge_settings
 from evaluators.settings import object_schema, settings_problems
@@ -189,22 +189,22 @@ def test_checks_carry_offsets_and_never_the_quote() -> None:
 @pytest.mark.parametrize("bad", [None, "0.5", True, -0.1, 1.1, math.nan, math.inf, [0.5]])
 def test_what_is_no_number_in_range_is_an_error(bad: Any) -> None:
     with pytest.raises(FailedForNow) as failure:
-        number_of({"score": bad}, "score")
+        read_number({"score": bad}, "score")
     assert failure.value.code == "bad_output"
 
 
 @pytest.mark.parametrize("bad", [None, "true", "false", 1, 0, []])
 def test_what_is_neither_true_nor_false_is_an_error_and_not_false(bad: Any) -> None:
     with pytest.raises(FailedForNow):
-        truth_of({"met": bad}, "met")
+        read_truth({"met": bad}, "met")
 
 
 @pytest.mark.parametrize("bad", [None, "text", {"a": 1}, [1], [None]])
 def test_lists_of_other_things_are_errors(bad: Any) -> None:
     with pytest.raises(FailedForNow):
-        texts_of({"x": bad}, "x")
+        read_texts({"x": bad}, "x")
     with pytest.raises(FailedForNow):
-        objects_of({"x": bad}, "x")
+        read_objects({"x": bad}, "x")
 
 
 def test_long_words_of_a_judge_are_cut_for_show() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.phi import MAX_LISTED, Phi
-from evaluators.phi.passages import MAX_PASSAGES, MAX_RUNS, passages_of, runs_of
+from evaluators.phi.passages import MAX_PASSAGES, MAX_RUNS, pick_passages, runs_of
 from evaluators.phi.words import likely_names
 from evaluators.registry import find_evaluator
 from tests.evaluators.phi_examples import HEALTH, MEDICINE, PERSONS
@@ -128,7 +128,7 @@ def test_sentences_are_read_by_themselves_only_where_a_person_and_medicine_meet(
 
 
 def test_of_very_many_clinical_sentences_some_are_read() -> None:
-    passages, n_passages = passages_of(f"{NOTE} {DULL}" * 2_000)
+    passages, n_passages = pick_passages(f"{NOTE} {DULL}" * 2_000)
     assert len(passages) == MAX_PASSAGES + MAX_RUNS < n_passages
 
 
@@ -162,7 +162,7 @@ def test_it_refuses_thresholds_outside_the_range(bad: JSONValue) -> None:
 
 def test_very_long_texts_are_read_in_passages_from_end_to_end() -> None:
     text = DULL * 5_000
-    passages, n_passages = passages_of(text)
+    passages, n_passages = pick_passages(text)
     assert len(passages) == MAX_PASSAGES < n_passages
     assert passages[0][0] == 0
     assert passages[-1][1] == len(text.rstrip())

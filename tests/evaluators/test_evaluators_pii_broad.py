@@ -177,14 +177,14 @@ def test_a_word_without_end_is_read_in_part() -> None:
 @given(st.text(alphabet="aB .\n", max_size=2_000))
 @settings(max_examples=60, deadline=None)
 def test_windows_cover_the_text_and_are_short(text: str) -> None:
-    windows = list(person.windows_of(text))
+    windows = list(person.name_windows(text))
     assert "".join(text[start:end] for start, end in windows) == text
     assert all(0 < end - start <= person.WINDOW_CHARS for start, end in windows)
 
 
 def test_windows_end_with_sentences() -> None:
     text = "This is a sentence of some length. " * 40
-    ends = [text[start:end][-2:] for start, end in person.windows_of(text)]
+    ends = [text[start:end][-2:] for start, end in person.name_windows(text)]
     assert set(ends) == {". "}
 
 

@@ -26,8 +26,8 @@ from evaluators.toxicity.windows import (
     MAX_WINDOWS,
     SHORTEST_SENTENCE,
     WINDOW_CHARS,
-    passages_of,
-    windows_of,
+    split_passages,
+    split_windows,
     worth_reading,
 )
 from tests.evaluators.samples import make_sample
@@ -65,7 +65,7 @@ def test_the_variant_of_words_is_one_minus_the_library_s_chance() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "12345", "...!?", "😀👍", "\x00", "\ud800", "1 + 1 = 2"])
 def test_text_without_letters_is_clean_and_asks_no_model(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "word_chances", lambda _: pytest.fail("the model was asked"))
+    monkeypatch.setattr(module, "chances_by_words", lambda _: pytest.fail("the model was asked"))
     found = score(text)
     assert (found.value, found.passed) == (1.0, True)
     assert found.explanation == "The output has no words that could offend."
@@ -151,7 +151,7 @@ def test_beyond_a_window_more_polite_words_change_nothing() -> None:
 
 
 def test_a_short_text_is_one_window() -> None:
-    assert list(windows_of("x" * WINDOW_CHARS)) == [(0, WINDOW_CHARS)]
+    assert list(split_windows("x" * WINDOW_CHARS)) == [(0, WINDOW_CHARS)]
     assert score(POLITE, variant="words").extra == {"n_windows": 1}
 
 
@@ -159,7 +159,7 @@ def test_a_short_text_is_one_window() -> None:
 @pytest.mark.parametrize("unit", ["word ", "x", "a sentence of words "])
 def test_windows_cover_the_text_and_are_bounded(length: int, unit: str) -> None:
     text = (unit * length)[:length]
-    spans = list(windows_of(text))
+    spans = list(split_windows(text))
     assert spans[0][0] == 0
     assert spans[-1][1] == length
     assert len(spans) <= MAX_WINDOWS
@@ -171,7 +171,7 @@ def test_windows_cover_the_text_and_are_bounded(length: int, unit: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_windows_leave_no_character_out(text: str) -> None:
     covered = [False] * len(text)
-    for start, end in windows_of(text):
+    for start, end in split_windows(text):
         covered[start:end] = [True] * (end - start)
     assert all(covered)
     assert len(covered) == len(text)
@@ -179,7 +179,7 @@ def test_windows_leave_no_character_out(text: str) -> None:
 
 def test_windows_cut_at_spaces() -> None:
     text = "assessment " * 200
-    for start, end in windows_of(text):
+    for start, end in split_windows(text):
         assert start == 0 or text[start - 1] == " "
         assert end == len(text) or text[end - 1] == " "
 
@@ -188,7 +188,7 @@ def test_windows_cut_at_spaces() -> None:
 @settings(max_examples=100, deadline=None)
 def test_passages_leave_out_only_blanks(text: str) -> None:
     rest = list(text)
-    for start, end in passages_of(text):
+    for start, end in split_passages(text):
         rest[start:end] = " " * (end - start)
     assert "".join(rest).strip() == ""
 
@@ -204,12 +204,12 @@ def test_passages_leave_out_only_blanks(text: str) -> None:
     ],
 )
 def test_passages_are_sentences_and_short_ones_are_joined(text: str, expected: list[str]) -> None:
-    assert [text[start:end] for start, end in passages_of(text)] == expected
+    assert [text[start:end] for start, end in split_passages(text)] == expected
 
 
 def test_a_long_sentence_is_read_in_windows_of_its_own() -> None:
     long = "a sentence of words " * 40
-    passages = passages_of(f"It opens at nine. {long}. It closes at six.")
+    passages = split_passages(f"It opens at nine. {long}. It closes at six.")
     assert passages[0] == (0, 17)
     assert all(after[0] <= before[1] for before, after in pairwise(passages[1:-1]))
     assert len(passages) > 4
@@ -218,9 +218,9 @@ def test_a_long_sentence_is_read_in_windows_of_its_own() -> None:
 
 def test_more_sentences_than_are_read_are_covered_by_windows() -> None:
     text = "It opens at nine. " * (MAX_SENTENCES + 5_000)
-    passages = passages_of(text)
+    passages = split_passages(text)
     assert len(passages) <= MAX_SENTENCES + MAX_WINDOWS
-    assert passages[: len(list(windows_of(text)))] == list(windows_of(text))
+    assert passages[: len(list(split_windows(text)))] == list(split_windows(text))
 
 
 @pytest.mark.timeout(60)
