@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evaluators import budget
 from evaluators.base import Field, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks import (
+from evaluators.checks.kinds import (
     counts,
     duplication,
     highlights,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evaluators.base import CannotScore
-from evaluators.text.bleu import sentence_bleu
-from evaluators.text.chrf import sentence_chrf
-from evaluators.text.cosine import embedding_cosines
-from evaluators.text.edits import fuzzy_ratio, levenshtein_ratio
-from evaluators.text.gleu import sentence_gleu
-from evaluators.text.overlap import rouge_l, rouge_n, squad_f1, wordless
+from evaluators.text.metrics.bleu import sentence_bleu
+from evaluators.text.metrics.chrf import sentence_chrf
+from evaluators.text.metrics.cosine import embedding_cosines
+from evaluators.text.metrics.edits import fuzzy_ratio, levenshtein_ratio
+from evaluators.text.metrics.gleu import sentence_gleu
+from evaluators.text.metrics.overlap import rouge_l, rouge_n, squad_f1, wordless
 from evaluators.text.tokens import UnicodeTokenizer
 
 MAX_CHARS = 1_000_000

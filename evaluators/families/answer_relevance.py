@@ -20,7 +20,7 @@ from evaluators.grounding.refusals import MAX_CHARS, find_refusal
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
-from evaluators.judging.relevance import judge_answer_relevance
+from evaluators.judging.questions.relevance import judge_answer_relevance
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin

@@ -15,7 +15,7 @@ from evaluators.base import (
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
-from evaluators.judging.relevance import judge_context_relevance
+from evaluators.judging.questions.relevance import judge_context_relevance
 from evaluators.judging.settings import several_questions_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.text.language import require_latin

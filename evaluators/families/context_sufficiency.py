@@ -17,7 +17,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
-from evaluators.judging.relevance import judge_sufficiency
+from evaluators.judging.questions.relevance import judge_sufficiency
 from evaluators.judging.settings import judge_settings
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.language import require_latin

@@ -36,9 +36,14 @@ from evaluators.checks.run import (
 )
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.asking import owing
-from evaluators.judging.graders import GraderAsker
 from evaluators.judging.injection import injection_signs
-from evaluators.judging.plain_words import CRITERIA_SETTINGS, criteria_fields, criteria_problems, judge_criteria
+from evaluators.judging.questions.graders import GraderAsker
+from evaluators.judging.questions.plain_words import (
+    CRITERIA_SETTINGS,
+    criteria_fields,
+    criteria_problems,
+    judge_criteria,
+)
 from evaluators.judging.readings import usage_of
 from evaluators.judging.sampling import injection_extra
 from evaluators.settings import THRESHOLD, object_schema

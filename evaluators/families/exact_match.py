@@ -20,7 +20,7 @@ from evaluators.base import (
     Span,
 )
 from evaluators.settings import object_schema
-from evaluators.text.contained import contained
+from evaluators.text.metrics.contained import contained
 from evaluators.text.normalise import normalise_answer
 from evaluators.text.numbers import Number, apart, last_number
 from evaluators.text.values import same_value

@@ -23,7 +23,7 @@ from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, qu
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.nearness import near_question
 from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
-from evaluators.judging.claims import judge_claims
+from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.values import GENERATED, SAMPLED

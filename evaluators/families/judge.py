@@ -17,7 +17,13 @@ from evaluators.base import (
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.criteria import MANAGED
 from evaluators.judging.forms import is_csv, is_json
-from evaluators.judging.plain_words import CRITERIA_SETTINGS, WORDS, criteria_fields, criteria_problems, judge_criteria
+from evaluators.judging.questions.plain_words import (
+    CRITERIA_SETTINGS,
+    WORDS,
+    criteria_fields,
+    criteria_problems,
+    judge_criteria,
+)
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, GENERATED, SAMPLED
 

@@ -20,8 +20,8 @@ from evaluators.base import (
 )
 from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
 from evaluators.settings import THRESHOLD, number_setting, object_schema
-from evaluators.text.bleu import sentence_bleu
-from evaluators.text.measured import TEXT_METRICS, Measured, too_long
+from evaluators.text.metrics.bleu import sentence_bleu
+from evaluators.text.metrics.measured import TEXT_METRICS, Measured, too_long
 from evaluators.text.scope import ANY, SCOPES, in_scope
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, OUTPUT_TYPES, RETRIEVER, Facts
 

@@ -18,7 +18,7 @@ from evaluators.base import (
     Settings,
 )
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.personal_data import extract_personal_data
+from evaluators.judging.questions.personal_data import extract_personal_data
 from evaluators.judging.settings import ASKING
 from evaluators.minilm import is_installed
 from evaluators.pii.entities import STRUCTURED, Entity, Finding

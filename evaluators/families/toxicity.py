@@ -18,7 +18,7 @@ from evaluators.base import (
     Span,
 )
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.moderation import moderated
+from evaluators.judging.questions.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.text.language import require_latin

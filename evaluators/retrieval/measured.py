@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evaluators.base import CannotScore, JSONValue, Sample
 from evaluators.retrieval.ranking import METRICS, Ranked, measure, ranked
-from evaluators.text.measured import Measured
+from evaluators.text.metrics.measured import Measured
 
 MAX_TEXTS = 10_000
 """Retrieved and relevant passages together."""

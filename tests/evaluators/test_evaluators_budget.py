@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evaluators import budget
 from evaluators.base import CannotScore, JSONValue
 from evaluators.budget import OverBudget, allowed
-from evaluators.checks import regexes
+from evaluators.checks.kinds import regexes
 from evaluators.families.custom import Custom
 from evaluators.families.metrics import Metrics
 from tests.evaluators.samples import make_sample

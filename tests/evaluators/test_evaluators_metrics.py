@@ -15,9 +15,9 @@ from evaluators import minilm
 from evaluators.base import CannotScore, JSONValue, Score
 from evaluators.families import metrics as module
 from evaluators.families.metrics import Metrics
-from evaluators.text import edits, overlap
-from evaluators.text.bleu import sentence_bleu
-from evaluators.text.gleu import sentence_gleu
+from evaluators.text.metrics import edits, overlap
+from evaluators.text.metrics.bleu import sentence_bleu
+from evaluators.text.metrics.gleu import sentence_gleu
 from tests.evaluators.samples import make_sample
 
 FAMILY = Metrics()
@@ -281,7 +281,7 @@ def test_levenshtein_is_refused_when_its_table_would_be_too_large(monkeypatch: p
 
 
 def test_similarity_of_meaning_clamps_the_cosine_and_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluators.text.measured.embedding_cosines", lambda output, golds: [-0.25])
+    monkeypatch.setattr("evaluators.text.metrics.measured.embedding_cosines", lambda output, golds: [-0.25])
     found = score("sas", "a", "b")
     assert (found.value, found.extra["cosine"]) == (0.0, -0.25)
 

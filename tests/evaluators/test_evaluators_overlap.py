@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from evaluators.text import overlap as module
-from evaluators.text.overlap import (
+from evaluators.text.metrics import overlap as module
+from evaluators.text.metrics.overlap import (
     Overlap,
     lcs_length,
     overlap,

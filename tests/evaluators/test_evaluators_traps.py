@@ -10,7 +10,7 @@ import pytest
 
 from evaluators.base import CannotScore, JSONValue, Score
 from evaluators.checks.formula import BadFormula, parse_formula
-from evaluators.checks.json_schema import violations
+from evaluators.checks.kinds.json_schema import violations
 from evaluators.families.custom import Custom
 from tests.evaluators.samples import make_sample
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
-from evaluators.checks.regexes import is_found
+from evaluators.checks.kinds.regexes import is_found
 
 MAX_STEPS = 50_000
 MAX_FORMS = 50

@@ -14,8 +14,8 @@ import orjson
 
 from evalsvc.experiments.definition.fields.mapping import OUTPUT
 from evaluators.base import CannotScore
-from evaluators.checks.json_check import schema_problems as problems_of
-from evaluators.checks.json_schema import Path, breaches
+from evaluators.checks.kinds.json_check import schema_problems as problems_of
+from evaluators.checks.kinds.json_schema import Path, breaches
 from evaluators.samples import described
 
 OUTPUT_SCHEMA = "output_schema"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluators.text.overlap import same_text
+from evaluators.text.metrics.overlap import same_text
 
 MAX_EDIT_CELLS = 20_000_000_000
 """Largest product of two lengths that edits are counted for: about half a second."""

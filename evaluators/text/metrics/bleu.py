@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluators.text.overlap import same_text
+from evaluators.text.metrics.overlap import same_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ import re
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Score, Settings, SettingsProblem
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.by_criteria import judged_by_criteria
 from evaluators.judging.prompts import Data, trusted
-from evaluators.judging.scales import LABELS, RUBRIC, Scale, scale_problems
+from evaluators.judging.questions.by_criteria import judged_by_criteria
+from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema, settings_problems
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from evaluators.base import CannotScore, JSONValue, Sample, Settings, SettingsProblem
-from evaluators.checks.json_schema import DRAFT_7, DRAFT_2020, MAX_STEPS, breaches, meta_errors, violations
 from evaluators.checks.json_text import NotJson, follow, read_json
+from evaluators.checks.kinds.json_schema import DRAFT_7, DRAFT_2020, MAX_STEPS, breaches, meta_errors, violations
+from evaluators.checks.kinds.regexes import BadPattern, accept_pattern
 from evaluators.checks.outcome import CheckKind, Outcome, verdict
-from evaluators.checks.regexes import BadPattern, accept_pattern
 from evaluators.checks.words import COMMON, subject
 from evaluators.settings import object_schema
 

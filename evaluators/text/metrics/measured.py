@@ -8,11 +8,11 @@ from typing import TypeAlias, TypeVar
 
 from evaluators import budget
 from evaluators.base import CannotScore, JSONValue
-from evaluators.text.bleu import sentence_bleu
-from evaluators.text.chrf import sentence_chrf
-from evaluators.text.cosine import embedding_cosines
-from evaluators.text.edits import levenshtein_ratio
-from evaluators.text.overlap import NONE, Overlap, rouge_l, rouge_n, squad_exact, squad_f1, wordless
+from evaluators.text.metrics.bleu import sentence_bleu
+from evaluators.text.metrics.chrf import sentence_chrf
+from evaluators.text.metrics.cosine import embedding_cosines
+from evaluators.text.metrics.edits import levenshtein_ratio
+from evaluators.text.metrics.overlap import NONE, Overlap, rouge_l, rouge_n, squad_exact, squad_f1, wordless
 from evaluators.text.tokens import UnicodeTokenizer
 
 Each = TypeVar("Each")

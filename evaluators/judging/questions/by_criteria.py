@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from evaluators.base import Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, question
+from evaluators.judging.questions.scales import Scale
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import Reading, checks_extra, checks_of, read_reasoning, share_met, spans_of
 from evaluators.judging.sampling import judged
-from evaluators.judging.scales import Scale
 from evaluators.judging.settings import answer_tokens
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluators.text.overlap import shared_ngrams
+from evaluators.text.metrics.overlap import shared_ngrams
 
 MAX_N = 4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluators.text.overlap import same_text
+from evaluators.text.metrics.overlap import same_text
 
 
 def sentence_chrf(output: str, golds: Sequence[str]) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings, SettingsProblem
+from evaluators.checks.kinds.regexes import BadPattern, accept_pattern, count_matches
 from evaluators.checks.outcome import CheckKind, Outcome, verdict
-from evaluators.checks.regexes import BadPattern, accept_pattern, count_matches
 from evaluators.checks.words import COMMON, field_of, subject
 from evaluators.grounding.sentences import split_sentences
 from evaluators.settings import object_schema

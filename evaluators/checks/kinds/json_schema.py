@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from evaluators.base import CannotScore, JSONValue, Settings
-from evaluators.checks.regexes import is_found
+from evaluators.checks.kinds.regexes import is_found
 
 MAX_STEPS = 200_000
 CHARS_PER_STEP = 8

@@ -1,0 +1,1 @@
+"""Metrics between texts: how near an output comes to a gold answer."""
