@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.short_answers import HELD_APART, TUNED, Pair
 from evaluators.base import Passage, Sample
-from evaluators.families.hallucination import Hallucination
+from evaluators.families.retrieval.hallucination import Hallucination
 from evaluators.grounding.sentences import split_sentences
 from evaluators.pii.find import find_entities
 

@@ -6,17 +6,17 @@ import threading
 from dataclasses import dataclass
 
 from evaluators.base import EvaluatorSpec, Family
-from evaluators.families.answer_relevance import AnswerRelevance
-from evaluators.families.context_relevance import ContextRelevance
-from evaluators.families.context_sufficiency import ContextSufficiency
 from evaluators.families.custom import Custom
 from evaluators.families.exact_match import ExactMatch
-from evaluators.families.hallucination import Hallucination
 from evaluators.families.judge import Judge
 from evaluators.families.metrics import Metrics
 from evaluators.families.phi import Phi
 from evaluators.families.pii import Pii
 from evaluators.families.rag_metrics import RagMetrics
+from evaluators.families.retrieval.answer_relevance import AnswerRelevance
+from evaluators.families.retrieval.context_relevance import ContextRelevance
+from evaluators.families.retrieval.context_sufficiency import ContextSufficiency
+from evaluators.families.retrieval.hallucination import Hallucination
 from evaluators.families.toxicity import Toxicity
 from evaluators.families.webhook import Webhook
 from evaluators.plugins import BrokenPlugin, installed, load_plugins

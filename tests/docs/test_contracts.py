@@ -53,6 +53,11 @@ BREACHES = [
     ),
     ("Evaluators are plain Python", "evaluators/base.py", "import django.conf"),
     ("Families do not import each other", "evaluators/families/phi.py", "import evaluators.families.pii"),
+    (
+        "Families of retrieval do not import each other",
+        "evaluators/families/retrieval/hallucination.py",
+        "import evaluators.families.retrieval.answer_relevance",
+    ),
     ("The client stands alone", "evalsvc/client/results/metrics.py", "import numpy"),
     ("Statistics know numbers only", "evalsvc/stats/history.py", "import evalsvc.tenancy.scope"),
     ("Services cannot enqueue", "evalsvc/evaluations/evaluate/accept.py", "import evalsvc.evaluations.queueing"),

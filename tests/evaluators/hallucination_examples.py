@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluators.base import JSONValue, Score
-from evaluators.families.hallucination import Hallucination
+from evaluators.families.retrieval.hallucination import Hallucination
 from tests.evaluators.samples import make_sample
 
 FAMILY = Hallucination()

@@ -12,7 +12,7 @@ import pytest
 
 import evaluators.minilm
 from evaluators.base import CannotScore, JSONValue, Lane, Score
-from evaluators.families.answer_relevance import AnswerRelevance
+from evaluators.families.retrieval.answer_relevance import AnswerRelevance
 from evaluators.grounding.kinds import AnswerKind, asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.relevance import MAX_WINDOWS, measure_nearness
 from evaluators.registry import find_evaluator

@@ -9,7 +9,7 @@ import pytest
 
 import evaluators.minilm
 from evaluators.base import CannotScore, JSONValue, Lane, Score
-from evaluators.families.context_relevance import MAX_LISTED, ContextRelevance
+from evaluators.families.retrieval.context_relevance import MAX_LISTED, ContextRelevance
 from evaluators.grounding.relevance import MAX_WINDOWS
 from evaluators.registry import find_evaluator
 from tests.evaluators.samples import make_sample

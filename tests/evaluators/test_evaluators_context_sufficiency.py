@@ -9,7 +9,7 @@ import pytest
 
 import evaluators.minilm
 from evaluators.base import CannotScore, Field, JSONValue, Lane, Score
-from evaluators.families.context_sufficiency import ContextSufficiency
+from evaluators.families.retrieval.context_sufficiency import ContextSufficiency
 from evaluators.registry import find_evaluator
 from tests.evaluators.samples import make_sample
 

@@ -382,11 +382,11 @@ def test_nothing_here_imports_the_service_or_its_frameworks() -> None:
 
 
 def test_families_do_not_import_each_other() -> None:
-    for path in (PACKAGE / "families").glob("*.py"):
+    for path in (PACKAGE / "families").rglob("*.py"):
         assert not any(name.startswith(("evaluators.families", "evaluators.registry")) for name in imported(path)), path
 
 
 def test_each_family_lives_in_a_file_of_its_name() -> None:
     for family in families():
-        name = family.name.removeprefix("retrieval-").replace("-", "_")
-        assert type(family).__module__ == f"evaluators.families.{name}"
+        where = family.name.replace("retrieval-", "retrieval.").replace("-", "_")
+        assert type(family).__module__ == f"evaluators.families.{where}"

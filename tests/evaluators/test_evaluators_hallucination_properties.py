@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evaluators.families.hallucination import DEFAULT_THRESHOLD
+from evaluators.families.retrieval.hallucination import DEFAULT_THRESHOLD
 from evaluators.grounding.claims import negated
 from evaluators.grounding.support import Parts, SentenceSupport, Support
 from evaluators.grounding.words import split_words

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.rules import short_answers
 from benchmarks.short_answers import HELD_APART
-from evaluators.families.hallucination import DEFAULT_THRESHOLD, MAX_LISTED, MAX_SPANS
+from evaluators.families.retrieval.hallucination import DEFAULT_THRESHOLD, MAX_LISTED, MAX_SPANS
 from evaluators.grounding.support import Parts, SentenceSupport, Support
 from tests.evaluators.hallucination_examples import RIVER, score
 

@@ -1,0 +1,1 @@
+"""The families that look at questions, retrieved contexts and answers."""
