@@ -7,10 +7,12 @@ import math
 import os
 import resource
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
-def run_apart(work: Callable[[], Any], seconds: float) -> tuple[Any, float]:
+def run_apart(work: Callable[[], T], seconds: float) -> tuple[T | None, float]:
     """Return what the work returns, as JSON has it, and the CPU seconds that it took; None where they did not suffice.
 
     For processes of a single thread: whatever lock another one held would stay locked in the fork.
@@ -27,7 +29,7 @@ def run_apart(work: Callable[[], Any], seconds: float) -> tuple[Any, float]:
     return (json.loads(told) if told else None), used.ru_utime + used.ru_stime
 
 
-def _work_and_exit(work: Callable[[], Any], seconds: int, writer: int) -> None:
+def _work_and_exit(work: Callable[[], object], seconds: int, writer: int) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

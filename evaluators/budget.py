@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TypeVar
 
 from evaluators.apart import run_apart
 from evaluators.base import CannotScore
 
+T = TypeVar("T")
 DEFAULT_SECONDS = 10.0
 UNITS_PER_SECOND = 200_000_000
 """Bytes of text times instructions of a pattern that RE2 gets through in a second at the worst (5 ns each)."""
@@ -47,7 +48,7 @@ class Allowance:
         if time.thread_time() > self._ends_at:
             raise self.exceed(f"The evaluation was ended after {self.seconds:g} s of computing.")
 
-    def bounded(self, work: Callable[[], Any], n_units: int) -> Any:
+    def bounded(self, work: Callable[[], T], n_units: int) -> T:
         """Make one call that nothing can interrupt, unless it may take longer than all there is.
 
         Most that may do not: where forking is allowed, they are tried in a process that ends with the time.
@@ -91,7 +92,7 @@ def check() -> None:
         allowance.check()
 
 
-def bounded(work: Callable[[], Any], n_units: int) -> Any:
+def bounded(work: Callable[[], T], n_units: int) -> T:
     """Make a call that nothing can interrupt within the allowance, or within DEFAULT_SECONDS where there is none.
 
     Raises OverBudget. What it returns is made of what JSON has, and never None.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from evaluators.base import NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample, Unread
 
@@ -21,7 +21,7 @@ class WrongType(ValueError):
     """A value cannot be read as what its field is; the text says what came and what was expected."""
 
 
-def build_sample(fields: Mapping[str, Any]) -> Sample:
+def build_sample(fields: Mapping[str, object]) -> Sample:
     """Return the sample that these fields describe; an absent key, or None, is a field that was not sent.
 
     Keys: `input`, `output`, `golds` and `gold` (joined, `gold` first), `contexts`, `gold_contexts`, `top_k_contexts`,
@@ -54,7 +54,7 @@ def _text(field: Field, value: Any, unread: Rest) -> str | None:
         return None
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """Read a text. A number or a boolean is its JSON text; an object or a list of one text is that text.
 
     Datasets have rows such as {"question": "…"}. Anything else raises WrongType: to judge the JSON of an object as if
@@ -231,11 +231,11 @@ def _first(value: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((value[name] for name in names if value.get(name) is not None), None)
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, list | tuple)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> TypeGuard[float | bool]:
     """Say whether a value is a boolean or a finite number."""
     return isinstance(value, bool) or _is_number(value)
 
@@ -251,7 +251,7 @@ def plain_text(value: float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """Say what came, shortly: an object by its members, a list by its length."""
     if value is None:
         return "null"

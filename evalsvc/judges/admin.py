@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import cast
 
 from django import forms
 from django.contrib import admin
@@ -11,12 +11,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, ServiceForm, actor_of, has_role
 from evalsvc.judges.calls.trial import Trial, try_connection
+from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.services import PLAIN_FIELDS, create_connection, delete_connection, revise_connection
@@ -58,10 +60,10 @@ class ConnectionForm(ServiceForm):
             raise forms.ValidationError("Write a JSON object of texts.")
         return found
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> ConnectionFields:
         """Return what the service shall write."""
         cleaned = self.cleaned_data
-        changes = {name: cleaned[name] for name in PLAIN_FIELDS if name in cleaned}
+        changes = cast("ConnectionFields", {name: cleaned[name] for name in PLAIN_FIELDS if name in cleaned})
         if cleaned["key"]:
             changes["key"] = cleaned["key"]
         if cleaned["headers"] is not None:
@@ -83,11 +85,11 @@ class ConnectionAdmin(ScopedAdmin):
     search_fields = ("name", "base_url", "model")
     actions_detail = ("test", "delete_it")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Connection]:
         """Leave out the deleted ones; they are there for their ids only."""
         return super().get_queryset(request).filter(deleted_at=None)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+    def get_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
         """Ask for the secrets where they can be written, tell about them where they are stored."""
         may_write = self.has_change_permission(request, obj) if obj else True
         fields = [*PLAIN_FIELDS[:3], *(("key", "headers") if may_write else ()), *PLAIN_FIELDS[3:]]
@@ -95,7 +97,7 @@ class ConnectionAdmin(ScopedAdmin):
             fields += ["stored_key", "stored_headers", "spent", "created_at", "revised_at"]
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> tuple[str, ...]:
         """Show what the service keeps by itself."""
         shown = ("stored_key", "stored_headers", "spent", "created_at", "revised_at") if obj is not None else ()
         return (*super().get_readonly_fields(request, obj), *shown)
@@ -130,7 +132,7 @@ class ConnectionAdmin(ScopedAdmin):
             return "off"
         return "default" if connection.is_default else "on"
 
-    def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Connection, form: ConnectionForm, change: bool) -> None:
         """Make or change the connection."""
         account, actor = self.account_of(request, obj), actor_of(request)
         if not change:
@@ -138,7 +140,7 @@ class ConnectionAdmin(ScopedAdmin):
         elif form.has_changed():
             revise_connection(account=account, connection=obj, changes=form.changes(), actor=actor)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         """Offer the buttons to those who may write."""
         return super().get_actions_detail(request, object_id) if has_role(request, self.write_role) else []
 

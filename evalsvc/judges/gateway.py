@@ -173,7 +173,7 @@ def _text(settings: Settings, name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _optional(settings: Settings) -> dict[str, Any]:
+def _optional(settings: Settings) -> dict[str, JSONValue]:
     return {name: settings[name] for name in OPTIONAL if settings.get(name) is not None}
 
 

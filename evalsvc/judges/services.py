@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.judges.connections.checks import check, check_moved
+from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.connections.memory import forget_when_committed
 from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, reseal, seal
 from evalsvc.judges.failures import UnusableConnection
@@ -31,14 +32,14 @@ SHOWN_OF_LONG_KEYS = 4
 LONG_KEY = 16
 
 
-def create_connection(*, account: Account, fields: Mapping[str, Any], actor: str) -> Connection:
+def create_connection(*, account: Account, fields: ConnectionFields, actor: str) -> Connection:
     """Make a connection. `fields` are those of the model by name, and `key` and `headers`; see `checks`.
 
     A new default takes the place of the old one.
 
     Raises Invalid for fields that cannot be accepted, `already_exists` for a name that is taken.
     """
-    plain = {name: fields[name] for name in PLAIN_FIELDS if name in fields}
+    plain = {name: value for name, value in fields.items() if name in PLAIN_FIELDS}
     connection = Connection(account=account, **plain)
     _put_secret(connection, Secret(fields.get("key") or "", fields.get("headers") or {}))
     check(connection, fields)
@@ -52,9 +53,7 @@ def create_connection(*, account: Account, fields: Mapping[str, Any], actor: str
     return connection
 
 
-def revise_connection(
-    *, account: Account, connection: Connection, changes: Mapping[str, Any], actor: str
-) -> Connection:
+def revise_connection(*, account: Account, connection: Connection, changes: ConnectionFields, actor: str) -> Connection:
     """Change a connection; what `changes` does not name stays. An empty `key` or `headers` removes them.
 
     A new default takes the place of the old one. A new server needs the key anew: otherwise whoever may write could
@@ -66,9 +65,9 @@ def revise_connection(
         if row is None:
             raise NotFound
         check_moved(row, changes)
-        for name in PLAIN_FIELDS:
-            if name in changes:
-                setattr(row, name, changes[name])
+        for name, value in changes.items():
+            if name in PLAIN_FIELDS:
+                setattr(row, name, value)
         if any(name in changes for name in SECRET_FIELDS):
             _put_secret(row, _merged(row, changes))
         check(row, changes)
@@ -134,7 +133,7 @@ def _make_room_for_default(connection: Connection) -> None:
         others.update(is_default=False, revised_at=Now())
 
 
-def _merged(row: Connection, changes: Mapping[str, Any]) -> Secret:
+def _merged(row: Connection, changes: ConnectionFields) -> Secret:
     try:
         kept = secret_of(row)
     except UnusableConnection as exc:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,37 @@ class TokenVectors:
     offsets: NDArray[np.int64]
 
 
+class Encoding(Protocol):
+    """A text in word pieces."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Return the number of each piece."""
+        ...
+
+    @property
+    def offsets(self) -> list[Span]:
+        """Return where each piece stands, in characters."""
+        ...
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """Return the word that each piece is of."""
+        ...
+
+
+class Tokenizer(Protocol):
+    """What cuts texts into word pieces."""
+
+    def encode(self, sequence: str, *, add_special_tokens: bool) -> Encoding:
+        """Cut one text."""
+        ...
+
+
 class Model:
     """Tokenizer and weights; both are only read once they are loaded, so that threads may share them."""
 
-    def __init__(self, tokenizer: Any, weights: Weights) -> None:
+    def __init__(self, tokenizer: Tokenizer, weights: Weights) -> None:
         self._tokenizer = tokenizer
         self._weights = weights
 
@@ -100,7 +127,7 @@ class Model:
     def _ids(self, text: str) -> list[int]:
         return _framed(self._encode(text[:MAX_CHARS]).ids)
 
-    def _encode(self, text: str) -> Any:
+    def _encode(self, text: str) -> Encoding:
         # Half a pair cannot be handed over; what stands in for it has one character too, so that offsets stay.
         return self._tokenizer.encode(_lone_surrogate.sub("\ufffd", text), add_special_tokens=False)
 

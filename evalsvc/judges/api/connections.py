@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
@@ -16,6 +16,7 @@ from evalsvc.accounts.views import AccountView, checked
 from evalsvc.judges import services
 from evalsvc.judges.calls.trial import try_connection
 from evalsvc.judges.connections.checks import MAX_SECRET_CHARS
+from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.failures import CODES
 from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
@@ -105,7 +106,7 @@ class TrialOut(serializers.Serializer[Any]):
     error = TrialErrorOut(allow_null=True)
 
 
-def connection_out(row: Connection) -> dict[str, Any]:
+def connection_out(row: Connection) -> dict[str, object]:
     """Return a connection as the API shows it."""
     return {
         "id": row.id,
@@ -157,7 +158,7 @@ class ConnectionsView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Make a connection. Its key is stored encrypted and cannot be read again."""
-        fields = checked(ConnectionIn(data=request.data))
+        fields = cast("ConnectionFields", checked(ConnectionIn(data=request.data)))
         row = services.create_connection(account=self.account, fields=fields, actor=self.caller.actor)
         return Response({"connection": connection_out(row)}, status=201)
 
@@ -176,7 +177,7 @@ class ConnectionView(AccountView):
     def patch(self, request: Request, id: uuid.UUID) -> Response:
         """Change what is sent; the rest stays. Another server needs the key anew; an empty key removes it."""
         connection = get_connection(account=self.account, id=id)
-        changes = checked(ConnectionIn(data=request.data, partial=True))
+        changes = cast("ConnectionFields", checked(ConnectionIn(data=request.data, partial=True)))
         row = services.revise_connection(
             account=self.account, connection=connection, changes=changes, actor=self.caller.actor
         )

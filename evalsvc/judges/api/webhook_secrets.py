@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
@@ -30,7 +28,7 @@ class NewWebhookSecretOut(WebhookSecretOut):
     secret = serializers.CharField()
 
 
-def secret_out(row: WebhookSecret) -> dict[str, Any]:
+def secret_out(row: WebhookSecret) -> dict[str, object]:
     """Return what may be known of a secret."""
     return {"last4": row.last4, "created_at": row.created_at, "previous_until": row.previous_until}
 

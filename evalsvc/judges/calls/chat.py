@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import orjson
 
@@ -24,7 +24,7 @@ class Send(Protocol):
     """What sends; see `sending.send`."""
 
     async def __call__(
-        self, connection: ConnectionFacts, path: str, body: Mapping[str, Any], *, seconds: float
+        self, connection: ConnectionFacts, path: str, body: Mapping[str, object], *, seconds: float
     ) -> bytes:
         """Return what is answered."""
         ...
@@ -51,9 +51,9 @@ class Completion:
 async def complete(
     connection: ConnectionFacts,
     *,
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[Mapping[str, object]],
     model: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     deadline_seconds: float | None = None,
     reads_tool: bool = False,
 ) -> Completion:
@@ -92,11 +92,11 @@ def load() -> Send:
 async def post(
     connection: ConnectionFacts,
     path: str,
-    body: Mapping[str, Any],
+    body: Mapping[str, object],
     *,
     limited_as: str,
     seconds: float,
-    read: Callable[[Any, float], T],
+    read: Callable[[Mapping[str, object], float], T],
 ) -> T:
     """Post JSON to a page of the endpoint once; return what `read` makes of the answer and the milliseconds it took.
 
@@ -110,6 +110,8 @@ async def post(
             answer = orjson.loads(content)
         except orjson.JSONDecodeError:
             raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None
+        if not isinstance(answer, dict):
+            raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
         return read(answer, _ms_since(began))
     except CallFailed as failed:
         failed.latency_ms = _ms_since(began)
@@ -119,7 +121,7 @@ async def post(
 
 
 def _completion(
-    connection: ConnectionFacts, answer: Any, asked: str, latency_ms: float, *, reads_tool: bool
+    connection: ConnectionFacts, answer: Mapping[str, object], asked: str, latency_ms: float, *, reads_tool: bool
 ) -> Completion:
     usage = read_usage(connection, answer)
     text, finish_reason = read_text(answer, usage, reads_tool=reads_tool)

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from evalsvc.outbound import aio
 
@@ -82,7 +82,7 @@ def stop_loop() -> None:
         ending.stop()
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
+def run(coroutine: Coroutine[object, None, T]) -> T:
     """Wait in this thread for a coroutine; its exceptions are raised here, and an interrupt here cancels it.
 
     The caller's context variables hold in it.

@@ -52,7 +52,7 @@ async def moderation(connection: ConnectionFacts, text: str, *, model: str | Non
     )
 
 
-def _read(answer: dict[str, Any], usage: ReportedUsage, asked: str) -> Moderated:
+def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Moderated:
     results = answer.get("results")
     result = results[0] if isinstance(results, list) and results else None
     scores = result.get("category_scores") if isinstance(result, dict) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -35,10 +35,8 @@ class ReportedUsage:
     cost: float | None
 
 
-def read_usage(connection: ConnectionFacts, answer: Any) -> ReportedUsage:
+def read_usage(connection: ConnectionFacts, answer: Mapping[str, object]) -> ReportedUsage:
     """Return the usage of an answer, read before anything else, as it is owed even when the rest is of no use."""
-    if not isinstance(answer, dict):
-        raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
     usage = answer.get("usage")
     read = usage if isinstance(usage, dict) else {}
     sent, written = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
@@ -49,7 +47,9 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS else 0
 
 
-def read_text(answer: dict[str, Any], usage: ReportedUsage, *, reads_tool: bool = False) -> tuple[str, str | None]:
+def read_text(
+    answer: Mapping[str, object], usage: ReportedUsage, *, reads_tool: bool = False
+) -> tuple[str, str | None]:
     """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was used.
 
     With `reads_tool` the arguments of a tool call are the text, where the model called one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import openai
 import orjson
@@ -26,7 +26,7 @@ Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], str]
 _letters: BoundedCache[Key, Letter] = BoundedCache(MAX_LETTERS)
 
 
-async def send(connection: ConnectionFacts, path: str, body: Mapping[str, Any], *, seconds: float) -> bytes:
+async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object], *, seconds: float) -> bytes:
     """Post JSON to a page of the endpoint once and return what it answers; raises CallFailed.
 
     The library writes the first letter to a page; the others are copies of it with other contents, as to write one

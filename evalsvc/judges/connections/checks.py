@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 
-from evalsvc.judges.connections.facts import parse_connection_id
+from evalsvc.judges.connections.facts import ConnectionFields, parse_connection_id
 from evalsvc.judges.models import Connection, valid_name
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_headers, check_url
@@ -24,7 +23,7 @@ MAX_BUDGET = Decimal(10) ** 6
 MAX_LIMIT = 2**31 - 1
 
 
-def check(connection: Connection, given: Mapping[str, Any]) -> None:
+def check(connection: Connection, given: ConnectionFields) -> None:
     """Raise Invalid for everything that is wrong with a connection; `given` holds its `key` and `headers`, if sent."""
     connection.base_url = (connection.base_url or "").rstrip("/")
     errors = [
@@ -39,7 +38,7 @@ def check(connection: Connection, given: Mapping[str, Any]) -> None:
         raise Invalid(*errors)
 
 
-def check_moved(connection: Connection, changes: Mapping[str, Any]) -> None:
+def check_moved(connection: Connection, changes: ConnectionFields) -> None:
     """Refuse to carry a secret to another server."""
     if connection.secret is None or _origin_of(changes.get("base_url", connection.base_url)) == _origin_of(
         connection.base_url

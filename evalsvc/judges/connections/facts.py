@@ -5,9 +5,29 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from decimal import Decimal
+from typing import NoReturn, TypedDict
 
 LENGTH_OF_IDS = 36
+
+
+class ConnectionFields(TypedDict, total=False):
+    """What may be written of a connection; empty `key` or `headers` remove what is stored."""
+
+    name: str
+    base_url: str
+    model: str
+    key: str | None
+    headers: Mapping[str, str] | None
+    price_input_per_million: Decimal | None
+    price_output_per_million: Decimal | None
+    timeout_seconds: float
+    rpm: int | None
+    tpm: int | None
+    max_concurrency: int | None
+    daily_budget: Decimal | None
+    is_enabled: bool
+    is_default: bool
 
 
 @dataclass(frozen=True, slots=True)

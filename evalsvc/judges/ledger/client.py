@@ -26,7 +26,9 @@ log = logging.getLogger(__name__)
 MAX_AT_ONCE = 128
 """Commands that go in one pipeline: Redis is held up for none of its other clients."""
 STOP_SECONDS = 3.0
-Lost: TypeAlias = Callable[[Any], None]
+Reply: TypeAlias = "bytes | int | list[Reply] | None"
+"""What Redis answers to the commands and scripts of the ledger."""
+Lost: TypeAlias = Callable[[Reply], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -39,10 +41,10 @@ class QueuedCommand:
     words: tuple[Word, ...]
     again: tuple[Word, ...] = ()
     loop: asyncio.AbstractEventLoop | None = None
-    answer: asyncio.Future[Any] | None = None
+    answer: asyncio.Future[Reply] | None = None
     lost: Lost | None = None
 
-    def hand_over(self, answer: Any) -> None:
+    def hand_over(self, answer: Reply | Exception) -> None:
         """Give the answer to whoever waits."""
         if self.answer is None or self.answer.done():
             if isinstance(answer, Exception):
@@ -63,13 +65,13 @@ class LedgerClient:
         self._thread = threading.Thread(target=self._work, name="judge-ledger", daemon=True)
         self._thread.start()
 
-    async def ask(self, *command: Word) -> Any:
+    async def ask(self, *command: Word) -> Reply:
         """Return Redis' answer to a command; raises RedisError."""
         return await self._put(QueuedCommand(command))
 
     async def run(
         self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = (), lost: Lost | None = None
-    ) -> Any:
+    ) -> Reply:
         """Run a Lua script and return its answer; raises RedisError.
 
         It runs whatever becomes of the caller: `lost` is called with the answer that a cancelled one did not take.
@@ -89,7 +91,7 @@ class LedgerClient:
         self._waiting.put(None)
         self._thread.join(STOP_SECONDS)
 
-    def _put(self, command: QueuedCommand) -> asyncio.Future[Any]:
+    def _put(self, command: QueuedCommand) -> asyncio.Future[Reply]:
         command.loop = asyncio.get_running_loop()
         command.answer = command.loop.create_future()
         self._waiting.put(command)

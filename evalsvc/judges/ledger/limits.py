@@ -16,7 +16,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from prometheus_client import Counter
 from redis.exceptions import RedisError
@@ -76,7 +76,7 @@ async def acquire_call(
     amounts += [connection.max_concurrency or 0, math.ceil(seconds * 1000), permit]
     probe = breaker.PROBE_SECONDS * 1000 if is_watched else 0
     try:
-        found = await ledger().run(
+        reply = await ledger().run(
             ACQUIRE, keys=reservation.keys, args=[*amounts, probe], lost=lambda answer: _give_back(reservation, answer)
         )
     except RedisError:
@@ -85,6 +85,7 @@ async def acquire_call(
         if connection.daily_budget is not None:
             raise _not_yet(WAIT_WITHOUT_REDIS_SECONDS) from None
         return reservation
+    found = cast("list[Any]", reply)
     if found[0] != PASSED:
         raise _refusal(connection, found)
     return reservation
@@ -151,7 +152,7 @@ async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_sec
     wait = -1 if retry_after_seconds is None else int(1000 * min(retry_after_seconds, LONGEST_BLOCK_SECONDS))
     _, _, block, _, strikes, _, _ = _keys(connection, model)
     try:
-        return float(await ledger().run(BLOCK, keys=[block, strikes], args=[wait])) / 1000
+        return cast("int", await ledger().run(BLOCK, keys=[block, strikes], args=[wait])) / 1000
     except RedisError:
         log.warning("429 of connection %s not shared: Redis does not answer", connection.id)
         return 1.0 if retry_after_seconds is None else retry_after_seconds

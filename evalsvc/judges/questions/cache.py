@@ -71,7 +71,7 @@ class Kept:
     provenance: Mapping[str, Any]
 
 
-def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, Any]) -> str:
+def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object]) -> str:
     """Return the digest of a question: everything that decides what a judge answers, and who asks it.
 
     The order of a schema's properties is part of the question, as it is the order in which the judge thinks.

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 import orjson
 from redis.exceptions import RedisError
@@ -89,7 +88,7 @@ def _read(stored: bytes) -> RequestDialect:
         return RequestDialect()
 
 
-def adapted(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, Any]) -> RequestDialect | None:
+def adapted(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, object]) -> RequestDialect | None:
     """Return another dialect for what was refused; None when it was not the manner that was refused, or none is left.
 
     `optional` are the parameters that were sent besides, by name. What the endpoint names is left out or renamed; when
@@ -112,10 +111,15 @@ def is_about_model(failed: CallFailed) -> bool:
 
 
 def parameters_for(
-    dialect: RequestDialect, *, prompt_id: str, schema: Mapping[str, Any], max_tokens: int, optional: Mapping[str, Any]
-) -> dict[str, Any]:
+    dialect: RequestDialect,
+    *,
+    prompt_id: str,
+    schema: Mapping[str, object],
+    max_tokens: int,
+    optional: Mapping[str, object],
+) -> dict[str, object]:
     """Return the parameters of a call."""
-    parameters: dict[str, Any] = {name: value for name, value in optional.items() if name not in dialect.dropped}
+    parameters: dict[str, object] = {name: value for name, value in optional.items() if name not in dialect.dropped}
     if dialect.limit:
         parameters[dialect.limit] = max_tokens
     name = _not_a_name.sub("_", prompt_id)[:64] or TOOL_NAME
@@ -132,7 +136,7 @@ def parameters_for(
     return parameters
 
 
-def form_in_words(schema: Mapping[str, Any]) -> str:
+def form_in_words(schema: Mapping[str, object]) -> str:
     """Say in words what form the answer has, for endpoints that do not enforce it."""
     written = orjson.dumps(schema).decode()
     return f"Answer with one JSON object and nothing else, not even a fence. It must fit this JSON Schema: {written}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import Completion
@@ -32,7 +31,7 @@ MAX_SHOWN_CHARS = 8000
 class JudgeCall:
     """One question to one model."""
 
-    def __init__(self, retries: RetryPolicy, question: Question, model: str, optional: Mapping[str, Any]) -> None:
+    def __init__(self, retries: RetryPolicy, question: Question, model: str, optional: Mapping[str, object]) -> None:
         self.retries = retries
         self.question = question
         self.model = model

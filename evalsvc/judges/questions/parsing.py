@@ -45,7 +45,7 @@ class SchemaMismatch(Exception):
         self.has_json = has_json
 
 
-def parse(text: str, schema: Mapping[str, Any]) -> Parsed:
+def parse(text: str, schema: Mapping[str, object]) -> Parsed:
     """Read one JSON object out of a text and check it. Raises SchemaMismatch.
 
     A fence or prose around the object is forgiven. Several objects are not: one of them may be quoted from what the
@@ -78,7 +78,7 @@ def _body(text: str) -> str:
     return spoken[start:]
 
 
-def _repaired(body: str, schema: Mapping[str, Any]) -> Any:
+def _repaired(body: str, schema: Mapping[str, object]) -> Any:
     # What follows a closing brace may be another object, and repairing would choose one of them.
     if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _repeats(body, schema):
         raise SchemaMismatch("It is not JSON.")
@@ -88,13 +88,14 @@ def _repaired(body: str, schema: Mapping[str, Any]) -> Any:
         raise SchemaMismatch("It is not JSON.") from None
 
 
-def _repeats(body: str, schema: Mapping[str, Any]) -> bool:
+def _repeats(body: str, schema: Mapping[str, object]) -> bool:
     """Say whether a property of the answer is named twice: repairing would keep the last."""
-    names = schema.get("properties", {})
-    return any(len(re.findall(rf"[\"']{re.escape(name)}[\"']\s*:", body)) > 1 for name in names)
+    names = schema.get("properties")
+    repeated = (rf"[\"']{re.escape(name)}[\"']\s*:" for name in (names if isinstance(names, Mapping) else ()))
+    return any(len(re.findall(pattern, body)) > 1 for pattern in repeated)
 
 
-def _checked(value: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise SchemaMismatch("It is not one JSON object.")
     # An empty registry: a `$ref` to somewhere else is not fetched.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from evalsvc.judges.calls.counted import Billable
 from evalsvc.judges.connections.facts import ConnectionFacts
@@ -19,7 +18,7 @@ from evalsvc.judges.failures import (
     TIMEOUT,
     CallFailed,
 )
-from evaluators.base import CannotScore, FailedForNow
+from evaluators.base import CannotScore, FailedForNow, JSONValue
 from evaluators.gateway import NotYet, Question
 
 FOR_NOW = frozenset((TIMEOUT, BAD_OUTPUT, CONNECTION))
@@ -54,7 +53,7 @@ class Usage:
         if used.cost is not None:
             self.cost = used.cost + (self.cost or 0.0)
 
-    def provenance(self, **more: Any) -> dict[str, Any]:
+    def provenance(self, **more: JSONValue) -> dict[str, JSONValue]:
         """Return what goes beside an answer or a failure: whom was asked, how, and what it took."""
         is_priced = self.connection.price_input_per_million is not None
         return {
@@ -79,7 +78,7 @@ def prompt_hash(question: Question) -> str:
 
 def as_no_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
     """Return what a family raises for a failed call, with what was used all the same in `extra` as `judge`."""
-    extra = {"judge": usage.provenance(cached=False)} if usage is not None else None
+    extra: dict[str, JSONValue] | None = {"judge": usage.provenance(cached=False)} if usage is not None else None
     if failed.code == RATE_LIMITED:
         wait = failed.retry_after_seconds or 0.0
         return NotYet(RATE_LIMITED, failed.detail, extra=extra, retry_after_seconds=wait)

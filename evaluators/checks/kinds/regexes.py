@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Protocol, TypeVar
 
 from evaluators import budget
 from evaluators.base import Sample, Settings, SettingsProblem, Span
@@ -35,6 +35,38 @@ SCHEMA = object_schema(
 _surrogate = re.compile("[\ud800-\udfff]")
 # \C is one byte, and half a character has no place in a text.
 _single_byte = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+T = TypeVar("T")
+
+
+class PatternMatch(Protocol):
+    """Where a pattern was found."""
+
+    def span(self) -> Span:
+        """Return its half-open offsets."""
+        ...
+
+
+class CompiledPattern(Protocol):
+    """What RE2 makes of a pattern, as far as it is used here."""
+
+    @property
+    def programsize(self) -> int:
+        """Return how many instructions a character may take."""
+        ...
+
+    def search(self, text: str) -> PatternMatch | None:
+        """Return the first place."""
+        ...
+
+    def fullmatch(self, text: str) -> PatternMatch | None:
+        """Return the place that is the whole text."""
+        ...
+
+    def finditer(self, text: str) -> Iterator[PatternMatch]:
+        """Yield the places from left to right."""
+        ...
+
+
 _accepted: ContextVar[dict[str, int] | None] = ContextVar("accepted", default=None)
 _not_in_re2 = re.compile(r"\(\?(?:[=!>(]|<[=!]|P[=>])|\\[1-9kgG]")
 
@@ -85,13 +117,13 @@ def count_matches(pattern: str, text: str, most: int) -> int:
     return int(_bounded(lambda compiled, text: sum(1 for _ in _matches(compiled, text, most)), pattern, text))
 
 
-def _bounded(work: Callable[[Any, str], Any], pattern: str, text: str) -> Any:
+def _bounded(work: Callable[[CompiledPattern, str], T], pattern: str, text: str) -> T:
     compiled, text = compile_pattern(pattern), readable(text)
     n_bytes = len(text) if text.isascii() else len(text.encode())
     return budget.bounded(lambda: work(compiled, text), n_bytes * compiled.programsize)
 
 
-def _matches(compiled: Any, text: str, most: int) -> Iterator[Any]:
+def _matches(compiled: CompiledPattern, text: str, most: int) -> Iterator[PatternMatch]:
     for match in islice(compiled.finditer(text), most):
         yield match
         # To look for the next one may take as long as for the first.
@@ -119,7 +151,7 @@ def accept_pattern(pattern: str) -> None:
 
 
 @lru_cache(maxsize=256)
-def compile_pattern(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> CompiledPattern:
     """Compile a pattern, or raise BadPattern. Memory is bounded, and nothing is written to the log."""
     import re2
 
@@ -131,11 +163,12 @@ def compile_pattern(pattern: str) -> Any:
     options.log_errors = False
     options.max_mem = MAX_MEMORY
     try:
-        return re2.compile(pattern, options)
+        compiled: CompiledPattern = re2.compile(pattern, options)
     except re2.error as exc:
         raise BadPattern(_sentence(pattern, exc)) from None
     except UnicodeEncodeError:
         raise BadPattern("holds half a character (a lone surrogate)") from None
+    return compiled
 
 
 def readable(text: str) -> str:
