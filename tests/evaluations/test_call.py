@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from evalsvc.evaluations.wire import request as calls
 from evalsvc.evaluations.wire.inputs import first
-from evalsvc.evaluations.wire.request import fingerprint, is_bigint, is_uuid, read_call, text_of
+from evalsvc.evaluations.wire.request import fingerprint, read_call, text_of
 from evalsvc.rest.problems import Invalid
+from evalsvc.rest.scalars import is_bigint, read_uuid
 from evaluators.base import Passage
 from tests.conftest import Caller
 
@@ -194,12 +195,12 @@ def test_what_python_takes_for_a_number_is_no_id(text: str) -> None:
 @quick
 @given(st.uuids())
 def test_every_uuid_is_one(value: uuid.UUID) -> None:
-    assert is_uuid(str(value)) and is_uuid(value.hex)
+    assert read_uuid(str(value)) == read_uuid(value.hex) == value
 
 
 @pytest.mark.parametrize("text", ["", "x", "1" * 31, "g" * 32])
 def test_other_texts_are_no_uuids(text: str) -> None:
-    assert not is_uuid(text)
+    assert read_uuid(text) is None
 
 
 @quick
