@@ -16,10 +16,10 @@ import sys
 
 import numpy as np
 
-from evalsvc.stats.checks import FloatArray
-from evalsvc.stats.common import Common, advanced, between
-from evalsvc.stats.leading import first_of
-from evalsvc.stats.paired import Differences
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.pairs.common import Common, advanced, between
+from evalsvc.stats.pairs.leading import first_of
+from evalsvc.stats.pairs.paired import Differences
 
 N, DESIGNED_AFTER = 400, 100
 RATES = (0.70, 0.72, 0.74)

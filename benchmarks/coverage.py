@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from evalsvc.stats.coverage import miss_rate, seen_ones
-from evalsvc.stats.running import Sums, estimate
+from evalsvc.stats.estimates.running import Sums, estimate
+from evalsvc.stats.histories.coverage import miss_rate, seen_ones
 
 Ends = tuple[float, float]
 POPULATION, SHARDS, LEVEL = 400, 8, 0.95

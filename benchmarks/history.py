@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.figures import Goal, Row, figure, interleaved, ratios
 from benchmarks.frame import Report, parser, run
 from evalsvc.stats import HistoryInterval, history_interval, interval_for
-from evalsvc.stats.coverage import INTERVALS, coverage
+from evalsvc.stats.histories.coverage import INTERVALS, coverage
 from tests.stats.reference import fine_grid, standard_error
 
 Scores = NDArray[np.float64]

@@ -7,8 +7,8 @@
     python -m benchmarks.simulate --check             # whether the tables belong to today's code; at once
 
 Each family of claims is simulated from a fixed seed through the functions that the service calls. Beside its tables the
-page keeps a digest of the code they came from, without comments and docstrings; a test compares it with today's, so that
-a changed formula with old tables fails the build. Another test repeats a twentieth of everything with a seed of its own.
+page keeps a digest of the code they came from, without comments, docstrings and imports; a test compares it with today's,
+so that a changed formula with old tables fails the build, and one that has moved does not. Another test repeats a twentieth of everything with a seed of its own.
 Races take longest, so their tables are written by themselves.
 """
 
@@ -40,7 +40,7 @@ N_RACES, N_OPTIONS, N_WORKERS = 500, 25, 8
 
 def digest_of(family: str) -> str:
     """Return a digest of the code of a family and of all it imports from the statistics."""
-    text = "\n".join(f"{name}\n{_code(path)}" for name, path in sorted(_modules(family).items()))
+    text = "\n".join(sorted(_code(path) for path in _modules(family).values()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -66,14 +66,18 @@ def _imported(path: Path) -> Iterable[str]:
 
 
 def _code(path: Path) -> str:
-    """Return the lines that run: what explains them may change without a simulation."""
+    """Return the lines that run: what explains them, and where they stand, may change without a simulation."""
     text = path.read_text(encoding="utf-8")
     said = set()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if _is_text(node) or isinstance(node, ast.Import | ast.ImportFrom):
             said.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     lines = (line.rstrip() for number, line in enumerate(text.splitlines(), 1) if number not in said)
     return "\n".join(line for line in lines if line and not line.lstrip().startswith("#"))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def simulated(family: str, scale: float, seed: int) -> list[Table]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from benchmarks.simulations.populations import BOUNDED, Row, drawn
 from benchmarks.simulations.report import Figure, Missing, Table, repeats, share
-from evalsvc.stats.batches import batched_interval
-from evalsvc.stats.drift import drift_of
-from evalsvc.stats.history import history_interval
-from evalsvc.stats.results import AUTOCORRELATED, HistoryInterval
-from evalsvc.stats.strategies import interval_for
+from evalsvc.stats.basics.results import AUTOCORRELATED, HistoryInterval
+from evalsvc.stats.histories.batches import batched_interval
+from evalsvc.stats.histories.drift import drift_of
+from evalsvc.stats.histories.percentile import history_interval
+from evalsvc.stats.strategies.of_histories import interval_for
 
 LEVEL, SIZES, RESAMPLED_BELOW = 0.95, (10, 20, 30, 100, 1000), 101
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from benchmarks.simulations.populations import BOUNDED, drawn
 from benchmarks.simulations.report import Figure, Missing, Ratio, Table, repeats, share
-from evalsvc.stats.betting import betting_interval
-from evalsvc.stats.finite import t_margin
-from evalsvc.stats.newdata import new_data_interval
-from evalsvc.stats.sums import Sums, sums_of
+from evalsvc.stats.basics.sums import Sums, sums_of
+from evalsvc.stats.estimates.newdata import new_data_interval
+from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.formulas.finite import t_margin
 
 LEVEL, SIZES = 0.95, (10, 30, 100, 400, 1000)
 Ends = tuple[float, float]

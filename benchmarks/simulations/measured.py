@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.simulations.means import student_t
 from benchmarks.simulations.report import Figure, Missing, Table, repeats, share
-from evalsvc.stats.quantiles import USUAL, quantiles_of
-from evalsvc.stats.sums import sums_of
+from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.formulas.quantiles import USUAL, quantiles_of
 
 LEVEL = 0.95
 

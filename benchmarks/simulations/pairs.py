@@ -11,11 +11,11 @@ from scipy.special import gammaln, xlogy  # type: ignore[import-untyped, unused-
 
 from benchmarks.simulations.populations import BOUNDED, GRADES, WEIGHTS, Row
 from benchmarks.simulations.report import Exact, Figure, Ratio, Table, repeats, share
-from evalsvc.stats.comparing import new_data_difference
-from evalsvc.stats.finite import t_quantile
-from evalsvc.stats.newpairs import MAY_BE_CHANCE, STAKES, evidence_of_counts
-from evalsvc.stats.paired import Differences
-from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level, word_threshold
+from evalsvc.stats.formulas.finite import t_quantile
+from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE, STAKES, evidence_of_counts
+from evalsvc.stats.pairs.paired import Differences
+from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold
 
 LEVEL, CONFIGS, EXAMPLES, SHARDS = 0.95, 16, 400, 8
 SIZES = (30, 50, 100, 200, 400)

@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks.simulations.populations import BOUNDED, Row, drawn
 from benchmarks.simulations.report import Figure, Ratio, Table, repeats, share
-from evalsvc.stats.anytime import anytime_share, running_share
-from evalsvc.stats.betting import betting_interval
-from evalsvc.stats.finite import t_margin
-from evalsvc.stats.sums import sums_of
+from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.formulas.anytime import anytime_share, running_share
+from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.formulas.finite import t_margin
 
 LEVEL, SHARDS = 0.95, 8
 Ends = tuple[float, float]

@@ -3,10 +3,10 @@
 Imports numpy; scipy and arch are loaded by the strategies that need them.
 """
 
-from evalsvc.stats.history import history_interval
-from evalsvc.stats.intervals import clopper_pearson, hoeffding, wilson
-from evalsvc.stats.results import Advice, HistoryInterval
-from evalsvc.stats.strategies import STRATEGIES, StrategyNotApplicable, interval_for
+from evalsvc.stats.basics.results import Advice, HistoryInterval
+from evalsvc.stats.formulas.intervals import clopper_pearson, hoeffding, wilson
+from evalsvc.stats.histories.percentile import history_interval
+from evalsvc.stats.strategies.of_histories import STRATEGIES, StrategyNotApplicable, interval_for
 
 __all__ = [
     "STRATEGIES",

@@ -13,7 +13,7 @@ from evalsvc.evaluations.history import interval
 from evalsvc.evaluations.history.cache import History
 from evalsvc.evaluations.history.interval import EXACT
 from evalsvc.evaluations.wire.interval_request import LEVEL, IntervalAsk
-from evalsvc.stats.strategies import STRATEGIES
+from evalsvc.stats.strategies.of_histories import STRATEGIES
 from evaluators.base import Family
 from evaluators.registry import families
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.stats.strategies import STRATEGIES
+from evalsvc.stats.strategies.of_histories import STRATEGIES
 from tests.conftest import Caller
 
 KEYS = {

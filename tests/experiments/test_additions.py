@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner.unit import MAX_LEASES
-from evalsvc.stats.quantiles import quantiles_of
+from evalsvc.stats.formulas.quantiles import quantiles_of
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (
     EXACT,

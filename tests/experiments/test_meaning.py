@@ -349,7 +349,7 @@ def test_a_leader_is_settled_by_evidence_that_may_be_watched(alice: Caller) -> N
 
 
 def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
-    from evalsvc.stats.quantiles import quantiles_of
+    from evalsvc.stats.formulas.quantiles import quantiles_of
 
     metrics = [{"name": "ms", "source": "latency_ms", "higher_is_better": False}, EXACT]
     made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1], metrics=metrics)

@@ -14,11 +14,11 @@ from evalsvc.client import Metrics, Standing
 from evalsvc.experiments.admin.words import number, versus_words
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.versus import Question, comparison_out
-from evalsvc.stats.common import Common, advanced, between
-from evalsvc.stats.comparing import sign_test
-from evalsvc.stats.leading import first_of
-from evalsvc.stats.paired import Differences
-from evalsvc.stats.simultaneous import n_comparisons
+from evalsvc.stats.pairs.common import Common, advanced, between
+from evalsvc.stats.pairs.comparing import sign_test
+from evalsvc.stats.pairs.leading import first_of
+from evalsvc.stats.pairs.paired import Differences
+from evalsvc.stats.pairs.simultaneous import n_comparisons
 
 BINARY = Metric("right", "pass", value_range=(0.0, 1.0), binary=True)
 GRADED = Metric("grade", "score", value_range=(1.0, 5.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reference import Row
+from tests.stats.reference import Row
 
 GRADES, WEIGHTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0]), np.array([0.05, 0.1, 0.2, 0.35, 0.3])
 BOUNDED = ("uniform", "likert", "beta", "zero-inflated", "rare failures", "narrow")

@@ -19,12 +19,12 @@ from evalsvc.stats import racing, running
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "statistics.md"
 FOLDER = Path(evalsvc.stats.__file__).parent
-MODULES = sorted(module.name for module in pkgutil.iter_modules([str(FOLDER)]))
+MODULES = sorted(module.name for module in pkgutil.walk_packages([str(FOLDER)], "evalsvc.stats.") if not module.ispkg)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_run(name: str) -> None:
-    module = importlib.import_module(f"evalsvc.stats.{name}")
+    module = importlib.import_module(name)
 
     assert doctest.testmod(module).failed == 0
 
@@ -73,7 +73,7 @@ def imported_by(path: Path) -> set[str]:
 def test_it_imports_numbers_only(name: str) -> None:
     allowed = {*sys.stdlib_module_names, "numpy", "scipy", "arch", "choix"}
 
-    for imported in imported_by(FOLDER / f"{name}.py"):
+    for imported in imported_by(FOLDER.parent.parent.joinpath(*name.split(".")).with_suffix(".py")):
         assert imported.split(".")[0] in allowed or imported.startswith("evalsvc.stats."), imported
 
 

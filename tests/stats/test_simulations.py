@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,20 +61,20 @@ def test_a_twentieth_of_the_races_agrees_and_keeps_the_promises() -> None:
         assert line.kept >= 1 - 2 / n
 
 
-def test_a_changed_formula_is_drift_and_a_changed_comment_is_not(
+def test_a_changed_formula_is_drift_and_a_changed_comment_or_import_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ("evalsvc/stats", "benchmarks/simulations"):
-        (tmp_path / part).mkdir(parents=True)
-        for path in (simulate.ROOT / part).glob("*.py"):
-            (tmp_path / part / path.name).write_bytes(path.read_bytes())
+        shutil.copytree(simulate.ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     before, others = digest_of("pairs"), digest_of("measured")
     monkeypatch.setattr(simulate, "ROOT", tmp_path)
-    paired = tmp_path / "evalsvc" / "stats" / "paired.py"
+    paired = tmp_path / "evalsvc" / "stats" / "pairs" / "paired.py"
     text = paired.read_text(encoding="utf-8")
 
     assert digest_of("pairs") == before
     paired.write_text(f'"""Said otherwise."""\n# And so on.\n\n{text}', encoding="utf-8")
+    assert digest_of("pairs") == before
+    paired.write_text(f"{text}\n\nimport statistics", encoding="utf-8")
     assert digest_of("pairs") == before
     paired.write_text(text.replace("2.0 * added", "3.0 * added"), encoding="utf-8")
     assert digest_of("pairs") != before

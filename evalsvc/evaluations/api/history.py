@@ -27,7 +27,7 @@ from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rest.shapes import KeyWarning, answers_with
-from evalsvc.stats.strategies import STRATEGIES
+from evalsvc.stats.strategies.of_histories import STRATEGIES
 from evaluators.base import Family
 
 

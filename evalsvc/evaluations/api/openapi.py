@@ -12,7 +12,7 @@ from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.wire.shapes import SCOPE, SINCE, EvaluateAnswer
 from evalsvc.rest.shapes import answer_with, answers_with
-from evalsvc.stats.strategies import STRATEGIES
+from evalsvc.stats.strategies.of_histories import STRATEGIES
 
 NULLABLE_TEXT = {"type": ["string", "null"]}
 NULLABLE_NUMBER = {"type": ["number", "null"]}

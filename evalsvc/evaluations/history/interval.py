@@ -15,9 +15,9 @@ import numpy as np
 from evalsvc.evaluations.history.cache import FACT_BYTES, History
 from evalsvc.evaluations.history.packed import Verdicts, verdicts_of
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
-from evalsvc.stats.batches import MIXED, mixed_sources
-from evalsvc.stats.drift import LEAST, drift_of
-from evalsvc.stats.strategies import StrategyNotApplicable, interval_for
+from evalsvc.stats.histories.batches import MIXED, mixed_sources
+from evalsvc.stats.histories.drift import LEAST, drift_of
+from evalsvc.stats.strategies.of_histories import StrategyNotApplicable, interval_for
 from evaluators.base import Family
 
 EXACT = ("full-history", "wilson", "clopper-pearson", "betting")

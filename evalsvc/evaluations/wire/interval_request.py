@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.problems import FieldError, Invalid, escape
-from evalsvc.stats.strategies import STRATEGIES
+from evalsvc.stats.strategies.of_histories import STRATEGIES
 
 LEVELS = (0.8, 0.999)
 LEVEL = 0.95

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
 from evalsvc.rest.shapes import AnswerShape, KeyWarning
-from evalsvc.stats.results import Advice
+from evalsvc.stats.basics.results import Advice
 
 Json: TypeAlias = Any
 """Anything that JSON can say, as the caller has sent it."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsvc.accounts.admin.base import short
-from evalsvc.stats.newpairs import MAY_BE_CHANCE
+from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
 NO_VERDICT = "no verdict"

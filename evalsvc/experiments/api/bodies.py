@@ -17,7 +17,7 @@ from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.experiments.runner.push.units import ERROR_TYPES
 from evalsvc.rest.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
-from evalsvc.stats.running import STRATEGIES
+from evalsvc.stats.estimates.running import STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
 
 MAX_METRICS = 50

@@ -22,7 +22,7 @@ from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.experiments.services import add_configs
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.racing import Drop
+from evalsvc.stats.race.racing import Drop
 from evalsvc.tenancy.scope import account_scope
 
 State = Config.State

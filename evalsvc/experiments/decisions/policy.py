@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from evalsvc.experiments.decisions.stopping import RESUMED, bring_back, note, stop
 from evalsvc.experiments.inference.evidence import Pairs, primary_metric
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
-from evalsvc.stats.racing import Contender, Drop, Rules, decide, unsupported
+from evalsvc.stats.race.racing import Contender, Drop, Rules, decide, unsupported
 
 State, Reason = Config.State, Config.StopReason
 

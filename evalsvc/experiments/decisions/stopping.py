@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
-from evalsvc.stats.racing import Drop
+from evalsvc.stats.race.racing import Drop
 from evalsvc.tenancy.scope import current_role
 
 RESUMED = "resumed"

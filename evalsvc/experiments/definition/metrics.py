@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.running import check_strategy, default_strategy
+from evalsvc.stats.estimates.running import check_strategy, default_strategy
 
 KINDS = ("algebraic", "distributive", "ratio", "untyped")
 EVALUATOR_SOURCES = ("score", "pass")

@@ -16,9 +16,9 @@ from evalsvc.experiments.inference.versus import AFTER_THE_FACT, Question, compa
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
-from evalsvc.stats.checks import FloatArray
-from evalsvc.stats.common import NOTHING, Common, advanced
-from evalsvc.stats.simultaneous import n_comparisons
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.pairs.common import NOTHING, Common, advanced
+from evalsvc.stats.pairs.simultaneous import n_comparisons
 from evalsvc.tenancy.scope import current_role
 
 LARGEST_ID = 2**63 - 1

@@ -16,7 +16,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.sheet import Sheet
 from evalsvc.experiments.models import Comparison, Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.stats.common import NOTHING, Common, advanced
+from evalsvc.stats.pairs.common import NOTHING, Common, advanced
 from evalsvc.tenancy.scope import current_role
 
 SUMS = ("upto", "n", "total", "squares", "n_plus", "n_minus", "n_missing", "missing_low", "missing_high")

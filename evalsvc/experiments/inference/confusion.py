@@ -13,7 +13,7 @@ from django.db import connections
 from evalsvc.experiments.definition.knobs import pointed
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.confusion import Counts, Share, told_apart
+from evalsvc.stats.formulas.confusion import Counts, Share, told_apart
 from evalsvc.tenancy.scope import current_role
 
 ROOTS = ("input", "expected", "metadata", "contexts")

@@ -15,10 +15,10 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.watched import Watched
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
-from evalsvc.stats.extremes import guarded_t
-from evalsvc.stats.finite import Ends, feasible
-from evalsvc.stats.newdata import NewDataInterval, new_data_interval
-from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED, Sums, default_strategy, estimate
+from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
+from evalsvc.stats.estimates.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED, Sums, default_strategy, estimate
+from evalsvc.stats.formulas.extremes import guarded_t
+from evalsvc.stats.formulas.finite import Ends, feasible
 from evalsvc.tenancy.scope import current_role
 
 SERIES = """

@@ -16,8 +16,8 @@ from evalsvc.experiments.inference.comparisons import compare_all, is_pairable
 from evalsvc.experiments.inference.sheet import Sheet
 from evalsvc.experiments.models import Config, Errors, Evidence, ExperimentPlan, Policy
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.stats.checks import FloatArray
-from evalsvc.stats.racing import Pair, advance_all, differences, new_pair
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.race.racing import Pair, advance_all, differences, new_pair
 from evalsvc.tenancy.scope import current_role
 
 COLUMNS = ("start", "n", "total", "squares", "n_plus", "n_minus", "log_wealth", "log_not_worse")

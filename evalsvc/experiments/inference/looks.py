@@ -12,7 +12,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates import Tally, new_data_of, this_set_of, value_of
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.stats.sums import Sums
+from evalsvc.stats.basics.sums import Sums
 from evalsvc.tenancy.scope import current_role
 
 SUMS = """

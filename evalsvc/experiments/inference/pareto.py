@@ -14,11 +14,11 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import why_not_pairable
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.betting import betting_interval
-from evalsvc.stats.checks import FloatArray
-from evalsvc.stats.comparing import new_data_difference
-from evalsvc.stats.paired import differences_of
-from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.paired import differences_of
+from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level
 from evalsvc.tenancy.scope import current_role
 
 FEWEST_METRICS, MOST_METRICS = 2, 3

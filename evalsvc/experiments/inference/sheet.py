@@ -8,7 +8,7 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.stats.checks import FloatArray
+from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.tenancy.scope import current_role
 
 NOT_APPLICABLE = "not_applicable"

@@ -11,7 +11,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.metrics import MEASURED_SOURCES, Metric
 from evalsvc.experiments.models import Config
-from evalsvc.stats.quantiles import ORDER_STATISTICS, USUAL, needed, ranks
+from evalsvc.stats.formulas.quantiles import ORDER_STATISTICS, USUAL, needed, ranks
 from evalsvc.tenancy.scope import current_role
 
 # The database sorts, and sends back nine numbers of each. The first n are those that the sums are of: of a metric that

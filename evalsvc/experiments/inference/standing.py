@@ -10,9 +10,9 @@ from evalsvc.experiments.inference.comparisons import is_pairable
 from evalsvc.experiments.inference.estimates import Tally, mean_of
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.stats.common import Common, between
-from evalsvc.stats.leading import first_of
-from evalsvc.stats.paired import Differences
+from evalsvc.stats.pairs.common import Common, between
+from evalsvc.stats.pairs.leading import first_of
+from evalsvc.stats.pairs.paired import Differences
 
 
 def leader_of(

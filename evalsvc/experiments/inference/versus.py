@@ -9,15 +9,15 @@ from typing import Any
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates import NO_RANGE
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.stats.common import Common
-from evalsvc.stats.comparing import new_data_difference
-from evalsvc.stats.finite import Ends
-from evalsvc.stats.leading import ROUNDING
-from evalsvc.stats.newpairs import NewEvidence
-from evalsvc.stats.paired import Differences, paired_interval
-from evalsvc.stats.racing import Pair, e_value
-from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
-from evalsvc.stats.simultaneous import n_comparisons, simultaneous_level, word_threshold
+from evalsvc.stats.estimates.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
+from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.pairs.common import Common
+from evalsvc.stats.pairs.comparing import new_data_difference
+from evalsvc.stats.pairs.leading import ROUNDING
+from evalsvc.stats.pairs.newpairs import NewEvidence
+from evalsvc.stats.pairs.paired import Differences, paired_interval
+from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold
+from evalsvc.stats.race.racing import Pair, e_value
 
 AFTER_THE_FACT = "after the fact: one look"
 

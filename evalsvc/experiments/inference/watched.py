@@ -16,8 +16,8 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.stats.betting import Betting
-from evalsvc.stats.finite import Ends
+from evalsvc.stats.formulas.betting import Betting
+from evalsvc.stats.formulas.finite import Ends
 from evalsvc.tenancy.scope import current_role
 
 SERIES = """

@@ -28,9 +28,9 @@ from evalsvc.experiments.inference.versus import (
 )
 from evalsvc.experiments.inference.watched import Watched, watch
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
-from evalsvc.stats.common import between
-from evalsvc.stats.newpairs import WORSE
-from evalsvc.stats.running import NEW_DATA, ONE_LOOK, THIS_SET, bounds_under_failures
+from evalsvc.stats.estimates.running import NEW_DATA, ONE_LOOK, THIS_SET, bounds_under_failures
+from evalsvc.stats.pairs.common import between
+from evalsvc.stats.pairs.newpairs import WORSE
 from evalsvc.tenancy.scope import current_role
 
 Scope = Aggregate.Scope

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from evalsvc.experiments.api.answers.estimates import Ends, PairedDifference
 from evalsvc.rest.shapes import AnswerShape
-from evalsvc.stats.confusion import Share
+from evalsvc.stats.formulas.confusion import Share
 
 Json: TypeAlias = Any
 

@@ -1,0 +1,92 @@
+"""Sufficient statistics: what is kept of scores so that an estimate needs no second look at them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalsvc.stats.basics.checks import Scores, as_row
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of the scores seen so far; for a ratio, of its numerators, denominators and their products.
+
+    Attributes
+    ----------
+    n : int
+        How many scores.
+    total, squares : float
+        Sum of the scores (of the numerators), and of their squares.
+    lowest, highest : float or None
+        Smallest and largest score; None without scores. Equal ends prove that there is no variance, which a difference
+        of large sums cannot.
+    den_total, den_squares, cross : float
+        For a ratio: sum of the denominators, of their squares, of numerator times denominator.
+    """
+
+    n: int
+    total: float
+    squares: float
+    lowest: float | None
+    highest: float | None
+    den_total: float = 0.0
+    den_squares: float = 0.0
+    cross: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean of the scores; undefined without any."""
+        return self.total / self.n
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all scores are equal."""
+        return self.lowest is not None and self.lowest == self.highest
+
+    @property
+    def variance(self) -> float:
+        """The sample variance, with n-1; 0 below two scores."""
+        if self.n < 2 or self.is_flat:
+            return 0.0
+        return max(0.0, (self.squares - self.total * self.mean) / (self.n - 1))
+
+    def residual_variance(self) -> float:
+        r"""Return the variance of the linearised residuals of a ratio R, :math:`(x_i - R y_i)/\bar y`, with n-1."""
+        if self.n < 2 or self.den_total == 0.0:
+            return 0.0
+        ratio = self.total / self.den_total
+        squares = self.squares - 2.0 * ratio * self.cross + ratio * ratio * self.den_squares
+        # Below this the difference is rounding: the ratio is the same for every example.
+        if squares <= 1e-12 * max(abs(self.squares), ratio * ratio * self.den_squares):
+            return 0.0
+        return squares / (self.n - 1) / (self.den_total / self.n) ** 2
+
+
+def sums_of(scores: Scores, denominators: Scores | None = None) -> Sums:
+    """Return the sums of these scores, or of these numerators and denominators.
+
+    Examples
+    --------
+    >>> sums_of([1, 0, 1]).total
+    2.0
+    >>> sums_of([1, 2], [2, 4]).residual_variance()
+    0.0
+    """
+    row = as_row(scores)
+    n = int(row.size)
+    below = as_row(denominators) if denominators is not None else np.zeros(n)
+    if below.size != n:
+        raise ValueError(f"`denominators` must be as many as the scores, {n}, not {below.size}.")
+    return Sums(
+        n,
+        math.fsum(row),
+        math.fsum(row * row),
+        float(row.min()) if n else None,
+        float(row.max()) if n else None,
+        math.fsum(below),
+        math.fsum(below * below),
+        math.fsum(row * below),
+    )

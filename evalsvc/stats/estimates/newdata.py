@@ -1,0 +1,177 @@
+"""Intervals for new data: where a metric would settle with more examples like the ones seen.
+
+Nothing is corrected for what has been seen of a finite set: these keep a width when every example has been scored.
+People ask whether a prompt is better, not whether it was better on these examples, so this is what is shown first.
+
+| metric | one look | safe while watched |
+|---|---|---|
+| binary | Clopper-Pearson | prior over posterior (`running_share`) |
+| in a range | `guarded_t` | betting |
+| without a range | Student's t, warned `heavy_tail` | none |
+| ratio | Student's t of linearised residuals | none |
+| total, untyped | none | none |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalsvc.stats.basics.checks import Scores, ValueRange, check_within, checked_level, checked_range, n_known
+from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
+from evalsvc.stats.basics.sums import Sums
+from evalsvc.stats.estimates.running import KINDS, NEW_DATA, ONE_LOOK, WATCHED
+from evalsvc.stats.formulas.anytime import anytime_share, running_share
+from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.formulas.extremes import guarded_t, shape_warnings
+from evalsvc.stats.formulas.finite import Ends, t_margin
+from evalsvc.stats.formulas.intervals import clopper_pearson
+
+__all__ = ["NEW_DATA", "ONE_LOOK", "WATCHED", "NewDataInterval", "new_data_interval"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewDataInterval:
+    """An interval for the mean (or ratio) of new data.
+
+    Attributes
+    ----------
+    lower, upper : float or None
+        In the unit of one score; both are numbers or both are None, never NaN.
+    method : str
+        The formula that answered; ``none`` without an interval.
+    safe : str
+        ``one look`` or ``safe while watched``.
+    warnings : tuple of str
+        Some of ``n<30``, ``degenerate``, ``heavy_tail``, ``skewed``, ``wide_range``, in this order.
+    """
+
+    lower: float | None
+    upper: float | None
+    method: str
+    safe: str
+    warnings: tuple[str, ...] = ()
+
+
+def new_data_interval(
+    kind: str,
+    sums: Sums,
+    *,
+    level: float,
+    value_range: ValueRange | None,
+    binary: bool,
+    watched: bool = False,
+    scores: Scores | None = None,
+) -> NewDataInterval:
+    """Return the interval for new data of a metric of this kind.
+
+    Parameters
+    ----------
+    kind : str
+        ``algebraic``, ``distributive``, ``ratio`` or ``untyped``. A total of new data has no interval; its mean has
+        that of an algebraic metric.
+    sums : Sums
+        Of the scores seen.
+    level : float
+        Confidence level, strictly between 0 and 1.
+    value_range : pair of float or None
+        Lowest and highest possible score; a binary metric has 0 to 1.
+    binary : bool
+        Whether every score is declared to be 0 or 1.
+    watched : bool
+        True for an interval that holds at all looks together, False for one look chosen beforehand.
+    scores : sequence of float, optional
+        The scores in the order in which they were seen, NaN for an example that failed. Only a watched interval reads
+        them: with them a mean once ruled out stays so, and scores that are not binary must have them.
+
+    Returns
+    -------
+    NewDataInterval
+        One score in a range gives the range, no score nothing.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, scores outside the range, or scores that are missing though needed.
+
+    Examples
+    --------
+    >>> from evalsvc.stats.basics.sums import sums_of
+    >>> found = new_data_interval("algebraic", sums_of([1] * 9 + [0]), level=0.95, value_range=None, binary=True)
+    >>> round(found.lower, 3), round(found.upper, 3), found.method, found.safe
+    (0.555, 0.997, 'clopper-pearson', 'one look')
+    """
+    limits = (0.0, 1.0) if binary else checked_range(value_range)
+    _check(kind, sums, limits)
+    safe = WATCHED if watched else ONE_LOOK
+    ends, method = _ends(kind, sums, checked_level(level), limits, binary, watched, scores)
+    if ends is None:
+        return NewDataInterval(None, None, "none", safe, _warnings(kind, sums, limits, binary))
+    return NewDataInterval(*ends, method, safe, _warnings(kind, sums, limits, binary))
+
+
+def _check(kind: str, sums: Sums, limits: Ends | None) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"`kind` must be one of {', '.join(KINDS)}, not {kind!r}.")
+    if kind != "ratio" and sums.lowest is not None and sums.highest is not None:
+        check_within(sums.lowest, sums.highest, limits)
+
+
+def _ends(
+    kind: str, sums: Sums, level: float, limits: Ends | None, binary: bool, watched: bool, scores: Scores | None
+) -> tuple[Ends | None, str]:
+    if kind in ("distributive", "untyped") or not sums.n:
+        return None, "none"
+    if kind == "ratio":
+        return (None, "none") if watched else _of_ratio(sums, level)
+    if limits is None:
+        return (None, "none") if watched else _of_unbounded(sums, level)
+    return _watched(sums, level, limits, binary, scores) if watched else _one_look(sums, level, limits, binary)
+
+
+def _one_look(sums: Sums, level: float, limits: Ends, binary: bool) -> tuple[Ends, str]:
+    if binary:
+        return clopper_pearson(round(sums.total), sums.n, level), "clopper-pearson"
+    if sums.n == 1:
+        return limits, "range"
+    return guarded_t(sums, limits, level), "guarded-t"
+
+
+def _watched(sums: Sums, level: float, limits: Ends, binary: bool, scores: Scores | None) -> tuple[Ends, str]:
+    if scores is not None and n_known(scores) != sums.n:
+        raise ValueError("`scores` must hold every score seen, in order, for an interval that may be watched.")
+    if binary and scores is not None:
+        return running_share(scores, None, level), "beta-binomial"
+    if binary:
+        return anytime_share(round(sums.total), sums.n, None, level), "beta-binomial"
+    if sums.n == 1:
+        return limits, "range"
+    if scores is None:
+        raise ValueError("`scores` must hold every score seen, in order, for an interval that may be watched.")
+    return betting_interval(scores, None, level, limits, running=True), "betting"
+
+
+def _of_ratio(sums: Sums, level: float) -> tuple[Ends | None, str]:
+    variance = sums.residual_variance()
+    if not sums.den_total or variance == 0.0:
+        return None, "none"
+    ratio = sums.total / sums.den_total
+    margin = t_margin(variance, sums.n, None, level)
+    return (ratio - margin, ratio + margin), "t"
+
+
+def _of_unbounded(sums: Sums, level: float) -> tuple[Ends | None, str]:
+    if sums.variance == 0.0:
+        return None, "none"
+    margin = t_margin(sums.variance, sums.n, None, level)
+    return (sums.mean - margin, sums.mean + margin), "t"
+
+
+def _warnings(kind: str, sums: Sums, limits: Ends | None, binary: bool) -> tuple[str, ...]:
+    if not sums.n or kind in ("distributive", "untyped"):
+        return ()
+    found = [FEW_SCORES] if sums.n < 30 else []
+    if kind == "ratio":
+        return (*found, *((DEGENERATE,) if sums.residual_variance() == 0.0 else ()))
+    if sums.is_flat:
+        found.append(DEGENERATE)
+    return (*found, *(() if binary else shape_warnings(sums, limits)))

@@ -1,0 +1,234 @@
+r"""How well labels are told apart: precision, recall and F1 of each class, and their mean over classes.
+
+Of a class with t hits, p examples predicted to be of it and a that are, precision is t/p and recall t/a: shares, with
+the interval of Clopper and Pearson. :math:`F_1 = 2t/(p+a)` is a share in disguise: of the m = p + a - t examples that
+are of the class or predicted to be, t are both, and with :math:`\theta = t/m`
+
+.. math:: F_1 = \frac{2\theta}{1+\theta}
+
+which grows with :math:`\theta`, so that the interval for :math:`\theta` gives one for F1 that is as exact. Macro-F1 is
+the mean over classes that occur among the actual labels; its interval is Efron's BCa bootstrap over examples, since the
+plain percentiles of F1 miss more often than they say where classes are rare.
+
+All intervals cover new data, examples drawn like these, and are for one look.
+
+References
+----------
+Clopper & Pearson (1934), Biometrika 26; Efron (1987), Better bootstrap confidence intervals, JASA 82.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalsvc.stats.basics.checks import FloatArray, checked_level
+from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
+from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.formulas.intervals import clopper_pearson, normal_quantile
+
+Counts = NDArray[np.int64]
+RESAMPLES = 2000
+# Cells drawn at once: what the resamples of a large matrix need in memory.
+MOST_CELLS = 4_000_000
+FEW_OF_A_CLASS = 10
+RARE_CLASS = "rare_class"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share with its interval; all None where there is nothing to take it of.
+
+    `n` is how many examples it is a share of, `method` how the interval was found.
+    """
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    method: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClassShares:
+    """How well one class is told from the others."""
+
+    precision: Share
+    recall: Share
+    f1: Share
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Everything about a confusion matrix."""
+
+    classes: tuple[ClassShares, ...]
+    accuracy: Share
+    macro_f1: Share
+
+
+def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
+    """Return shares and intervals of a confusion matrix.
+
+    Parameters
+    ----------
+    matrix : array of int
+        Square; row i, column j: examples of class i that were predicted to be of class j.
+    level : float
+        Confidence level of each interval.
+    seed : int
+        Of the bootstrap for macro-F1.
+
+    Returns
+    -------
+    Told
+        Where every resample would be the same (no mistake at all, or nothing but), macro-F1 has the mean of the
+        classes' exact intervals at a level that holds for all of them together, which is wide.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, empty, or has counts below 0.
+
+    Examples
+    --------
+    >>> told = told_apart(np.array([[8, 2], [1, 9]]), level=0.95, seed=0)
+    >>> told.classes[0].recall.value, round(told.classes[0].recall.lower, 3), told.classes[0].recall.method
+    (0.8, 0.444, 'clopper-pearson')
+    >>> round(told.macro_f1.value, 4), told.macro_f1.method
+    (0.8496, 'bootstrap-bca')
+    """
+    table, level = _checked(matrix), checked_level(level)
+    hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    classes = tuple(
+        ClassShares(_share(t, p, level), _share(t, a, level), _f1(t, p, a, level))
+        for t, p, a in zip(hits.tolist(), predicted.tolist(), actual.tolist(), strict=True)
+    )
+    accuracy = _share(int(hits.sum()), int(table.sum()), level)
+    return Told(classes, accuracy, _macro(table, level, seed))
+
+
+def macro_f1(matrix: FloatArray | Counts) -> FloatArray:
+    """Return the mean F1 over the classes that occur among the actual labels; the last two axes are the matrix.
+
+    Nothing at all has no F1: NaN.
+
+    Examples
+    --------
+    >>> round(float(macro_f1(np.array([[8, 2], [1, 9]]))), 4)
+    0.8496
+    """
+    hits = np.diagonal(matrix, axis1=-2, axis2=-1).astype(np.float64)
+    actual, predicted = matrix.sum(axis=-1), matrix.sum(axis=-2)
+    f1 = 2.0 * hits / np.maximum(actual + predicted, 1)
+    occurs = actual > 0
+    n = occurs.sum(axis=-1)
+    found = np.where(occurs, f1, 0.0).sum(axis=-1) / np.maximum(n, 1)
+    return np.where(n > 0, found, np.nan)
+
+
+def _checked(matrix: Counts) -> Counts:
+    table = np.asarray(matrix, dtype=np.int64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not table.size:
+        raise ValueError(f"`matrix` must be square and not empty, not of shape {table.shape}.")
+    if int(table.min()) < 0:
+        raise ValueError("`matrix` must hold counts, none of them below 0.")
+    return table
+
+
+def _share(hits: int, n: int, level: float) -> Share:
+    if not n:
+        return Share(None, None, None, 0, "none")
+    lower, upper = clopper_pearson(hits, n, level)
+    return Share(hits / n, lower, upper, n, "clopper-pearson", (FEW_SCORES,) if n < 30 else ())
+
+
+def _f1(hits: int, predicted: int, actual: int, level: float) -> Share:
+    share = _share(hits, predicted + actual - hits, level)
+    if share.value is None or share.lower is None or share.upper is None:
+        return share
+    value, lower, upper = (2.0 * end / (1.0 + end) for end in (share.value, share.lower, share.upper))
+    return Share(value, lower, upper, share.n, share.method, share.warnings)
+
+
+def _macro(table: Counts, level: float, seed: int) -> Share:
+    n = int(table.sum())
+    if not n:
+        return Share(None, None, None, 0, "none")
+    value, actual = float(macro_f1(table)), table.sum(axis=1)
+    rare = bool(np.any((actual > 0) & (actual < FEW_OF_A_CLASS)))
+    warnings = (*((FEW_SCORES,) if n < 30 else ()), *((RARE_CLASS,) if rare else ()))
+    ends = _bca(table, value, level, seed)
+    if ends is None or ends[0] == ends[1]:
+        return Share(value, *_exact_macro(table, level), n, "clopper-pearson of all classes", (*warnings, DEGENERATE))
+    return Share(value, min(ends[0], value), max(ends[1], value), n, "bootstrap-bca", warnings)
+
+
+def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
+    """Return the bias-corrected, accelerated percentiles; None where no resample can differ."""
+    drawn = _resampled(table, int(table.sum()), seed)
+    drawn = drawn[np.isfinite(drawn)]
+    acceleration = _acceleration(table)
+    if acceleration is None:
+        return None
+    below = float((drawn < value).mean() + (drawn == value).mean() / 2.0)
+    bias = normal_quantile(min(max(below, 1.0 / drawn.size), 1.0 - 1.0 / drawn.size))
+    shares = [_corrected(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
+    lower, upper = np.quantile(drawn, shares)
+    return float(lower), float(upper)
+
+
+def _corrected(tail: float, bias: float, acceleration: float) -> float:
+    moved = bias + normal_quantile(tail)
+    return NormalDist().cdf(bias + moved / (1.0 - acceleration * moved))
+
+
+def _acceleration(table: Counts) -> float | None:
+    """A sixth of the skewness of the influence that examples have; None when they all have the same."""
+    influence = _influence(table)
+    n = int(table.sum())
+    influence = influence - float((table * influence).sum()) / n
+    spread = float((table * influence**2).sum())
+    if spread <= 1e-12 * n:
+        return None
+    return float((table * influence**3).sum()) / (6.0 * spread**1.5)
+
+
+def _influence(table: Counts) -> FloatArray:
+    """Return how macro-F1 changes with one more example in each cell, n times its derivative."""
+    hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    occurs = actual > 0
+    size = np.maximum(actual + predicted, 1).astype(np.float64)
+    weight = np.where(occurs, 1.0 / max(1, int(occurs.sum())), 0.0)
+    per_label = -weight * 2.0 * hits / size**2
+    change: FloatArray = per_label[:, None] + per_label[None, :] + np.diag(weight * 2.0 / size)
+    return change * float(table.sum())
+
+
+def _resampled(table: Counts, n: int, seed: int) -> FloatArray:
+    """Return macro-F1 of samples of n examples, drawn from these with replacement."""
+    rng = np.random.default_rng(seed)
+    size = table.shape[0]
+    cells = np.flatnonzero(table)
+    at_once = max(1, MOST_CELLS // table.size)
+    found = []
+    for start in range(0, RESAMPLES, at_once):
+        part = min(at_once, RESAMPLES - start)
+        drawn = np.zeros((part, size * size), dtype=np.int64)
+        drawn[:, cells] = rng.multinomial(n, table.ravel()[cells] / n, size=part)
+        found.append(macro_f1(drawn.reshape(part, size, size)))
+    return np.concatenate(found)
+
+
+def _exact_macro(table: Counts, level: float) -> Ends:
+    hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    occur = np.flatnonzero(actual)
+    each = 1.0 - (1.0 - level) / occur.size
+    shares = [_f1(int(hits[i]), int(predicted[i]), int(actual[i]), each) for i in occur]
+    lower = [share.lower for share in shares if share.lower is not None]
+    upper = [share.upper for share in shares if share.upper is not None]
+    return sum(lower) / len(lower), sum(upper) / len(upper)

@@ -1,0 +1,62 @@
+"""The interval that a comparison shows: by how much one config beats another on new data, at one look.
+
+Where few pairs differ, an interval from a standard error may leave out zero although so many heads of so many coins are
+no surprise. So it never does where the exact test of signs could not: 1, 2 or 5 answers apart may be chance.
+
+References
+----------
+McNemar (1947), Note on the sampling error of the difference between correlated proportions, Psychometrika 12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evalsvc.stats.pairs.paired import Differences, PairedInterval, paired_interval
+
+
+def new_data_difference(pairs: Differences, *, level: float, binary: bool, reach: float | None) -> PairedInterval:
+    """Return the interval for the mean difference on new data; it holds zero wherever the sign test cannot refuse it.
+
+    Parameters
+    ----------
+    pairs : Differences
+        Of all examples that both configs have scored.
+    level : float
+        Confidence level of this one comparison; with several, that of `simultaneous.simultaneous_level`.
+    binary : bool
+        Whether both scores are declared to be 0 or 1.
+    reach : float or None
+        Largest difference that there can be, as in `paired.paired_interval`.
+
+    Examples
+    --------
+    >>> found = new_data_difference(Differences(100, 8.0, 14.0, 11, 3), level=0.95, binary=True, reach=1.0)
+    >>> found.lower, found.value, round(found.upper, 3)
+    (0.0, 0.08, 0.155)
+    """
+    found = paired_interval(pairs, population=None, level=level, use_fpc=False, binary=binary, reach=reach)
+    if found.lower is None or found.upper is None or sign_test(pairs, binary=binary) <= 1.0 - level:
+        return found
+    return replace(found, lower=min(found.lower, 0.0), upper=max(found.upper, 0.0))
+
+
+def sign_test(pairs: Differences, *, binary: bool) -> float:
+    """Return the two-sided p-value of "neither is better" from the pairs that differ; McNemar's exact test.
+
+    For scores that are not 0 or 1 the smallest p-value that any signs could give: a few differing pairs prove nothing,
+    however large the differences are.
+
+    Examples
+    --------
+    >>> sign_test(Differences(400, 5.0, 5.0, 5, 0), binary=True)
+    0.0625
+    """
+    n = pairs.n_plus + pairs.n_minus
+    if not n:
+        return 1.0
+    if not binary:
+        return min(1.0, 2.0 * 0.5**n)
+    from scipy.special import bdtr  # type: ignore[import-untyped, unused-ignore]
+
+    return min(1.0, 2.0 * float(bdtr(min(pairs.n_plus, pairs.n_minus), n, 0.5)))

@@ -1,0 +1,43 @@
+"""Who leads, from paired differences: whoever loses none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from evalsvc.stats.pairs.paired import Differences
+
+# What rounding leaves of a difference that is none, as a share of one example.
+ROUNDING = 1e-9
+Between = Callable[[int, int], Differences | None]
+
+
+def first_of(ids: Sequence[int], differences: Between) -> int:
+    """Return who loses no paired difference.
+
+    Where several lose none, or each loses one, the one whose smallest standardised difference is largest; of equals the
+    one that came first.
+
+    Parameters
+    ----------
+    ids : sequence of int
+        In their order of arrival; at least one.
+    differences : function
+        From two ids to the sums of their paired differences, first minus second; None where they have no pair.
+    """
+    margins = {id: [margin for other in ids if (margin := _margin(differences, id, other)) is not None] for id in ids}
+    unbeaten = [id for id in ids if all(margin >= 0.0 for margin in margins[id])]
+    return max(unbeaten or ids, key=lambda id: min(margins[id], default=0.0))
+
+
+def _margin(differences: Between, id: int, other: int) -> float | None:
+    found = differences(id, other) if id != other else None
+    return standardised(found) if found is not None else None
+
+
+def standardised(pairs: Differences) -> float:
+    """Return a mean difference in standard errors; 0 for what is only rounding."""
+    if abs(pairs.total) <= ROUNDING * pairs.n:
+        return 0.0
+    error = math.sqrt(pairs.variance / pairs.n)
+    return pairs.mean / error if error > 0.0 else math.copysign(math.inf, pairs.total)

@@ -1,0 +1,1 @@
+"""Which configs to stop while a race runs, and the evidence for it."""
