@@ -15,6 +15,7 @@ import numpy as np
 
 from evalsvc.stats.estimates.running import Sums, estimate
 from evalsvc.stats.histories.coverage import miss_rate, seen_ones
+from evalsvc.stats.kinds import ALGEBRAIC
 
 Ends = tuple[float, float]
 POPULATION, SHARDS, LEVEL = 400, 8, 0.95
@@ -31,7 +32,7 @@ def running(strategy: str, level: float, ones: int, n: int) -> Ends:
     """Return the interval for this set that the service shows after n examples with so many ones."""
     sums = Sums(n, ones, ones, float(ones == n), float(ones > 0))
     found = estimate(
-        "algebraic",
+        ALGEBRAIC,
         sums,
         population=POPULATION,
         strategy=strategy,

@@ -12,7 +12,7 @@ from evalsvc.stats.basics.results import AUTOCORRELATED, HistoryInterval
 from evalsvc.stats.histories.batches import batched_interval
 from evalsvc.stats.histories.drift import drift_of
 from evalsvc.stats.histories.percentile import history_interval
-from evalsvc.stats.strategies.of_histories import interval_for
+from evalsvc.stats.strategies.answers import interval_for
 
 LEVEL, SIZES, RESAMPLED_BELOW = 0.95, (10, 20, 30, 100, 1000), 101
 

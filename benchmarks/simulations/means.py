@@ -10,6 +10,7 @@ from evalsvc.stats.basics.sums import Sums, sums_of
 from evalsvc.stats.estimates.newdata import new_data_interval
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.finite import t_margin
+from evalsvc.stats.kinds import ALGEBRAIC
 
 LEVEL, SIZES = 0.95, (10, 30, 100, 400, 1000)
 Ends = tuple[float, float]
@@ -52,7 +53,7 @@ def student_t(sums: Sums) -> Ends:
 
 
 def _guarded(sums: Sums) -> Ends:
-    found = new_data_interval("algebraic", sums, level=LEVEL, value_range=(0.0, 1.0), binary=False)
+    found = new_data_interval(ALGEBRAIC, sums, level=LEVEL, value_range=(0.0, 1.0), binary=False)
     if found.lower is None or found.upper is None:
         raise RuntimeError("Scores in a range have an interval.")
     return found.lower, found.upper

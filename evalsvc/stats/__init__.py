@@ -6,10 +6,12 @@ Imports numpy; scipy and arch are loaded by the strategies that need them.
 from evalsvc.stats.basics.results import Advice, HistoryInterval
 from evalsvc.stats.formulas.intervals import clopper_pearson, hoeffding, wilson
 from evalsvc.stats.histories.percentile import history_interval
-from evalsvc.stats.strategies.of_histories import STRATEGIES, StrategyNotApplicable, interval_for
+from evalsvc.stats.strategies.answers import interval_for
+from evalsvc.stats.strategies.of_histories import StrategyNotApplicable
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
 __all__ = [
-    "STRATEGIES",
+    "HISTORY_STRATEGIES",
     "Advice",
     "HistoryInterval",
     "StrategyNotApplicable",

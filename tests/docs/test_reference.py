@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
-from evalsvc.stats.strategies.of_histories import STRATEGIES
+from evalsvc.stats.strategies.registry import STRATEGIES
 from scripts.docs import anchor
 from tests.conftest import Caller
 from tests.docs.pages import CHECKOUT, PAGES, anchors, links

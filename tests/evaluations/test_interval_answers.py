@@ -11,13 +11,12 @@ import pytest
 
 from evalsvc.evaluations.history import interval
 from evalsvc.evaluations.history.cache import History
-from evalsvc.evaluations.history.interval import EXACT
 from evalsvc.evaluations.wire.interval_request import LEVEL, IntervalAsk
-from evalsvc.stats.strategies.of_histories import STRATEGIES
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES, history_rule
 from evaluators.base import Family
 from evaluators.registry import families
 
-ANSWERING = [name for name in STRATEGIES if name != "none"]
+ANSWERING = [name for name in HISTORY_STRATEGIES if name != "none"]
 FOR_BINARY = ("wilson", "clopper-pearson")
 NUMBERS = ("lower", "median", "upper")
 
@@ -114,7 +113,7 @@ def test_a_strategy_for_other_scores_is_the_reason(strategy: str) -> None:
     assert (found["n"], found["method"], found["warnings"], found["advice"]) == (9, None, [], None)
 
 
-@pytest.mark.parametrize("strategy", [name for name in ANSWERING if name not in EXACT])
+@pytest.mark.parametrize("strategy", [name for name in ANSWERING if history_rule(name).draws])
 def test_a_history_seeds_its_own_resamples(strategy: str) -> None:
     scores = scores_for(CONTINUOUS, 25)
 

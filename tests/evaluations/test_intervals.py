@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.stats.strategies.of_histories import STRATEGIES
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 from tests.conftest import Caller
 
 KEYS = {
@@ -33,7 +33,7 @@ def test_no_interval_unless_asked(alice: Caller) -> None:
     assert interval(alice, "exact-match", "none") is None
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "none"])
+@pytest.mark.parametrize("strategy", [name for name in HISTORY_STRATEGIES if name != "none"])
 @pytest.mark.parametrize("n", [0, 1])
 def test_fewer_than_two_scores_give_a_reason_instead_of_numbers(alice: Caller, strategy: str, n: int) -> None:
     fill(alice, "exact-match", *["Paris"] * n)
@@ -46,7 +46,7 @@ def test_fewer_than_two_scores_give_a_reason_instead_of_numbers(alice: Caller, s
 
 
 @pytest.mark.parametrize(
-    "strategy", [name for name in STRATEGIES if name not in ("none", "studentized", "full-history-block")]
+    "strategy", [name for name in HISTORY_STRATEGIES if name not in ("none", "studentized", "full-history-block")]
 )
 def test_every_strategy_answers_for_binary_scores(alice: Caller, strategy: str) -> None:
     fill(alice, "exact-match", "Paris", "Rome", "Paris", "Paris", "Paris", "Paris", "Rome", "Paris", "Paris")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evalsvc.stats.estimates.running import Estimate, estimate, sums_of
+from evalsvc.stats.kinds import kind_named
 
 PASSES = [1.0] * 45 + [0.0] * 5
 
@@ -19,7 +20,7 @@ def ask(scores: list[float] | np.ndarray, strategy: str, kind: str = "algebraic"
         "scores": scores,
     }
     arguments |= {"scores" if name == "known" else name: value for name, value in changes.items()}
-    return estimate(kind, sums_of(scores), strategy=strategy, **arguments)  # type: ignore[arg-type]
+    return estimate(kind_named(kind), sums_of(scores), strategy=strategy, **arguments)  # type: ignore[arg-type]
 
 
 def shuffled(ones: int, zeros: int) -> np.ndarray:

@@ -27,7 +27,7 @@ from evalsvc.rest.nearest import nearest
 from evalsvc.rest.pagination import page
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rest.shapes import KeyWarning, answers_with
-from evalsvc.stats.strategies.of_histories import STRATEGIES
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 from evaluators.base import Family
 
 
@@ -52,7 +52,7 @@ def asked_parameters() -> list[OpenApiParameter]:
     """Return the parameters that say what the interval is of."""
     level = {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL}
     return [
-        OpenApiParameter("strategy", str, enum=STRATEGIES, default="full-history"),
+        OpenApiParameter("strategy", str, enum=HISTORY_STRATEGIES, default="full-history"),
         OpenApiParameter("level", level),
         OpenApiParameter("of", str, enum=OF, description="Default: `pass` for families whose verdict is the answer."),
         OpenApiParameter("scope", str, enum=["account"], description="The whole account, as without any."),

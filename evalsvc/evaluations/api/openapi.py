@@ -12,7 +12,7 @@ from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.wire.shapes import SCOPE, SINCE, EvaluateAnswer
 from evalsvc.rest.shapes import answer_with, answers_with
-from evalsvc.stats.strategies.of_histories import STRATEGIES
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
 NULLABLE_TEXT = {"type": ["string", "null"]}
 NULLABLE_NUMBER = {"type": ["number", "null"]}
@@ -75,7 +75,7 @@ INTERVAL_ASK = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "strategy": {"enum": [*STRATEGIES], "default": "full-history"},
+        "strategy": {"enum": [*HISTORY_STRATEGIES], "default": "full-history"},
         "level": {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL},
         "of": {"enum": [*OF], "description": "Default: `pass` for families whose verdict is the answer."},
         "scope": {**SCOPE, "default": "account"},
@@ -108,7 +108,7 @@ def request_schema() -> dict[str, Any]:
     properties = {name: dict(part) for name, part in body["properties"].items()} | input_schemas()
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
     properties["confidence_interval_strategy"] = {
-        "anyOf": [{"enum": [*STRATEGIES, None]}, INTERVAL_ASK],
+        "anyOf": [{"enum": [*HISTORY_STRATEGIES, None]}, INTERVAL_ASK],
         "default": None,
     }
     for name in ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id"):

@@ -17,10 +17,11 @@ from evalsvc.evaluations.history.packed import Verdicts, verdicts_of
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
 from evalsvc.stats.histories.batches import MIXED, mixed_sources
 from evalsvc.stats.histories.drift import LEAST, drift_of
-from evalsvc.stats.strategies.of_histories import StrategyNotApplicable, interval_for
+from evalsvc.stats.strategies.answers import interval_for
+from evalsvc.stats.strategies.of_histories import StrategyNotApplicable
+from evalsvc.stats.strategies.registry import history_rule
 from evaluators.base import Family
 
-EXACT = ("full-history", "wilson", "clopper-pearson", "betting")
 SOURCES = ("evaluation", "experiment", "import")
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 _NO_SCORES = np.empty(0)
@@ -97,7 +98,7 @@ def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -
     if of == "pass":
         limits, binary = (0.0, 1.0), True
     # Only resampling needs a seed, and making one reads the whole history.
-    seed = zlib.crc32(window.values.tobytes()) if ask.strategy not in EXACT else 0
+    seed = zlib.crc32(window.values.tobytes()) if history_rule(ask.strategy).draws else 0
     try:
         found = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
     except StrategyNotApplicable as exc:

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsvc.rest.nearest import suggestion
 from evalsvc.rest.problems import FieldError, Invalid, escape
-from evalsvc.stats.strategies.of_histories import STRATEGIES
+from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
 LEVELS = (0.8, 0.999)
 LEVEL = 0.95
@@ -165,8 +165,9 @@ def _unknown(value: Mapping[str, Any], known: tuple[str, ...], pointer: str) -> 
 
 
 def _strategy(value: Any) -> str:
-    if value not in STRATEGIES:
-        raise NotThis(f"Not a strategy; known are: {', '.join(STRATEGIES)}.{suggestion(str(value), STRATEGIES)}")
+    if value not in HISTORY_STRATEGIES:
+        known = ", ".join(HISTORY_STRATEGIES)
+        raise NotThis(f"Not a strategy; known are: {known}.{suggestion(str(value), HISTORY_STRATEGIES)}")
     return str(value)
 
 

@@ -11,13 +11,14 @@ from rest_framework.fields import empty
 
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
-from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, KINDS
+from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.experiments.runner.push.units import ERROR_TYPES
 from evalsvc.rest.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.rest.nearest import suggestion
-from evalsvc.stats.estimates.running import STRATEGIES
+from evalsvc.stats.kinds import KINDS
+from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
 
 MAX_METRICS = 50
@@ -74,7 +75,7 @@ class MetricIn(Strict):
     name = serializers.CharField(max_length=100)
     evaluator = serializers.CharField(max_length=255, required=False, allow_null=True)
     criteria = serializers.CharField(max_length=255, required=False, allow_null=True)
-    type = serializers.ChoiceField(choices=KINDS, required=False)
+    type = serializers.ChoiceField(choices=tuple(KINDS), required=False)
     is_algebraic = serializers.BooleanField(required=False, allow_null=True, default=None)
     is_distributive = serializers.BooleanField(required=False, allow_null=True, default=None)
     value_range = serializers.ListField(
@@ -84,7 +85,7 @@ class MetricIn(Strict):
     higher_is_better = serializers.BooleanField(default=True)
     explain_strategy = serializers.ChoiceField(choices=EXPLAIN_STRATEGIES, default="on-fail")
     denominator = serializers.CharField(max_length=200, required=False, allow_null=True, validators=[pointer])
-    strategy = serializers.ChoiceField(choices=STRATEGIES, required=False, allow_null=True)
+    strategy = serializers.ChoiceField(choices=SET_STRATEGIES, required=False, allow_null=True)
     sample = SampleIn(required=False, allow_null=True)
 
 
@@ -95,7 +96,7 @@ MetricIn._declared_fields["source"] = serializers.CharField(max_length=200, requ
 class OnlineStrategyIn(Strict):
     """The same three choices in the spelling of `online_strategy_kwargs`."""
 
-    strategy_name = serializers.ChoiceField(choices=STRATEGIES, required=False)
+    strategy_name = serializers.ChoiceField(choices=SET_STRATEGIES, required=False)
     confidence_level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
     use_fpc = serializers.BooleanField(required=False)
 
@@ -146,7 +147,7 @@ class PlanIn(Strict):
     micro_batch = serializers.IntegerField(min_value=1, max_value=10, default=10)
     num_shards = serializers.IntegerField(min_value=1, max_value=64, default=8)
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, required=False)
-    strategy = serializers.ChoiceField(choices=STRATEGIES, required=False, allow_null=True)
+    strategy = serializers.ChoiceField(choices=SET_STRATEGIES, required=False, allow_null=True)
     use_fpc = serializers.BooleanField(required=False)
     online_strategy_kwargs = OnlineStrategyIn(required=False)
     policy = serializers.ChoiceField(choices=Policy.choices, default=Policy.MANUAL)

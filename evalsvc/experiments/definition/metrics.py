@@ -8,9 +8,9 @@ from typing import Any
 
 from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.estimates.running import check_strategy, default_strategy
+from evalsvc.stats.estimates.running import check_strategy
+from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
 
-KINDS = ("algebraic", "distributive", "ratio", "untyped")
 EVALUATOR_SOURCES = ("score", "pass")
 EXPLAIN_STRATEGIES = ("never", "on-fail", "on-success", "always")
 MEASURED_SOURCES = ("latency_ms", "cost", "input_tokens", "output_tokens")
@@ -25,7 +25,7 @@ class Metric:
 
     name: str
     source: str
-    kind: str = "algebraic"
+    kind: MetricKind = ALGEBRAIC
     value_range: tuple[float, float] | None = None
     binary: bool = False
     higher_is_better: bool = True
@@ -48,11 +48,12 @@ class Metric:
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
         """Read what `to_json` wrote."""
         bounds = row.get("value_range")
-        return cls(**{**row, "value_range": (float(bounds[0]), float(bounds[1])) if bounds else None})
+        kind = kind_named(row["kind"]) if "kind" in row else ALGEBRAIC
+        return cls(**{**row, "kind": kind, "value_range": (float(bounds[0]), float(bounds[1])) if bounds else None})
 
     def to_json(self) -> dict[str, Any]:
         """Return the metric as JSON."""
-        row = asdict(self)
+        row = asdict(self) | {"kind": self.kind.name}
         row["value_range"] = list(self.value_range) if self.value_range else None
         row["settings"] = dict(self.settings) if self.settings is not None else None
         return row
@@ -60,7 +61,7 @@ class Metric:
     @property
     def is_comparable(self) -> bool:
         """Say whether pairs of its scores can be compared: single numbers within a known range."""
-        return self.kind in ("algebraic", "distributive") and self.value_range is not None
+        return self.kind.is_of_single_scores and self.value_range is not None
 
     def rescaled(self, value: float) -> float:
         """Return a score on [0, 1], higher being better: the scale on which configs are compared."""
@@ -78,7 +79,7 @@ class Metric:
     def unit(self, n_examples: int) -> float:
         """Return how much of the metric one step of a compared score is: its range, for a sum that of all examples."""
         width = self.value_range[1] - self.value_range[0] if self.value_range is not None else 1.0
-        return width * n_examples if self.kind == "distributive" else width
+        return width * self.kind.scale(n_examples)
 
 
 def pointers_of(source: str, denominator: str | None) -> dict[str, str]:
@@ -145,11 +146,13 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         known = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
         raise MetricProblem("/source", f"{source!r} is none of {known}, nor a JSON pointer into the output.")
     kind = kind_of(row)
-    if kind == "ratio" and source != CLIENT and not (source.startswith("/") and row.get("denominator")):
-        raise MetricProblem("/type", "A ratio metric is `client`, or has JSON pointers in `source` and `denominator`.")
+    if kind.takes_denominator and source != CLIENT and not (source.startswith("/") and row.get("denominator")):
+        raise MetricProblem(
+            "/type", f"A {kind} metric is `client`, or has JSON pointers in `source` and `denominator`."
+        )
     bounds, binary = _bounds(row, run, source)
-    chosen = row.get("strategy") or strategy or default_strategy(kind, binary)
-    if kind != "untyped" and chosen is not None and (why := check_strategy(chosen, kind, binary, bounds)):
+    chosen = row.get("strategy") or strategy or kind.default_strategy(binary)
+    if kind.covers is not None and chosen is not None and (why := check_strategy(chosen, kind, binary, bounds)):
         raise MetricProblem("/strategy", why)
     return Metric(
         name=row["name"],
@@ -158,7 +161,7 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         value_range=bounds,
         binary=binary,
         higher_is_better=row.get("higher_is_better", True),
-        strategy=None if kind == "untyped" else chosen,
+        strategy=None if kind.covers is None else chosen,
         denominator=row.get("denominator"),
         sample=_sample(row, run),
         explain_strategy=row.get("explain_strategy") or "on-fail",
@@ -166,21 +169,21 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
     )
 
 
-def kind_of(row: Mapping[str, Any]) -> str:
+def kind_of(row: Mapping[str, Any]) -> MetricKind:
     """Return the type of a metric as asked for: by `type`, or by `is_algebraic` and `is_distributive`.
 
     Whoever says neither means a mean. Whoever speaks of the flags and sets none of them wants the number as it is.
     """
-    flags = {name: row.get(f"is_{name}") for name in ("algebraic", "distributive")}
-    spoken = [name for name, flag in flags.items() if flag is not None]
-    chosen = [name for name, flag in flags.items() if flag]
+    flags = {kind: row.get(f"is_{kind}") for kind in (ALGEBRAIC, DISTRIBUTIVE)}
+    spoken = [kind for kind, flag in flags.items() if flag is not None]
+    chosen = [kind for kind, flag in flags.items() if flag]
     if not spoken:
-        return str(row.get("type") or "algebraic")
+        return kind_named(row["type"]) if row.get("type") else ALGEBRAIC
     if row.get("type"):
         raise MetricProblem("/type", "Give either `type`, or `is_algebraic` and `is_distributive`.")
     if len(chosen) > 1:
         raise MetricProblem("/is_distributive", "A metric is a mean (algebraic) or a total (distributive), not both.")
-    return chosen[0] if chosen else "untyped"
+    return chosen[0] if chosen else UNTYPED
 
 
 def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> Resolved | None:

@@ -157,7 +157,7 @@ def compare(first: Side, second: Side, *, offset: int, limit: int) -> tuple[dict
         "a": first.out(),
         "b": second.out(),
         "metric": first.metric.name,
-        "type": first.metric.kind,
+        "type": first.metric.kind.name,
         "higher_is_better": first.metric.higher_is_better,
         "matched_by": "example" if is_one_version else "example id and content",
         **_shares(first, second, n_common, len(rows)),

@@ -46,20 +46,14 @@ ON CONFLICT (experiment_id, first_id, second_id) DO UPDATE SET
 Comparisons = dict[tuple[int, int], Common]
 
 
-NOT_PAIRABLE = {
-    "ratio": "is a ratio of sums, which no single example has; take its parts as metrics.",
-    "untyped": "is untyped: its numbers are only shown. Give it a `type` to compare them, in another metric.",
-}
-
-
 def is_pairable(metric: Metric) -> bool:
     """Say whether two configs have a difference on each example: of single numbers, not of quotients of sums."""
-    return metric.kind not in NOT_PAIRABLE
+    return metric.kind.why_not_pairable is None
 
 
 def why_not_pairable(metric: Metric) -> str | None:
     """Say why configs cannot be compared by a metric, example by example; None when they can."""
-    why = NOT_PAIRABLE.get(metric.kind)
+    why = metric.kind.why_not_pairable
     return why and f"{metric.name!r} {why}"
 
 

@@ -15,8 +15,9 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.watched import Watched
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
-from evalsvc.stats.estimates.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED, Sums, default_strategy, estimate
+from evalsvc.stats.estimates.running import Sums, estimate
 from evalsvc.stats.formulas.extremes import guarded_t
 from evalsvc.stats.formulas.finite import Ends, feasible
 from evalsvc.tenancy.scope import current_role
@@ -99,18 +100,8 @@ def add_sums(parts: Sequence[Sums]) -> Sums:
 
 def value_of(metric: Metric, tally: Tally) -> float | None:
     """Return the estimate: a mean, a ratio, or the total of all examples that can be scored."""
-    mean = mean_of(metric, tally.sums)
-    return mean * tally.n_scorable if mean is not None and metric.kind == "distributive" else mean
-
-
-def mean_of(metric: Metric, sums: Sums) -> float | None:
-    """Return the mean of one score, or the ratio; None where there is none."""
-    if not sums.n:
-        return None
-    if metric.kind == "ratio":
-        return sums.total / sums.den_total if sums.den_total else None
-    # A mean of equal scores is one of them, whatever rounding says.
-    return sums.lowest if sums.is_flat else sums.mean
+    mean = metric.kind.value(tally.sums)
+    return None if mean is None else mean * metric.kind.scale(tally.n_scorable)
 
 
 def new_data_of(
@@ -121,11 +112,11 @@ def new_data_of(
     While examples are to come the headline holds at all looks together, for a metric in a range, and the one for one
     look stands beside it. `watched` are its ends for scores that are not 0 or 1.
     """
-    if metric.kind == "untyped" or not tally.sums.n:
+    if metric.kind.covers is None or not tally.sums.n:
         return None
     once = _new_data(metric, tally.sums, level)
     view = _interval(once)
-    if not is_watched or tally.is_at_end or metric.kind == "ratio" or metric.value_range is None:
+    if not is_watched or tally.is_at_end or not metric.is_comparable:
         return view
     if metric.binary:
         safe = _interval(_new_data(metric, tally.sums, level, watched=True))
@@ -140,11 +131,8 @@ def new_data_of(
 
 
 def _new_data(metric: Metric, sums: Sums, level: float, *, watched: bool = False) -> NewDataInterval:
-    # A total of new data is nothing; the mean that it is made of has an interval.
-    kind = "algebraic" if metric.kind == "distributive" else metric.kind
-    return new_data_interval(
-        kind, sums, level=level, value_range=metric.value_range, binary=metric.binary, watched=watched
-    )
+    kind, limits = metric.kind.of_one_score, metric.value_range
+    return new_data_interval(kind, sums, level=level, value_range=limits, binary=metric.binary, watched=watched)
 
 
 def _interval(found: NewDataInterval) -> dict[str, Any]:
@@ -158,14 +146,13 @@ def this_set_of(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | 
     What failed is not left out: it may have been worst, or best, so the interval is never narrower than the bounds
     under failures, and is these bounds in the end.
     """
-    if metric.kind == "untyped" or not tally.sums.n:
+    if metric.kind.covers is None or not tally.sums.n:
         return None
     ends, method = _set_ends(metric, tally, level)
     if ends is not None and tally.n_error:
         ends, method = _with_failures(metric, tally, ends), f"{method}, failures worst and best"
-    if ends is not None and metric.kind == "distributive":
-        ends = (ends[0] * tally.n_applicable, ends[1] * tally.n_applicable)
-    lower, upper = ends if ends is not None else (None, None)
+    scale = metric.kind.scale(tally.n_applicable)
+    lower, upper = (ends[0] * scale, ends[1] * scale) if ends is not None else (None, None)
     is_exact = tally.is_over and not tally.n_error
     return {"lower": lower, "upper": upper, "method": method if ends else "none", "safe": ONE_LOOK, "exact": is_exact}
 
@@ -173,18 +160,18 @@ def this_set_of(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | 
 def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, str]:
     """Return the interval for the examples that are scored or may be, on the scale of one score."""
     sums, population = tally.sums, tally.n_scorable
-    if metric.value_range is not None and not metric.binary and metric.kind != "ratio" and 1 < sums.n < population:
+    if metric.value_range is not None and needs_series(metric) and 1 < sums.n < population:
         # As for new data, nearer to the mean by what has been seen.
         shrink = (1.0 - sums.n / population) ** 0.5
         low, high = (sums.mean + (end - sums.mean) * shrink for end in guarded_t(sums, metric.value_range, level))
         least, most = feasible(sums.total, sums.n, population, metric.value_range)
         return (max(low, least), min(high, most)), "guarded-t"
-    kind = "algebraic" if metric.kind == "distributive" else metric.kind
+    kind = metric.kind.of_one_score
     found = estimate(
         kind,
         sums,
         population=population,
-        strategy=default_strategy(kind, metric.binary) or "t",
+        strategy=kind.default_strategy(metric.binary) or "t",
         level=level,
         value_range=metric.value_range,
         binary=metric.binary,
@@ -195,7 +182,7 @@ def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, 
 
 
 def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
-    if metric.value_range is None or metric.kind == "ratio":
+    if metric.value_range is None or not metric.kind.is_of_single_scores:
         return None
     low, high = (
         (end * tally.n_scorable + bound * tally.n_error) / tally.n_applicable
@@ -209,9 +196,9 @@ def requested_of(
 ) -> dict[str, Any] | None:
     """Return what a strategy that was asked for by name gives, to its last digit; None when none was."""
     strategy = metric.strategy
-    if strategy is None or metric.kind == "untyped":
+    if strategy is None or metric.kind.covers is None:
         return None
-    if plan.strategy is None and strategy == default_strategy(metric.kind, metric.binary):
+    if plan.strategy is None and strategy == metric.kind.default_strategy(metric.binary):
         return None
     scores = _series(config_id, metric.name, end, tally.sums.n) if strategy == "anytime" and not metric.binary else None
     found = estimate(
@@ -238,9 +225,9 @@ def decision_of(
     Counts of ones share the error between the shard ends; other scores in a range are bet on, which holds at all looks.
     A metric that was added later has one when all is scored.
     """
-    if metric.kind in ("untyped", "ratio") or not tally.sums.n:
-        return None, None if metric.kind != "ratio" else NO_RANGE
-    if metric.value_range is None:
+    if metric.kind.covers is None or (metric.kind.is_of_single_scores and not tally.sums.n):
+        return None, None
+    if not metric.is_comparable:
         return None, NO_RANGE
     if metric.addition and not tally.is_at_end:
         return None, ADDED_LATER
@@ -248,7 +235,7 @@ def decision_of(
     if watched is None:
         found = this_set_of(metric, tally, level)
         return {"lower": found["lower"], "upper": found["upper"], "level": level} if found else None, None
-    scale = tally.n_applicable if metric.kind == "distributive" else 1
+    scale = metric.kind.scale(tally.n_applicable)
     low, high = watched.this_set
     return {"lower": low * scale, "upper": high * scale, "level": level}, None
 
@@ -261,7 +248,7 @@ def decision_level(plan: ExperimentPlan) -> float:
 
 def needs_series(metric: Metric) -> bool:
     """Say whether intervals that may be watched follow the order of the scores: those in a range and not 0 or 1."""
-    return metric.kind in ("algebraic", "distributive") and metric.value_range is not None and not metric.binary
+    return metric.is_comparable and not metric.binary
 
 
 def figures(plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched | None = None) -> dict[str, Any]:
@@ -277,15 +264,21 @@ def figures(plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched
     if metric.addition:
         warnings.append(ADDED_LATER)
     this_set = this_set_of(metric, tally, level)
+    covers = metric.kind.covers
     view: dict[str, Any] = {"value": value_of(metric, tally), "mean": None}
-    if metric.kind == "distributive" and new_data is not None:
-        view["mean"] = {"value": mean_of(metric, tally.sums), "new_data": new_data, "covers": NEW_DATA}
+    if covers == THIS_SET and new_data is not None:
+        view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
         new_data = None
     shown = new_data or {"lower": None, "upper": None, "method": "none", "safe": None}
-    covers = THIS_SET if metric.kind == "distributive" else NEW_DATA if metric.kind != "untyped" else None
     view |= {name: shown[name] for name in ("lower", "upper", "method", "safe")}
-    return view | {"covers": covers, "level": level, "new_data": new_data, "this_set": this_set, "warnings": warnings}
+    return view | {
+        "covers": covers,
+        "level": level,
+        "new_data": new_data,
+        "this_set": this_set,
+        "warnings": warnings,
+    }
 
 
 def _series(config_id: int, metric: str, last: int, n: int) -> Sequence[float]:

@@ -13,6 +13,7 @@ from evalsvc.experiments.inference.estimates import Tally, new_data_of, this_set
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.sums import Sums
+from evalsvc.stats.basics.words import THIS_SET
 from evalsvc.tenancy.scope import current_role
 
 SUMS = """
@@ -111,7 +112,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
         tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
         once = new_data_of(metrics[name], tally, plan.level, is_watched=False)
         # Of a total only this set can be asked.
-        new_data = once if metrics[name].kind != "distributive" else None
+        new_data = once if metrics[name].kind.covers != THIS_SET else None
         this_set = this_set_of(metrics[name], tally, plan.level)
         looks.append(
             Look(

@@ -76,7 +76,7 @@ def pareto_view(plan: ExperimentPlan, names: Sequence[str]) -> dict[str, Any]:
     front = {i for i, by in enumerate(beaten) if not by and _n_scored(field, i)}
     return {
         "metrics": [
-            {"name": metric.name, "type": metric.kind, "higher_is_better": metric.higher_is_better}
+            {"name": metric.name, "type": metric.kind.name, "higher_is_better": metric.higher_is_better}
             for metric in field.metrics
         ],
         "covers": "new data",
@@ -158,8 +158,7 @@ def _value(field: Field, m: int, i: int) -> dict[str, Any]:
     known = field.scores[m, i][np.isfinite(field.scores[m, i])]
     if not known.size:
         return {"value": None, "n": 0}
-    total = field.metrics[m].kind == "distributive"
-    return {"value": float(known.sum() if total else known.mean()), "n": int(known.size)}
+    return {"value": field.metrics[m].kind.of_scores(known), "n": int(known.size)}
 
 
 def _sureness(found: Sequence[Mapping[str, Any]]) -> str:
@@ -197,7 +196,7 @@ def _how_sure(field: Field, lower: Sequence[float | None]) -> str:
 
 
 def _difference(field: Field, metric: Metric, gains: FloatArray, fresh: FloatArray) -> dict[str, Any]:
-    scale = field.plan.n_examples if metric.kind == "distributive" else 1
+    scale = metric.kind.scale(field.plan.n_examples)
     lower, upper, method = _interval(field, metric, fresh)
     return {
         "delta": float(gains.mean()) * scale,

@@ -30,7 +30,7 @@ Quantiles = Mapping[tuple[int, str], list[dict[str, Any]]]
 
 def has_quantiles(metric: Metric) -> bool:
     """Say whether a metric is read by quantiles: what was measured, of which nobody knows the range."""
-    return metric.source in MEASURED_SOURCES and metric.kind in ("algebraic", "distributive")
+    return metric.source in MEASURED_SOURCES and metric.kind.is_of_single_scores
 
 
 def quantiles_in(counts: Sequence[tuple[Config, Metric, int]], level: float) -> Quantiles:

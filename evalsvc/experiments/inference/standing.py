@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import is_pairable
-from evalsvc.experiments.inference.estimates import Tally, mean_of
+from evalsvc.experiments.inference.estimates import Tally
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.pairs.common import Common, between
@@ -44,7 +44,7 @@ def leader_of(
 
 
 def _signed(metric: Metric, tally: Tally) -> float:
-    value = mean_of(metric, tally.sums)
+    value = metric.kind.value(tally.sums)
     if value is None:
         return -math.inf
     return value if metric.higher_is_better else -value

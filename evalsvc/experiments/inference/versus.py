@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates import NO_RANGE
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.stats.estimates.running import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.pairs.common import Common
 from evalsvc.stats.pairs.comparing import new_data_difference
@@ -85,7 +85,7 @@ def comparison_out(question: Question, common: Common, *, fresh_from: int) -> di
         **_words(question, common, fresh_from),
     }
     ends = {"lower_alone": _scaled(alone[0], scale.mean), "upper_alone": _scaled(alone[1], scale.mean)}
-    if question.metric.kind == "distributive":
+    if question.metric.kind.covers == THIS_SET:
         mean = {"delta": _scaled(_mean(pairs), scale.mean), "new_data": new_data, **ends}
         nothing: dict[str, Any] = dict.fromkeys(("lower", "upper", "lower_alone", "upper_alone", "new_data"))
         return view | nothing | {"mean": mean, "method": "none", "safe": None, "covers": THIS_SET}
@@ -103,12 +103,8 @@ class _Scale:
 
 
 def _scale_of(question: Question, common: Common) -> _Scale:
-    metric, n_na = question.metric, _n_na(common)
-    mean = metric.unit(1)
-    applicable = question.n_examples - n_na
-    if metric.kind != "distributive":
-        return _Scale(mean, mean, mean)
-    return _Scale(mean, mean * (applicable - common.n_missing), mean * applicable)
+    metric, applicable = question.metric, question.n_examples - _n_na(common)
+    return _Scale(metric.unit(1), metric.unit(applicable - common.n_missing), metric.unit(applicable))
 
 
 def _n_na(common: Common) -> int:

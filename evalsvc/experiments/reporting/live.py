@@ -12,7 +12,15 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
 from evalsvc.experiments.inference.comparisons import Comparisons, is_pairable, read_comparisons
-from evalsvc.experiments.inference.estimates import Tally, decision_of, figures, needs_series, requested_of, tally_of
+from evalsvc.experiments.inference.estimates import (
+    Tally,
+    decision_of,
+    figures,
+    needs_series,
+    requested_of,
+    sums_of_row,
+    tally_of,
+)
 from evalsvc.experiments.inference.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.looks import added_looks
 from evalsvc.experiments.inference.spread import quantiles_in
@@ -28,7 +36,9 @@ from evalsvc.experiments.inference.versus import (
 )
 from evalsvc.experiments.inference.watched import Watched, watch
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
-from evalsvc.stats.estimates.running import NEW_DATA, ONE_LOOK, THIS_SET, bounds_under_failures
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
+from evalsvc.stats.estimates.running import bounds_under_failures
+from evalsvc.stats.kinds import kind_named
 from evalsvc.stats.pairs.common import between
 from evalsvc.stats.pairs.newpairs import WORSE
 from evalsvc.tenancy.scope import current_role
@@ -215,7 +225,7 @@ def metric_view(
     found = figures(plan, metric, tally, watched)
     decision, reason = decision_of(plan, metric, tally, watched)
     return {
-        "type": metric.kind,
+        "type": metric.kind.name,
         "n": tally.sums.n,
         "N": plan.n_examples,
         "n_error": tally.n_error,
@@ -254,9 +264,7 @@ def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
 def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
     if row is None or not row.n:
         return None
-    if metric.kind == "ratio":
-        return {"n": row.n, "value": row.total / row.den_total if row.den_total else None}
-    return {"n": row.n, "value": row.total / row.n}
+    return {"n": row.n, "value": metric.kind.quotient(sums_of_row(row))}
 
 
 def versus(
@@ -294,14 +302,14 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
 
     A metric that was added later has one point, at the last shard that it is scored up to.
     """
-    kinds = {row["name"]: row["kind"] for row in plan.metrics}
+    totals = {row["name"] for row in plan.metrics if kind_named(row["kind"]).covers == THIS_SET}
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
     added = {row["name"] for row in plan.metrics if row.get("addition")}
     looks = [*Look.objects.filter(config__in=[config.pk for config in configs]), *added_looks(plan, configs)]
     for look in sorted(looks, key=lambda look: (look.shard, look.metric)):
         names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
         this_set = {"lower": look.set_lower, "upper": look.set_upper}
-        covers = THIS_SET if kinds.get(look.metric) == "distributive" else NEW_DATA
+        covers = THIS_SET if look.metric in totals else NEW_DATA
         point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
         point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
         views[str(look.config_id)].append(point)

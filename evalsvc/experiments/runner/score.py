@@ -222,7 +222,7 @@ def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
-    for number in (value, denominator) if metric.kind == "ratio" else (value,):
+    for number in (value, denominator) if metric.kind.takes_denominator else (value,):
         if not isinstance(number, int | float) or not abs(number) <= LARGEST:
             return failed_score(
                 pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
@@ -238,7 +238,7 @@ def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
         "pos": pos,
         "metric": metric.name,
         "value": value,
-        "denominator": _plain(denominator) if metric.kind == "ratio" else None,
+        "denominator": _plain(denominator) if metric.kind.takes_denominator else None,
     }
 
 

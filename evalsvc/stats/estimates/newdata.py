@@ -16,17 +16,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.stats.basics.checks import Scores, ValueRange, check_within, checked_level, checked_range, n_known
+from evalsvc.stats.basics.checks import Scores, ValueRange, checked_level, checked_range, n_known
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
 from evalsvc.stats.basics.sums import Sums
-from evalsvc.stats.estimates.running import KINDS, NEW_DATA, ONE_LOOK, WATCHED
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, WATCHED
 from evalsvc.stats.formulas.anytime import anytime_share, running_share
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.extremes import guarded_t, shape_warnings
 from evalsvc.stats.formulas.finite import Ends, t_margin
 from evalsvc.stats.formulas.intervals import clopper_pearson
-
-__all__ = ["NEW_DATA", "ONE_LOOK", "WATCHED", "NewDataInterval", "new_data_interval"]
+from evalsvc.stats.kinds import MetricKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class NewDataInterval:
 
 
 def new_data_interval(
-    kind: str,
+    kind: MetricKind,
     sums: Sums,
     *,
     level: float,
@@ -66,9 +65,8 @@ def new_data_interval(
 
     Parameters
     ----------
-    kind : str
-        ``algebraic``, ``distributive``, ``ratio`` or ``untyped``. A total of new data has no interval; its mean has
-        that of an algebraic metric.
+    kind : MetricKind
+        One of `kinds.KINDS`. A total of new data has no interval; that of its mean is `of_one_score`.
     sums : Sums
         Of the scores seen.
     level : float
@@ -91,17 +89,18 @@ def new_data_interval(
     Raises
     ------
     ValueError
-        For an unknown kind, scores outside the range, or scores that are missing though needed.
+        For scores outside the range, or scores that are missing though needed.
 
     Examples
     --------
     >>> from evalsvc.stats.basics.sums import sums_of
-    >>> found = new_data_interval("algebraic", sums_of([1] * 9 + [0]), level=0.95, value_range=None, binary=True)
+    >>> from evalsvc.stats.kinds import ALGEBRAIC
+    >>> found = new_data_interval(ALGEBRAIC, sums_of([1] * 9 + [0]), level=0.95, value_range=None, binary=True)
     >>> round(found.lower, 3), round(found.upper, 3), found.method, found.safe
     (0.555, 0.997, 'clopper-pearson', 'one look')
     """
     limits = (0.0, 1.0) if binary else checked_range(value_range)
-    _check(kind, sums, limits)
+    kind.check(sums, limits)
     safe = WATCHED if watched else ONE_LOOK
     ends, method = _ends(kind, sums, checked_level(level), limits, binary, watched, scores)
     if ends is None:
@@ -109,22 +108,19 @@ def new_data_interval(
     return NewDataInterval(*ends, method, safe, _warnings(kind, sums, limits, binary))
 
 
-def _check(kind: str, sums: Sums, limits: Ends | None) -> None:
-    if kind not in KINDS:
-        raise ValueError(f"`kind` must be one of {', '.join(KINDS)}, not {kind!r}.")
-    if kind != "ratio" and sums.lowest is not None and sums.highest is not None:
-        check_within(sums.lowest, sums.highest, limits)
-
-
 def _ends(
-    kind: str, sums: Sums, level: float, limits: Ends | None, binary: bool, watched: bool, scores: Scores | None
+    kind: MetricKind,
+    sums: Sums,
+    level: float,
+    limits: Ends | None,
+    binary: bool,
+    watched: bool,
+    scores: Scores | None,
 ) -> tuple[Ends | None, str]:
-    if kind in ("distributive", "untyped") or not sums.n:
+    if kind.covers != NEW_DATA or not sums.n:
         return None, "none"
-    if kind == "ratio":
-        return (None, "none") if watched else _of_ratio(sums, level)
-    if limits is None:
-        return (None, "none") if watched else _of_unbounded(sums, level)
+    if limits is None or not kind.is_of_single_scores:
+        return (None, "none") if watched else _of_variance(kind, sums, level)
     return _watched(sums, level, limits, binary, scores) if watched else _one_look(sums, level, limits, binary)
 
 
@@ -150,28 +146,19 @@ def _watched(sums: Sums, level: float, limits: Ends, binary: bool, scores: Score
     return betting_interval(scores, None, level, limits, running=True), "betting"
 
 
-def _of_ratio(sums: Sums, level: float) -> tuple[Ends | None, str]:
-    variance = sums.residual_variance()
-    if not sums.den_total or variance == 0.0:
+def _of_variance(kind: MetricKind, sums: Sums, level: float) -> tuple[Ends | None, str]:
+    value, variance = kind.quotient(sums), kind.variance(sums)
+    if value is None or variance == 0.0:
         return None, "none"
-    ratio = sums.total / sums.den_total
     margin = t_margin(variance, sums.n, None, level)
-    return (ratio - margin, ratio + margin), "t"
+    return (value - margin, value + margin), "t"
 
 
-def _of_unbounded(sums: Sums, level: float) -> tuple[Ends | None, str]:
-    if sums.variance == 0.0:
-        return None, "none"
-    margin = t_margin(sums.variance, sums.n, None, level)
-    return (sums.mean - margin, sums.mean + margin), "t"
-
-
-def _warnings(kind: str, sums: Sums, limits: Ends | None, binary: bool) -> tuple[str, ...]:
-    if not sums.n or kind in ("distributive", "untyped"):
+def _warnings(kind: MetricKind, sums: Sums, limits: Ends | None, binary: bool) -> tuple[str, ...]:
+    if not sums.n or kind.covers != NEW_DATA:
         return ()
     found = [FEW_SCORES] if sums.n < 30 else []
-    if kind == "ratio":
-        return (*found, *((DEGENERATE,) if sums.residual_variance() == 0.0 else ()))
-    if sums.is_flat:
+    if kind.is_degenerate(sums):
         found.append(DEGENERATE)
-    return (*found, *(() if binary else shape_warnings(sums, limits)))
+    has_no_shape = binary or not kind.is_of_single_scores
+    return (*found, *(() if has_no_shape else shape_warnings(sums, limits)))

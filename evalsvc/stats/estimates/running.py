@@ -8,30 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.stats.basics.checks import Scores, ValueRange, check_within, checked_level, checked_range
+from evalsvc.stats.basics.checks import Scores, ValueRange, checked_level, checked_range
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
 from evalsvc.stats.basics.sums import Sums, sums_of
+from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.strategies.of_sets import Question, interval_of_mean
+from evalsvc.stats.kinds import MetricKind
+from evalsvc.stats.strategies.of_sets import SetQuestion, SetRule, interval_by
+from evalsvc.stats.strategies.registry import SET_STRATEGIES, STRATEGIES, set_rule
 
-__all__ = [
-    "KINDS",
-    "STRATEGIES",
-    "Estimate",
-    "Sums",
-    "bounds_under_failures",
-    "check_strategy",
-    "default_strategy",
-    "estimate",
-    "sums_of",
-]
-
-STRATEGIES = ("normal", "wilson", "hoeffding", "exact", "t", "hoeffding-serfling", "anytime")
-KINDS = ("algebraic", "distributive", "ratio", "untyped")
-THIS_SET, NEW_DATA = "this set", "new data"
-ONE_LOOK, WATCHED = "one look", "safe while watched"
-# Strategies that trust a bell curve, and should not below thirty scores.
-APPROXIMATE = ("normal", "wilson", "t")
+__all__ = ["Estimate", "Sums", "bounds_under_failures", "check_strategy", "estimate", "sums_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,45 +56,36 @@ class Estimate:
     warnings: tuple[str, ...]
 
 
-def default_strategy(kind: str, binary: bool) -> str | None:
-    """Return the strategy to use when none is named; None for a metric that cannot have an interval.
-
-    Examples
-    --------
-    >>> default_strategy("algebraic", binary=True), default_strategy("ratio", binary=False)
-    ('exact', 't')
-    """
-    if kind == "untyped":
-        return None
-    return "exact" if binary and kind != "ratio" else "t"
-
-
-def check_strategy(strategy: str, kind: str, binary: bool, value_range: ValueRange | None) -> str | None:
+def check_strategy(strategy: str, kind: MetricKind, binary: bool, value_range: ValueRange | None) -> str | None:
     """Return a sentence that says why the strategy does not fit such a metric, or None when it does.
 
     Examples
     --------
-    >>> check_strategy("exact", "algebraic", binary=False, value_range=(1, 5))
+    >>> from evalsvc.stats.kinds import ALGEBRAIC
+    >>> check_strategy("exact", ALGEBRAIC, binary=False, value_range=(1, 5))
     'The strategy exact counts ones, and this metric is not declared binary.'
     """
-    if strategy not in STRATEGIES:
-        return f"The strategy must be one of {', '.join(STRATEGIES)}."
-    if kind == "untyped":
-        return "A metric without a type is shown as it is; no strategy applies to it."
-    if kind == "ratio":
-        fits = strategy in ("normal", "t")
-        return (
-            None if fits else f"A ratio takes the strategies normal and t; {strategy} needs single scores in a range."
-        )
-    if not binary and (strategy == "exact" or (strategy == "wilson" and kind == "algebraic")):
+    rule = set_rule(kind.stand_ins.get(strategy, strategy))
+    if rule is None:
+        return f"The strategy must be one of {', '.join(SET_STRATEGIES)}."
+    if kind.why_no_strategy is not None:
+        return kind.why_no_strategy
+    if not kind.is_of_single_scores:
+        return None if rule.is_of_variance else _why_not_of_variance(strategy, kind)
+    if rule.counts_ones and not binary:
         return f"The strategy {strategy} counts ones, and this metric is not declared binary."
-    if not binary and value_range is None and strategy in ("hoeffding", "hoeffding-serfling", "anytime"):
+    if rule.needs_range and not binary and value_range is None:
         return f"The strategy {strategy} needs a value_range, and this metric declares none."
     return None
 
 
+def _why_not_of_variance(strategy: str, kind: MetricKind) -> str:
+    fit = [one.name for one in STRATEGIES.values() if one.of_set is not None and one.of_set.is_of_variance]
+    return f"A {kind} takes the strategies {' and '.join(fit)}; {strategy} needs single scores in a range."
+
+
 def estimate(
-    kind: str,
+    kind: MetricKind,
     sums: Sums,
     *,
     population: int | None,
@@ -123,15 +100,14 @@ def estimate(
 
     Parameters
     ----------
-    kind : str
-        ``algebraic`` (a mean), ``distributive`` (a sum), ``ratio`` (sum of numerators over sum of denominators) or
-        ``untyped`` (the mean so far, which claims nothing).
+    kind : MetricKind
+        One of `kinds.KINDS`: a mean, a sum, a ratio of sums, or the mean so far, which claims nothing.
     sums : Sums
         Of the scores seen: a random part of the set, drawn without replacement.
     population : int or None
         Size N of the set; None when unknown, and then the interval is for new data and a sum has no estimate.
     strategy : str
-        One of `STRATEGIES`; one that passes `check_strategy`.
+        One of `SET_STRATEGIES`; one that passes `check_strategy`.
     level : float
         Confidence level, strictly between 0 and 1.
     value_range : pair of float or None
@@ -156,97 +132,85 @@ def estimate(
 
     Examples
     --------
-    >>> found = estimate("algebraic", sums_of([1] * 45 + [0] * 5), population=400, strategy="exact", level=0.95,
+    >>> from evalsvc.stats.kinds import ALGEBRAIC
+    >>> found = estimate(ALGEBRAIC, sums_of([1] * 45 + [0] * 5), population=400, strategy="exact", level=0.95,
     ...                  value_range=(0, 1), binary=True, use_fpc=True)
     >>> found.value, round(found.lower, 4), round(found.upper, 4), found.covers
     (0.9, 0.79, 0.9625, 'this set')
     """
     limits = (0.0, 1.0) if binary else checked_range(value_range)
-    _check_sums(kind, sums, limits, population)
-    value = _value(kind, sums)
+    _check_population(sums, population)
+    kind.check(sums, limits)
+    value = kind.value(sums)
     covers = THIS_SET if use_fpc and population is not None else NEW_DATA
-    question = Question(
+    question = SetQuestion(
         kind, sums, population if covers == THIS_SET else None, checked_level(level), limits, binary, scores
     )
-    if kind == "untyped":
-        ends, method, strategy = None, "none", "none"
-    else:
-        _refuse_unfit(strategy, kind, binary, limits)
-        ends, method = interval_of_mean(strategy, question, value)
-    warnings = _warnings(strategy, question, ends)
-    if kind == "distributive":
-        value, ends = _scaled(value, ends, population)
+    rule = None if kind.covers is None else _fitting_rule(strategy, kind, binary, limits)
+    ends, method = interval_by(rule, question, value) if rule else (None, "none")
+    warnings = _warnings(rule, question, ends)
+    if kind.covers == THIS_SET:
+        value, ends = _scaled(kind, value, ends, population)
     lower, upper = ends if ends is not None else (None, None)
-    safe = WATCHED if strategy == "anytime" else ONE_LOOK
-    return Estimate(value, lower, upper, sums.n, population, strategy, method, level, covers, safe, warnings)
+    asked, safe = (strategy, rule.safe) if rule else ("none", ONE_LOOK)
+    return Estimate(value, lower, upper, sums.n, population, asked, method, level, covers, safe, warnings)
 
 
 def bounds_under_failures(
-    kind: str, sums: Sums, n_failed: int, *, value_range: ValueRange | None, population: int | None
+    kind: MetricKind, sums: Sums, n_failed: int, *, value_range: ValueRange | None, population: int | None
 ) -> Ends | None:
     """Return the metric if every failed example had scored worst, and if every one had scored best.
 
     Returns
     -------
     tuple of float or None
-        Of the examples attempted (for a distributive metric scaled to the population). None where the metric has no
-        range, is a ratio or untyped, or nothing has been attempted.
+        Of the examples attempted (for a sum scaled to the population). None where the metric has no range, or no
+        score of each example, or nothing has been attempted.
 
     Examples
     --------
-    >>> bounds_under_failures("algebraic", sums_of([1, 1, 1, 0]), 4, value_range=[0, 1], population=400)
+    >>> from evalsvc.stats.kinds import ALGEBRAIC
+    >>> bounds_under_failures(ALGEBRAIC, sums_of([1, 1, 1, 0]), 4, value_range=[0, 1], population=400)
     (0.375, 0.875)
     """
     limits = checked_range(value_range)
     attempted = sums.n + n_failed
-    if limits is None or not attempted or kind in ("ratio", "untyped"):
+    if limits is None or not attempted or not kind.is_of_single_scores:
         return None
     low, high = ((sums.total + n_failed * bound) / attempted for bound in limits)
-    if kind == "algebraic":
-        return low, high
-    return (population * low, population * high) if population is not None else None
+    return _scaled(kind, low, (low, high), population)[1] if kind.covers == THIS_SET else (low, high)
 
 
-def _check_sums(kind: str, sums: Sums, limits: Ends | None, population: int | None) -> None:
-    if kind not in KINDS:
-        raise ValueError(f"`kind` must be one of {', '.join(KINDS)}, not {kind!r}.")
+def _check_population(sums: Sums, population: int | None) -> None:
     if population is not None and not 0 <= sums.n <= population:
         raise ValueError(f"`population` must not be less than the scores seen, {sums.n}, and is {population}.")
-    if kind != "ratio" and sums.lowest is not None and sums.highest is not None:
-        check_within(sums.lowest, sums.highest, limits)
 
 
-def _refuse_unfit(strategy: str, kind: str, binary: bool, limits: Ends | None) -> None:
-    reason = check_strategy(strategy, kind, binary, limits)
-    if reason is not None:
+def _fitting_rule(strategy: str, kind: MetricKind, binary: bool, limits: Ends | None) -> SetRule:
+    reason, rule = check_strategy(strategy, kind, binary, limits), set_rule(kind.stand_ins.get(strategy, strategy))
+    if reason is not None or rule is None:
         raise ValueError(reason)
+    return rule
 
 
-def _value(kind: str, sums: Sums) -> float | None:
-    """Return the mean, or the ratio; None where there is none."""
-    if not sums.n:
-        return None
-    if kind == "ratio":
-        return sums.total / sums.den_total if sums.den_total else None
-    # A mean of equal scores is one of them, whatever rounding says.
-    return sums.lowest if sums.is_flat else sums.mean
-
-
-def _warnings(strategy: str, question: Question, ends: Ends | None) -> tuple[str, ...]:
+def _warnings(rule: SetRule | None, question: SetQuestion, ends: Ends | None) -> tuple[str, ...]:
     sums = question.sums
-    if sums.n == question.population:
+    if rule is None or sums.n == question.population:
         return ()
     found = []
-    if strategy in APPROXIMATE and sums.n < 30:
+    if rule.is_approximate and sums.n < 30:
         found.append(FEW_SCORES)
     # No width, or no interval although there are scores: their equality is all that is known.
-    if (ends is None and strategy != "none" and sums.n) or (ends is not None and ends[0] == ends[1]):
+    if (ends is None and sums.n) or (ends is not None and ends[0] == ends[1]):
         found.append(DEGENERATE)
     return tuple(found)
 
 
-def _scaled(value: float | None, ends: Ends | None, population: int | None) -> tuple[float | None, Ends | None]:
-    """Turn a mean into the total of the set; without its size there is no total."""
+def _scaled(
+    kind: MetricKind, value: float | None, ends: Ends | None, population: int | None
+) -> tuple[float | None, Ends | None]:
+    """Turn a mean into the number of the set; without its size there is none."""
     if value is None or population is None:
         return None, None
-    return population * value, None if ends is None else (population * ends[0], population * ends[1])
+    scale = kind.scale(population)
+    return scale * value, None if ends is None else (scale * ends[0], scale * ends[1])

@@ -18,7 +18,7 @@ from evalsvc.stats.basics.checks import (
     checked_scores,
 )
 from evalsvc.stats.basics.results import FEW_SCORES, HistoryInterval
-from evalsvc.stats.histories.percentile import interval_of, no_interval
+from evalsvc.stats.histories.percentile import no_interval, warned_interval
 from evalsvc.stats.pairs.paired import clustered_interval
 
 IntArray: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
@@ -70,7 +70,7 @@ def batched_interval(
         return no_interval(int(row.size))
     low, high = limits or (-math.inf, math.inf)
     ends = (max(low, found.lower), found.value, min(high, found.upper))
-    answer = interval_of(row, ends, "cr1")
+    answer = warned_interval(row, ends, "cr1")
     # What neighbours have in common is in the batches already.
     few = (FEW_SCORES,) if row.size < 30 else ()
     few_batches = (FEW_BATCHES,) if len(set(batches)) < 30 else ()

@@ -146,7 +146,7 @@ def percentile_limit(
         return degenerate_interval(row, level, limits, binary)
     method, unit_ends = _dispatch(row, low, high, level)
     lower, median, upper = (min(max(low + (high - low) * end, low), high) for end in unit_ends)
-    found = interval_of(row, (lower, median, upper), method)
+    found = warned_interval(row, (lower, median, upper), method)
     return (
         _warned_as_skewed(found, _advice(row, level, limits, binary)) if _is_skewed(row, low, high, limits) else found
     )
@@ -166,12 +166,12 @@ def resampled_interval(
     binary: bool | None,
 ) -> HistoryInterval:
     """Return what resampling found, with a warning and advice where these scores do not tell it enough."""
-    found = interval_of(row, ends, method)
+    found = warned_interval(row, ends, method)
     is_skewed = _is_skewed(row, float(row.min()), float(row.max()), limits)
     return _warned_as_skewed(found, _advice(row, level, limits, binary)) if is_skewed else found
 
 
-def interval_of(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+def warned_interval(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
     """Return (lower, median, upper), in order and rounded, with the warnings that the scores give cause for."""
     return _answer(row.size, ends, method, width_factor(row), float(np.abs(row).max()))
 

@@ -1,4 +1,4 @@
-"""The strategies a request may name, all with one signature and one kind of answer."""
+"""The strategies for a history: what each refuses, and its formula."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ import numpy as np
 
 from evalsvc.stats.basics.checks import (
     FloatArray,
-    Scores,
-    ValueRange,
-    check_declared,
-    checked_level,
-    checked_range,
-    checked_scores,
 )
 from evalsvc.stats.basics.results import HistoryInterval
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson
@@ -24,11 +18,10 @@ from evalsvc.stats.histories.percentile import (
     all_equal,
     bets_on,
     degenerate_interval,
-    history_interval,
-    interval_of,
     no_interval,
     percentile_limit,
     resampled_interval,
+    warned_interval,
 )
 
 RESAMPLES = 2000
@@ -45,7 +38,7 @@ class StrategyNotApplicable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _History:
+class CheckedHistory:
     """Checked input: what every strategy reads."""
 
     row: FloatArray
@@ -56,6 +49,7 @@ class _History:
 
     @property
     def tail(self) -> float:
+        """How often the mean may lie beyond one end."""
         return (1.0 - self.level) / 2.0
 
     def unit(self) -> tuple[float, float, FloatArray]:
@@ -66,103 +60,80 @@ class _History:
 
     @property
     def flat(self) -> bool:
+        """Whether all scores are equal, rounding errors aside."""
         return all_equal(float(self.row.min()), float(self.row.max()))
 
 
-def interval_for(
-    strategy: str,
-    scores: Scores,
-    level: float = 0.95,
-    *,
-    value_range: ValueRange | None = None,
-    binary: bool | None = None,
-    seed: int = 0,
-) -> HistoryInterval:
-    """Return the interval for the mean of a history by the strategy of this name.
+@dataclass(frozen=True, slots=True)
+class HistoryRule:
+    """How a strategy answers for a history, and for which it is refused.
 
-    Parameters
+    Attributes
     ----------
-    strategy : str
-        One of `STRATEGIES`. ``none`` answers without numbers. ``wilson`` and ``clopper-pearson`` need scores that are
-        declared binary, ``studentized`` scores that are not, ``betting`` a range, ``full-history-block`` 50 scores.
-    scores : sequence of float or ndarray
-        At least two for an answer. ``full-history-block`` needs them in the order of time, forwards or backwards; the
-        other answers do not depend on order, but for the warning ``autocorrelated``.
-    level, value_range, binary
-        As in `history_interval`.
-    seed : int
-        For the three strategies that draw (bca, block, studentized): the same seed and scores give the same interval.
-
-    Returns
-    -------
-    HistoryInterval
-        Never NaN. Fewer than two scores: no numbers. Equal scores: the degenerate interval, except that ``wilson``,
-        ``clopper-pearson`` and ``betting`` always have a width.
-
-    Raises
-    ------
-    StrategyNotApplicable
-        If the strategy does not fit what the evaluator declares.
-    ValueError
-        For an unknown strategy, and as in `history_interval`.
-
-    Examples
-    --------
-    >>> interval = interval_for("wilson", [1] * 20, binary=True)
-    >>> interval.lower, interval.median, interval.upper
-    (0.838874842, 1.0, 1.0)
+    compute : callable
+        From a checked history of two scores or more to its interval.
+    why_unfit : callable
+        From the strategy's name and a checked history to the sentence that refuses it, or None.
+    draws : bool
+        Whether it draws random numbers, so that it reads the seed.
     """
-    if strategy not in _COMPUTED:
-        raise ValueError(f"`strategy` must be one of {', '.join(STRATEGIES)}, not {strategy!r}.")
-    if strategy == "full-history":
-        return history_interval(scores, level, value_range=value_range, binary=binary)
-    history = _checked(scores, level, value_range, binary, seed)
-    _refuse_unfit(strategy, binary, history.row.size)
-    return no_interval(history.row.size) if history.row.size < 2 else _COMPUTED[strategy](history)
+
+    compute: Callable[[CheckedHistory], HistoryInterval]
+    why_unfit: Callable[[str, CheckedHistory], str | None] = lambda strategy, history: None
+    draws: bool = False
 
 
-def _checked(scores: Scores, level: float, value_range: ValueRange | None, binary: bool | None, seed: int) -> _History:
-    history = _History(checked_scores(scores), checked_level(level), checked_range(value_range), binary, seed)
-    check_declared(history.row, history.limits, binary)
-    return history
+def interval_by_rule(strategy: str, rule: HistoryRule, history: CheckedHistory) -> HistoryInterval:
+    """Return what a strategy finds; raise StrategyNotApplicable where it makes no sense for such scores."""
+    if (reason := rule.why_unfit(strategy, history)) is not None:
+        raise StrategyNotApplicable(reason)
+    return no_interval(history.row.size) if history.row.size < 2 else rule.compute(history)
 
 
-def _refuse_unfit(strategy: str, binary: bool | None, n: int) -> None:
-    if strategy in ("wilson", "clopper-pearson") and not binary:
-        raise StrategyNotApplicable(f"The strategy {strategy} is for evaluators whose scores are declared binary.")
-    if strategy == "full-history-block" and 2 <= n < BLOCK_SCORES:
-        raise StrategyNotApplicable(
-            f"The strategy full-history-block needs {BLOCK_SCORES} scores to tell a run from chance, and there are {n}."
-        )
-    if strategy == "studentized" and binary:
-        raise StrategyNotApplicable("The strategy studentized is for continuous scores; binary ones have wilson.")
+def _unless_binary(strategy: str, history: CheckedHistory) -> str | None:
+    if history.binary:
+        return None
+    return f"The strategy {strategy} is for evaluators whose scores are declared binary."
 
 
-def _none(history: _History) -> HistoryInterval:
+def _if_binary(strategy: str, history: CheckedHistory) -> str | None:
+    if not history.binary:
+        return None
+    return f"The strategy {strategy} is for continuous scores; binary ones have wilson."
+
+
+def _if_short(strategy: str, history: CheckedHistory) -> str | None:
+    n = history.row.size
+    if not 2 <= n < BLOCK_SCORES:
+        return None
+    return f"The strategy {strategy} needs {BLOCK_SCORES} scores to tell a run from chance, and there are {n}."
+
+
+def _none(history: CheckedHistory) -> HistoryInterval:
     return no_interval(history.row.size)
 
 
-def _full_history(history: _History) -> HistoryInterval:
+def _full_history(history: CheckedHistory) -> HistoryInterval:
     return percentile_limit(history.row, history.level, history.limits, history.binary)
 
 
-def _wilson(history: _History) -> HistoryInterval:
+def _wilson(history: CheckedHistory) -> HistoryInterval:
     ones, n = int(history.row.sum()), history.row.size
     return _around_mean(history, wilson(ones, n, history.level), "wilson")
 
 
-def _clopper_pearson(history: _History) -> HistoryInterval:
+def _clopper_pearson(history: CheckedHistory) -> HistoryInterval:
     ones, n = int(history.row.sum()), history.row.size
     return _around_mean(history, clopper_pearson(ones, n, history.level), "clopper-pearson")
 
 
-def _around_mean(history: _History, ends: tuple[float, float], method: str) -> HistoryInterval:
+def _around_mean(history: CheckedHistory, ends: tuple[float, float], method: str) -> HistoryInterval:
     """Answer with the observed share as the median: both intervals shrink to it as the level goes to zero."""
     lower, upper = ends
     return _answer(history, (lower, float(history.row.mean()), upper), method)
 
 
-def _bca(history: _History) -> HistoryInterval:
+def _bca(history: CheckedHistory) -> HistoryInterval:
     """Bias-corrected and accelerated bootstrap (Efron 1987), by arch."""
     if history.flat:
         return _degenerate(history)
@@ -176,7 +147,7 @@ def _bca(history: _History) -> HistoryInterval:
     return _resampled(history, (low + spread * lower, low + spread * median, low + spread * upper), "bca")
 
 
-def _bca_ends(unit: FloatArray, history: _History) -> tuple[float, float, float]:
+def _bca_ends(unit: FloatArray, history: CheckedHistory) -> tuple[float, float, float]:
     from arch.bootstrap import IIDBootstrap
 
     resampler = IIDBootstrap(unit, seed=history.seed)
@@ -190,7 +161,7 @@ def _mean(row: FloatArray) -> FloatArray:
     return np.atleast_1d(np.add.reduce(row) / row.size)
 
 
-def _block(history: _History) -> HistoryInterval:
+def _block(history: CheckedHistory) -> HistoryInterval:
     """Stationary bootstrap (Politis & Romano 1994) with the block length of Patton, Politis & White (2009), by arch."""
     from arch.bootstrap import StationaryBootstrap
 
@@ -222,7 +193,7 @@ def block_length(row: FloatArray) -> float:
     return min(max(found, 1.0), longest) if math.isfinite(found) else 1.0
 
 
-def _studentized(history: _History) -> HistoryInterval:
+def _studentized(history: CheckedHistory) -> HistoryInterval:
     """Bootstrap-t (Efron 1982): quantiles of resampled t statistics; for very few scores Student's own."""
     if history.flat:
         return _degenerate(history)
@@ -240,7 +211,7 @@ def _studentized(history: _History) -> HistoryInterval:
     return _resampled(history, (lower, median, upper), "student-t" if few else "bootstrap-t")
 
 
-def _resampled_t(unit: FloatArray, history: _History) -> list[float]:
+def _resampled_t(unit: FloatArray, history: CheckedHistory) -> list[float]:
     n = unit.size
     samples = unit[np.random.default_rng(history.seed).integers(0, n, size=(RESAMPLES, n))]
     errors, distances = samples.std(axis=1, ddof=1) / math.sqrt(n), samples.mean(axis=1) - unit.mean()
@@ -253,14 +224,14 @@ def _resampled_t(unit: FloatArray, history: _History) -> list[float]:
     return [float(tails[0]), float(np.quantile(t, 0.5, method="nearest")), float(tails[1])]
 
 
-def _student_t(history: _History) -> list[float]:
+def _student_t(history: CheckedHistory) -> list[float]:
     from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
 
     quantile = float(stdtrit(history.row.size - 1, 1.0 - history.tail))
     return [-quantile, 0.0, quantile]
 
 
-def _betting(history: _History) -> HistoryInterval:
+def _betting(history: CheckedHistory) -> HistoryInterval:
     """What nobody could have become rich against (Waudby-Smith & Ramdas 2024): holds for any scores in the range."""
     if history.limits is None:
         raise StrategyNotApplicable("The strategy betting needs a value_range, and this evaluator declares none.")
@@ -268,21 +239,21 @@ def _betting(history: _History) -> HistoryInterval:
     return _answer(history, (lower, float(history.row.mean()), upper), "betting")
 
 
-def _degenerate(history: _History) -> HistoryInterval:
+def _degenerate(history: CheckedHistory) -> HistoryInterval:
     return degenerate_interval(history.row, history.level, history.limits, history.binary)
 
 
-def _answer(history: _History, ends: tuple[float, float, float], method: str) -> HistoryInterval:
-    return interval_of(history.row, _cut(history, ends), method)
+def _answer(history: CheckedHistory, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+    return warned_interval(history.row, _cut(history, ends), method)
 
 
-def _resampled(history: _History, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+def _resampled(history: CheckedHistory, ends: tuple[float, float, float], method: str) -> HistoryInterval:
     """Answer as `full-history` does where the scores seen do not tell resampling enough."""
     ends = _cut(history, ends)
     return resampled_interval(history.row, ends, method, history.level, history.limits, history.binary)
 
 
-def _cut(history: _History, ends: tuple[float, float, float]) -> tuple[float, float, float]:
+def _cut(history: CheckedHistory, ends: tuple[float, float, float]) -> tuple[float, float, float]:
     if history.limits is None:
         return ends
     # The mean of scores in a range lies in it, whatever a t quantile says.
@@ -290,14 +261,13 @@ def _cut(history: _History, ends: tuple[float, float, float]) -> tuple[float, fl
     return min(max(ends[0], low), high), min(max(ends[1], low), high), min(max(ends[2], low), high)
 
 
-_COMPUTED: dict[str, Callable[[_History], HistoryInterval]] = {
-    "none": _none,
-    "full-history": _full_history,
-    "full-history-bca": _bca,
-    "full-history-block": _block,
-    "wilson": _wilson,
-    "clopper-pearson": _clopper_pearson,
-    "studentized": _studentized,
-    "betting": _betting,
+HISTORY_RULES = {
+    "none": HistoryRule(_none),
+    "full-history": HistoryRule(_full_history),
+    "full-history-bca": HistoryRule(_bca, draws=True),
+    "full-history-block": HistoryRule(_block, _if_short, draws=True),
+    "wilson": HistoryRule(_wilson, _unless_binary),
+    "clopper-pearson": HistoryRule(_clopper_pearson, _unless_binary),
+    "studentized": HistoryRule(_studentized, _if_binary, draws=True),
+    "betting": HistoryRule(_betting),
 }
-STRATEGIES = tuple(_COMPUTED)

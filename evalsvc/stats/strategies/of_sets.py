@@ -1,4 +1,4 @@
-"""The formula behind each strategy for a running estimate, and the cases in which it gives way to another."""
+"""The strategies for a set of examples of which a random part has been seen: what each asks for, and its formula."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from dataclasses import dataclass
 
 from evalsvc.stats.basics.checks import Scores, n_known
 from evalsvc.stats.basics.sums import Sums
+from evalsvc.stats.basics.words import ONE_LOOK, WATCHED
 from evalsvc.stats.formulas.anytime import anytime_share, running_share
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.finite import (
     Ends,
     exact_interval,
-    feasible,
     hoeffding_margin,
     normal_margin,
     serfling_margin,
     t_margin,
     wilson_finite,
 )
+from evalsvc.stats.kinds import MetricKind
 
 Interval = tuple[Ends | None, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SetQuestion:
     """Checked input: what every strategy reads. `population` is None when the interval is for new data."""
 
-    kind: str
+    kind: MetricKind
     sums: Sums
     population: int | None
     level: float
@@ -56,13 +57,41 @@ class Question:
     @property
     def feasible(self) -> Ends:
         """What no score still to come can change."""
-        # The unseen denominators can be anything, so of a ratio only its own range is certain.
-        if self.kind == "ratio":
-            return self.range
-        return feasible(self.sums.total, self.sums.n, self.population, self.range)
+        return self.kind.certain(self.sums, self.population, self.range)
 
 
-def interval_of_mean(strategy: str, question: Question, value: float | None) -> Interval:
+@dataclass(frozen=True, slots=True)
+class SetRule:
+    """How a strategy answers for a set, and what it asks of the scores.
+
+    Attributes
+    ----------
+    compute : callable
+        From a question and the value to the ends on the scale of one score (None without any) and the formula.
+    counts_ones : bool
+        Whether the scores must be declared binary.
+    needs_range : bool
+        Whether scores that are not binary must have a range.
+    is_of_variance : bool
+        Whether a variance is all it reads, so that it fits a ratio of sums too.
+    is_approximate : bool
+        Whether it trusts a bell curve, and should not below thirty scores.
+    stays_open : bool
+        Whether it never claims certainty before everything has been seen. The seed's three keep their formulas.
+    safe : str
+        ``one look`` or ``safe while watched``.
+    """
+
+    compute: Callable[[SetQuestion, float], Interval]
+    counts_ones: bool = False
+    needs_range: bool = False
+    is_of_variance: bool = False
+    is_approximate: bool = False
+    stays_open: bool = False
+    safe: str = ONE_LOOK
+
+
+def interval_by(rule: SetRule, question: SetQuestion, value: float | None) -> Interval:
     """Return the ends on the scale of a mean (None without any) and the formula that gave them.
 
     First the cases that all strategies share, then the strategy's own formula.
@@ -74,65 +103,58 @@ def interval_of_mean(strategy: str, question: Question, value: float | None) -> 
         return (value, value), "census"
     if n == 1:
         return _certain(question)
-    ends, method = _COMPUTED[strategy](question, value)
+    ends, method = rule.compute(question, value)
     if ends is None:
         return None, method
-    if strategy in OURS and ends[0] == ends[1]:
+    if rule.stays_open and ends[0] == ends[1]:
         return _certain(question)
     return (min(ends[0], value), max(ends[1], value)), method
 
 
-def _certain(question: Question) -> Interval:
+def _certain(question: SetQuestion) -> Interval:
     """Return what no score still to come can change; nothing for a metric without a range."""
     return (question.feasible, "feasible") if question.limits is not None else (None, "none")
 
 
-def _normal(question: Question, value: float) -> Interval:
-    sums = question.sums
-    if question.kind == "ratio":
-        variance = sums.residual_variance()
-    elif question.binary:
-        variance = value * (1.0 - value)
-    else:
-        variance = sums.variance
+def _normal(question: SetQuestion, value: float) -> Interval:
+    sums, is_share = question.sums, question.binary and question.kind.is_of_single_scores
+    variance = value * (1.0 - value) if is_share else question.kind.variance(sums)
     margin = normal_margin(variance, sums.n, question.population, question.level)
     return (value - margin, value + margin), "normal"
 
 
-def _wilson(question: Question, value: float) -> Interval:
-    if question.kind == "distributive":
-        return _normal(question, value)
+def _wilson(question: SetQuestion, value: float) -> Interval:
     return wilson_finite(*question.share), "wilson"
 
 
-def _hoeffding(question: Question, value: float) -> Interval:
+def _hoeffding(question: SetQuestion, value: float) -> Interval:
     margin = hoeffding_margin(question.width, question.sums.n, question.population, question.level)
     return (value - margin, value + margin), "hoeffding"
 
 
-def _exact(question: Question, value: float) -> Interval:
+def _exact(question: SetQuestion, value: float) -> Interval:
     method = "clopper-pearson" if question.population is None else "hypergeometric"
     return exact_interval(*question.share), method
 
 
-def _t(question: Question, value: float) -> Interval:
+def _t(question: SetQuestion, value: float) -> Interval:
     sums = question.sums
-    variance = sums.residual_variance() if question.kind == "ratio" else sums.variance
+    variance = question.kind.variance(sums)
     if variance == 0.0:
         # Equal scores show no variance, which does not mean that there is none.
-        is_ratio = question.kind == "ratio" or question.limits is None
-        return _certain(question) if is_ratio else _serfling(question, value)
+        has_bounds = question.kind.is_of_single_scores and question.limits is not None
+        return _serfling(question, value) if has_bounds else _certain(question)
     margin = t_margin(variance, sums.n, question.population, question.level)
     return _cut(question, value - margin, value + margin), "t"
 
 
-def _serfling(question: Question, value: float) -> Interval:
+def _serfling(question: SetQuestion, value: float) -> Interval:
     margin = serfling_margin(question.width, question.sums.n, question.population, question.level)
     method = "hoeffding" if question.population is None else "hoeffding-serfling"
     return _cut(question, value - margin, value + margin), method
 
 
-def _anytime(question: Question, value: float) -> Interval:
+def _anytime(question: SetQuestion, value: float) -> Interval:
     scores, population = question.scores, question.population
     if scores is None:
         if not question.binary:
@@ -145,7 +167,7 @@ def _anytime(question: Question, value: float) -> Interval:
     return betting_interval(scores, population, question.level, question.range, running=True), "betting"
 
 
-def _cut(question: Question, lower: float, upper: float) -> Ends:
+def _cut(question: SetQuestion, lower: float, upper: float) -> Ends:
     """Leave out what cannot be true of scores in their range."""
     if question.limits is None:
         return lower, upper
@@ -153,14 +175,12 @@ def _cut(question: Question, lower: float, upper: float) -> Ends:
     return max(lower, low), min(upper, high)
 
 
-_COMPUTED: dict[str, Callable[[Question, float], Interval]] = {
-    "normal": _normal,
-    "wilson": _wilson,
-    "hoeffding": _hoeffding,
-    "exact": _exact,
-    "t": _t,
-    "hoeffding-serfling": _serfling,
-    "anytime": _anytime,
+SET_RULES = {
+    "normal": SetRule(_normal, is_of_variance=True, is_approximate=True),
+    "wilson": SetRule(_wilson, counts_ones=True, is_approximate=True),
+    "hoeffding": SetRule(_hoeffding, needs_range=True),
+    "exact": SetRule(_exact, counts_ones=True, stays_open=True),
+    "t": SetRule(_t, is_of_variance=True, is_approximate=True, stays_open=True),
+    "hoeffding-serfling": SetRule(_serfling, needs_range=True, stays_open=True),
+    "anytime": SetRule(_anytime, needs_range=True, stays_open=True, safe=WATCHED),
 }
-# The seed's three keep their formulas; these never claim certainty before everything has been seen.
-OURS = ("exact", "t", "hoeffding-serfling", "anytime")

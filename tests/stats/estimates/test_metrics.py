@@ -8,22 +8,16 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.estimates.running import (
-    STRATEGIES,
     Sums,
     bounds_under_failures,
     check_strategy,
-    default_strategy,
     sums_of,
 )
+from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, RATIO, UNTYPED, kind_named
+from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from tests.stats.questions import PASSES, ask
 
 # What fits
-
-
-def test_the_defaults() -> None:
-    assert default_strategy("algebraic", True) == default_strategy("distributive", True) == "exact"
-    assert default_strategy("algebraic", False) == default_strategy("ratio", True) == "t"
-    assert default_strategy("untyped", True) is None
 
 
 @pytest.mark.parametrize(
@@ -44,7 +38,7 @@ def test_the_defaults() -> None:
 def test_it_says_in_a_sentence_why_a_strategy_does_not_fit(
     strategy: str, kind: str, binary: bool, value_range: tuple[float, float] | None, word: str
 ) -> None:
-    sentence = check_strategy(strategy, kind, binary, value_range)
+    sentence = check_strategy(strategy, kind_named(kind), binary, value_range)
 
     assert sentence is not None
     assert word in sentence
@@ -52,10 +46,10 @@ def test_it_says_in_a_sentence_why_a_strategy_does_not_fit(
 
 
 def test_what_fits_passes() -> None:
-    for strategy in STRATEGIES:
-        assert check_strategy(strategy, "algebraic", True, None) is None
-    assert check_strategy("wilson", "distributive", False, None) is None
-    assert check_strategy("normal", "ratio", False, None) is None
+    for strategy in SET_STRATEGIES:
+        assert check_strategy(strategy, ALGEBRAIC, True, None) is None
+    assert check_strategy("wilson", DISTRIBUTIVE, False, None) is None
+    assert check_strategy("normal", RATIO, False, None) is None
 
 
 @pytest.mark.parametrize(
@@ -88,7 +82,7 @@ def test_an_untyped_metric_claims_nothing() -> None:
 
 
 def test_few_scores_are_warned_of_where_a_bell_curve_is_trusted() -> None:
-    for strategy in STRATEGIES:
+    for strategy in SET_STRATEGIES:
         assert ("n<30" in ask([1.0, 0.0] * 10, strategy).warnings) == (strategy in ("normal", "wilson", "t"))
 
 
@@ -103,19 +97,19 @@ def test_its_answer_is_frozen() -> None:
 def test_failures_are_bounded_by_the_worst_and_the_best() -> None:
     sums = sums_of([1.0, 1.0, 0.0])
 
-    assert bounds_under_failures("algebraic", sums, 1, value_range=[0, 1], population=400) == (0.5, 0.75)
-    assert bounds_under_failures("distributive", sums, 1, value_range=(0, 1), population=400) == (200.0, 300.0)
-    assert bounds_under_failures("algebraic", sums_of([]), 2, value_range=(1, 5), population=400) == (1.0, 5.0)
+    assert bounds_under_failures(ALGEBRAIC, sums, 1, value_range=[0, 1], population=400) == (0.5, 0.75)
+    assert bounds_under_failures(DISTRIBUTIVE, sums, 1, value_range=(0, 1), population=400) == (200.0, 300.0)
+    assert bounds_under_failures(ALGEBRAIC, sums_of([]), 2, value_range=(1, 5), population=400) == (1.0, 5.0)
 
 
 def test_failures_are_not_bounded_where_nothing_bounds_a_score() -> None:
     sums = sums_of([1.0, 1.0, 0.0])
 
-    assert bounds_under_failures("algebraic", sums, 1, value_range=None, population=400) is None
-    assert bounds_under_failures("ratio", sums, 1, value_range=(0, 1), population=400) is None
-    assert bounds_under_failures("untyped", sums, 1, value_range=(0, 1), population=400) is None
-    assert bounds_under_failures("distributive", sums, 1, value_range=(0, 1), population=None) is None
-    assert bounds_under_failures("algebraic", sums_of([]), 0, value_range=(0, 1), population=400) is None
+    assert bounds_under_failures(ALGEBRAIC, sums, 1, value_range=None, population=400) is None
+    assert bounds_under_failures(RATIO, sums, 1, value_range=(0, 1), population=400) is None
+    assert bounds_under_failures(UNTYPED, sums, 1, value_range=(0, 1), population=400) is None
+    assert bounds_under_failures(DISTRIBUTIVE, sums, 1, value_range=(0, 1), population=None) is None
+    assert bounds_under_failures(ALGEBRAIC, sums_of([]), 0, value_range=(0, 1), population=400) is None
 
 
 # Sums

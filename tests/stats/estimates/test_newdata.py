@@ -14,6 +14,7 @@ from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.formulas.anytime import anytime_share
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.extremes import carrying_scores, guarded_t, shape_warnings
+from evalsvc.stats.kinds import kind_named
 from tests.stats.populations import BOUNDED, draw
 from tests.stats.reference import Row
 
@@ -21,7 +22,7 @@ from tests.stats.reference import Row
 def ask(seen: list[float] | Row, kind: str = "algebraic", **changes: object) -> NewDataInterval:
     arguments: dict[str, object] = {"level": 0.95, "value_range": (0.0, 1.0), "binary": False} | changes
     sums = arguments.pop("sums", None) or sums_of(seen)
-    return new_data_interval(kind, sums, **arguments)  # type: ignore[arg-type]
+    return new_data_interval(kind_named(kind), sums, **arguments)  # type: ignore[arg-type]
 
 
 def ends(found: NewDataInterval) -> tuple[float, float]:

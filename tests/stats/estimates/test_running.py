@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.stats.estimates.running import STRATEGIES, Estimate, estimate, sums_of
+from evalsvc.stats.estimates.running import Estimate, estimate, sums_of
+from evalsvc.stats.kinds import RATIO
+from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from tests.stats.questions import PASSES, ask, ends, shuffled
 
 OURS = ("exact", "t", "hoeffding-serfling", "anytime")
@@ -65,7 +67,7 @@ def test_normal_keeps_its_formula_and_warns_that_it_is_degenerate() -> None:
 # The two questions
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SET_STRATEGIES)
 def test_it_says_which_question_it_answers(strategy: str) -> None:
     this_set, new_data = ask(PASSES, strategy), ask(PASSES, strategy, use_fpc=False)
 
@@ -73,7 +75,7 @@ def test_it_says_which_question_it_answers(strategy: str) -> None:
     assert ends(this_set)[1] - ends(this_set)[0] < ends(new_data)[1] - ends(new_data)[0]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SET_STRATEGIES)
 def test_nothing_is_left_open_about_a_set_seen_in_full(strategy: str) -> None:
     scores = PASSES * 8
 
@@ -92,8 +94,8 @@ def test_without_a_population_the_interval_is_for_new_data_and_a_sum_has_no_esti
 
 
 def test_only_anytime_may_be_watched() -> None:
-    assert {s: ask(PASSES, s).safe for s in STRATEGIES} == {
-        s: "safe while watched" if s == "anytime" else "one look" for s in STRATEGIES
+    assert {s: ask(PASSES, s).safe for s in SET_STRATEGIES} == {
+        s: "safe while watched" if s == "anytime" else "one look" for s in SET_STRATEGIES
     }
 
 
@@ -125,7 +127,7 @@ def test_anytime_needs_no_order_for_declared_binary_scores() -> None:
 # No certainty before the end
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SET_STRATEGIES)
 def test_no_score_gives_no_number_and_one_score_what_is_certain(strategy: str) -> None:
     none, one = ask([], strategy), ask([1.0], strategy)
 
@@ -203,7 +205,7 @@ def test_a_ratio_uses_the_residuals_of_its_linear_form() -> None:
     error = math.sqrt(((top - ratio * bottom) ** 2).sum() / 4 / 5) / bottom.mean()
 
     found = estimate(
-        "ratio",
+        RATIO,
         sums_of(top, bottom),
         population=20,
         strategy="t",
@@ -220,7 +222,7 @@ def test_a_ratio_uses_the_residuals_of_its_linear_form() -> None:
 def test_a_ratio_with_denominators_of_one_is_a_mean() -> None:
     row = np.random.default_rng(1).random(60)
     ratio = estimate(
-        "ratio",
+        RATIO,
         sums_of(row, np.ones(60)),
         population=400,
         strategy="normal",
@@ -235,7 +237,7 @@ def test_a_ratio_with_denominators_of_one_is_a_mean() -> None:
 
 def ratio_of(top: list[float], bottom: list[float], value_range: object = None) -> Estimate:
     return estimate(
-        "ratio",
+        RATIO,
         sums_of(top, bottom),
         population=20,
         strategy="t",

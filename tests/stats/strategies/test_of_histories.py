@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evalsvc.stats import (
-    STRATEGIES,
+    HISTORY_STRATEGIES,
     HistoryInterval,
     StrategyNotApplicable,
     clopper_pearson,
@@ -47,7 +47,7 @@ def remembering(n: int, phi: float, seed: int = 1) -> Row:
 
 
 def test_the_names_are_the_ones_on_the_wire() -> None:
-    assert STRATEGIES == (
+    assert HISTORY_STRATEGIES == (
         "none",
         "full-history",
         "full-history-bca",
@@ -64,7 +64,7 @@ def test_it_refuses_an_unknown_name() -> None:
         interval_for("bootstrap", [0.0, 1.0])
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", HISTORY_STRATEGIES)
 @pytest.mark.parametrize("n", range(9))
 def test_every_strategy_answers_every_small_history(strategy: str, n: int) -> None:
     if strategy == "full-history-block" and n >= 2:
@@ -119,7 +119,7 @@ def test_an_unfit_strategy_is_a_value_error() -> None:
     assert issubclass(StrategyNotApplicable, ValueError)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", HISTORY_STRATEGIES)
 def test_every_strategy_checks_its_input(strategy: str) -> None:
     binary = binary_for(strategy)
     for scores, level, named in (([0.0, math.nan], 0.95, "scores"), ([0.0, 1.0], 1.5, "level")):
