@@ -15,6 +15,7 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.watched import Watched
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
+from evalsvc.stats.basics.adding import add_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.estimates.running import Sums, estimate
@@ -80,22 +81,6 @@ def tally_of(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
 def sums_of_row(row: Aggregate) -> Sums:
     """Return the sums of an aggregate."""
     return Sums(row.n, row.total, row.squares, row.lowest, row.highest, row.den_total, row.den_squares, row.cross)
-
-
-def add_sums(parts: Sequence[Sums]) -> Sums:
-    """Return the sums of several parts together."""
-    lows = [part.lowest for part in parts if part.lowest is not None]
-    highs = [part.highest for part in parts if part.highest is not None]
-    return Sums(
-        sum(part.n for part in parts),
-        sum(part.total for part in parts),
-        sum(part.squares for part in parts),
-        min(lows, default=None),
-        max(highs, default=None),
-        sum(part.den_total for part in parts),
-        sum(part.den_squares for part in parts),
-        sum(part.cross for part in parts),
-    )
 
 
 def value_of(metric: Metric, tally: Tally) -> float | None:

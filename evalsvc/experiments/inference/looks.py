@@ -17,11 +17,11 @@ from evalsvc.stats.basics.words import THIS_SET
 from evalsvc.tenancy.scope import current_role
 
 SUMS = """
-SELECT metric, count(value), count(*) FILTER (WHERE error_code <> 'not_applicable'),
-  count(*) FILTER (WHERE error_code = 'not_applicable'), coalesce(sum(value), 0), coalesce(sum(value * value), 0),
-  min(value), max(value), coalesce(sum(denominator), 0), coalesce(sum(denominator * denominator), 0),
-  coalesce(sum(value * denominator), 0)
-FROM experiments_score WHERE config_id = %s AND pos < %s GROUP BY metric
+SELECT t.* FROM (
+  SELECT array_agg(metric) AS metrics, array_agg(value) AS numbers, array_agg(denominator) AS denominators,
+    array_agg(error_code) AS errors
+  FROM experiments_score WHERE config_id = %s AND pos < %s) s
+CROSS JOIN LATERAL sums_of_scores(s.metrics, s.numbers, s.denominators, s.errors) t
 """
 
 MAX_REMEMBERED = 10_000

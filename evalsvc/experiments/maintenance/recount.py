@@ -31,14 +31,13 @@ WITH added AS (
     ('all', true), ('seen', s.pos < r.reached AND s.pos < c.fresh_from),
     ('prefix', s.pos < r.reached AND s.pos >= c.fresh_from)) AS scope(name, applies)
   WHERE c.experiment_id = %(experiment)s AND scope.applies
+), columns AS (
+  SELECT config_id, scope, array_agg(metric) AS metrics, array_agg(value) AS numbers,
+    array_agg(denominator) AS denominators, array_agg(error_code) AS errors
+  FROM scoped GROUP BY config_id, scope, metric
 ), counted AS (
-  SELECT config_id, metric, scope, count(value) AS n,
-    count(*) FILTER (WHERE error_code <> 'not_applicable') AS n_error,
-    count(*) FILTER (WHERE error_code = 'not_applicable') AS n_na, coalesce(sum(value), 0) AS total,
-    coalesce(sum(value * value), 0) AS squares, coalesce(sum(denominator), 0) AS den_total,
-    coalesce(sum(denominator * denominator), 0) AS den_squares, coalesce(sum(value * denominator), 0) AS "cross",
-    min(value) AS lowest, max(value) AS highest
-  FROM scoped GROUP BY 1, 2, 3
+  SELECT g.config_id, g.scope, t.* FROM columns g
+  CROSS JOIN LATERAL sums_of_scores(g.metrics, g.numbers, g.denominators, g.errors) t
 ), stored AS (
   SELECT a.* FROM experiments_aggregate a JOIN experiments_config c ON c.id = a.config_id
   WHERE c.experiment_id = %(experiment)s

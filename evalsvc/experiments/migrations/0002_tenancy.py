@@ -12,6 +12,7 @@ FUNCTIONS += (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(
 DROP = """
 DROP FUNCTION record_unit; DROP FUNCTION add_scores; DROP FUNCTION lease_unit; DROP FUNCTION claim_units;
 DROP FUNCTION take_unit; DROP FUNCTION within_budget; DROP FUNCTION IF EXISTS add_between;
+DROP FUNCTION IF EXISTS add_sums; DROP FUNCTION IF EXISTS sums_of_scores;
 """
 # Counters and states of a few rows change all the time: room on their pages keeps their indexes out of it.
 STORAGE = """

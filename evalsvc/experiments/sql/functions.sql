@@ -158,26 +158,51 @@ BEGIN
   END IF;
 END $$;
 
--- Add the sums of the scores of a config in [p_from, p_to) to one scope of its aggregates. What a metric does not apply
--- to (the dataset lacks what it needs) is counted apart from what failed. Null means of all metrics.
+-- What is kept of scores, by metric. It takes them as columns, each an array, and is the only place that says what the sums
+-- are; its twin is `sums_of` in evalsvc/stats/basics/sums.py. What a metric does not apply to (the dataset lacks what it
+-- needs) is counted apart from what failed.
+CREATE OR REPLACE FUNCTION sums_of_scores(
+  p_metrics text[], p_values double precision[], p_denominators double precision[], p_errors text[])
+RETURNS TABLE (
+  metric text, n bigint, n_error bigint, n_na bigint, total double precision, squares double precision,
+  lowest double precision, highest double precision, den_total double precision, den_squares double precision,
+  "cross" double precision
+) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT s.metric, count(s.value), count(*) FILTER (WHERE s.error_code <> 'not_applicable'),
+    count(*) FILTER (WHERE s.error_code = 'not_applicable'), coalesce(sum(s.value), 0),
+    coalesce(sum(s.value * s.value), 0), min(s.value), max(s.value), coalesce(sum(s.denominator), 0),
+    coalesce(sum(s.denominator * s.denominator), 0), coalesce(sum(s.value * s.denominator), 0)
+  FROM unnest(p_metrics, p_values, p_denominators, p_errors) AS s(metric, value, denominator, error_code)
+  GROUP BY s.metric;
+$$;
+
+-- Add the sums of scores to one scope of a config's aggregates.
+CREATE OR REPLACE FUNCTION add_sums(
+  p_account bigint, p_config bigint, p_scope text, p_metrics text[], p_values double precision[],
+  p_denominators double precision[], p_errors text[])
+RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
+  INSERT INTO experiments_aggregate AS a (
+    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, lowest, highest, den_total, den_squares,
+    "cross")
+  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, s.n_na, s.total, s.squares, s.lowest, s.highest,
+    s.den_total, s.den_squares, s."cross"
+  FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
+  ON CONFLICT (config_id, metric, scope) DO UPDATE SET
+    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
+    total = a.total + excluded.total, squares = a.squares + excluded.squares,
+    lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest),
+    den_total = a.den_total + excluded.den_total, den_squares = a.den_squares + excluded.den_squares,
+    "cross" = a."cross" + excluded."cross";
+$$;
+
+-- The same of the scores of a config in [p_from, p_to). Null means of all metrics.
 CREATE OR REPLACE FUNCTION add_scores(
   p_account bigint, p_config bigint, p_scope text, p_from int, p_to int, p_metrics text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
-  INSERT INTO experiments_aggregate AS a (
-    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
-    highest)
-  SELECT p_account, p_config, s.metric, p_scope, count(s.value),
-    count(*) FILTER (WHERE s.error_code <> 'not_applicable'), count(*) FILTER (WHERE s.error_code = 'not_applicable'),
-    coalesce(sum(s.value), 0), coalesce(sum(s.value * s.value), 0), coalesce(sum(s.denominator), 0),
-    coalesce(sum(s.denominator * s.denominator), 0), coalesce(sum(s.value * s.denominator), 0), min(s.value), max(s.value)
+  SELECT add_sums(p_account, p_config, p_scope, array_agg(s.metric), array_agg(s.value), array_agg(s.denominator),
+    array_agg(s.error_code))
   FROM experiments_score s WHERE s.config_id = p_config AND s.pos >= p_from AND s.pos < p_to
-    AND (p_metrics IS NULL OR s.metric = ANY (p_metrics)) GROUP BY s.metric
-  ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
-    total = a.total + excluded.total,
-    squares = a.squares + excluded.squares, den_total = a.den_total + excluded.den_total,
-    den_squares = a.den_squares + excluded.den_squares, "cross" = a."cross" + excluded."cross",
-    lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest);
+    AND (p_metrics IS NULL OR s.metric = ANY (p_metrics));
 $$;
 
 -- The same for each scope that [p_from, p_to) belongs to: the designer of a clone may have seen the first of it.
@@ -213,6 +238,10 @@ DECLARE
   is_scoring boolean;
   entries history_entry[];
   has_additions boolean;
+  scored_metrics text[];
+  scored_values double precision[];
+  scored_denominators double precision[];
+  scored_errors text[];
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   SELECT c.* INTO config FROM experiments_config c
@@ -270,30 +299,19 @@ BEGIN
     FROM sent r ORDER BY r.pos
     ON CONFLICT (config_id, metric, pos) DO NOTHING
     RETURNING s.*
-  ), summed AS (
-    INSERT INTO experiments_aggregate AS g (
-      account_id, config_id, metric, scope, n, n_error, n_na, total, squares, den_total, den_squares, "cross", lowest,
-      highest)
-    SELECT p_account, unit.config_id, a.metric, 'all', count(a.value),
-      count(*) FILTER (WHERE a.error_code <> 'not_applicable'), count(*) FILTER (WHERE a.error_code = 'not_applicable'),
-      coalesce(sum(a.value), 0), coalesce(sum(a.value * a.value), 0), coalesce(sum(a.denominator), 0),
-      coalesce(sum(a.denominator * a.denominator), 0), coalesce(sum(a.value * a.denominator), 0), min(a.value), max(a.value)
-    FROM added a GROUP BY a.metric
-    ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-      n = g.n + excluded.n, n_error = g.n_error + excluded.n_error, n_na = g.n_na + excluded.n_na,
-      total = g.total + excluded.total,
-      squares = g.squares + excluded.squares, den_total = g.den_total + excluded.den_total,
-      den_squares = g.den_squares + excluded.den_squares, "cross" = g."cross" + excluded."cross",
-      lowest = least(g.lowest, excluded.lowest), highest = greatest(g.highest, excluded.highest)
   )
   -- One row for each evaluator and profile, however many metrics read them: what it said, not what a metric made of it.
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, a.value), a.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = unit.experiment_id),
-    unit.experiment_id, unit.config_id, o.id, o.created_at)::history_entry)
-  INTO entries
+    unit.experiment_id, unit.config_id, o.id, o.created_at)::history_entry),
+    (SELECT array_agg(a.metric) FROM added a), (SELECT array_agg(a.value) FROM added a),
+    (SELECT array_agg(a.denominator) FROM added a), (SELECT array_agg(a.error_code) FROM added a)
+  INTO entries, scored_metrics, scored_values, scored_denominators, scored_errors
   FROM added a JOIN sent r ON r.pos = a.pos AND r.metric = a.metric
   JOIN experiments_output o ON o.config_id = unit.config_id AND o.pos = a.pos
   WHERE a.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
+  PERFORM add_sums(
+    p_account, unit.config_id, 'all', scored_metrics, scored_values, scored_denominators, scored_errors);
   IF entries IS NOT NULL THEN
     PERFORM remember_scores(p_account, entries);
   END IF;

@@ -68,6 +68,8 @@ class Sums:
 def sums_of(scores: Scores, denominators: Scores | None = None) -> Sums:
     """Return the sums of these scores, or of these numerators and denominators.
 
+    `sums_of_scores` of evalsvc/experiments/sql/functions.sql does the same in the database, which rounds at each step.
+
     Examples
     --------
     >>> sums_of([1, 0, 1]).total

@@ -1,0 +1,30 @@
+"""Sums of parts: they add up to those of the whole, as the database adds them to what it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalsvc.stats.basics.sums import Sums
+
+
+def add_sums(parts: Sequence[Sums]) -> Sums:
+    """Return the sums of several parts together.
+
+    Examples
+    --------
+    >>> from evalsvc.stats.basics.sums import sums_of
+    >>> add_sums([sums_of([1, 0]), sums_of([]), sums_of([1])]) == sums_of([1, 0, 1])
+    True
+    """
+    lows = [part.lowest for part in parts if part.lowest is not None]
+    highs = [part.highest for part in parts if part.highest is not None]
+    return Sums(
+        sum(part.n for part in parts),
+        sum(part.total for part in parts),
+        sum(part.squares for part in parts),
+        min(lows, default=None),
+        max(highs, default=None),
+        sum(part.den_total for part in parts),
+        sum(part.den_squares for part in parts),
+        sum(part.cross for part in parts),
+    )
