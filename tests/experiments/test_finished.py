@@ -148,8 +148,8 @@ def test_what_ended_before_all_was_counted_is_taken_up_by_the_clock(alice: Calle
     with connections["system"].cursor() as cursor:
         cursor.execute("DELETE FROM experiments_comparison WHERE experiment_id = %s", [made["id"]])
         cursor.execute("UPDATE experiments_experimentplan SET is_closed = false WHERE experiment_id = %s", [made["id"]])
-    comparisons.forget(int(made["id"]))
-    evidence.forget(int(made["id"]))
+    comparisons.forget_comparisons(int(made["id"]))
+    evidence.forget_evidence(int(made["id"]))
     mine = (alice.account.pk, int(made["id"]))
     assert mine in store.unsettled_experiments(most_ended=10_000)
     step.step(account_id=mine[0], experiment_id=mine[1])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsvc.client import Metrics, Standing
 from evalsvc.experiments.admin.words import number, versus_words
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.versus import Question, comparison_out
+from evalsvc.experiments.inference.versus import ComparisonQuestion, comparison_out
 from evalsvc.stats.pairs.common import Common, advanced, between
 from evalsvc.stats.pairs.comparing import sign_test
 from evalsvc.stats.pairs.leading import first_of
@@ -49,8 +49,8 @@ def leader_among(commons: dict[tuple[int, int], Common], n: int) -> int:
     return first_of(range(n), differences)
 
 
-def question(metric: Metric = BINARY, n: int = 400, k: int = 2) -> Question:
-    return Question(metric, n, 0.95, n_comparisons(k))
+def question(metric: Metric = BINARY, n: int = 400, k: int = 2) -> ComparisonQuestion:
+    return ComparisonQuestion(metric, n, 0.95, n_comparisons(k))
 
 
 runs = st.integers(2, 6).flatmap(

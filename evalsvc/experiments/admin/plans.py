@@ -138,7 +138,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
                 messages.success(request, self.do(request, plan))
             except Problem as problem:
                 messages.error(request, problem.detail)
-        return redirect(page_of(plan))
+        return redirect(plan_path(plan))
 
     def do(self, request: HttpRequest, plan: ExperimentPlan) -> str:
         """Do what the pressed button says, and return what came of it."""
@@ -184,7 +184,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
             else:
                 enqueue_after_commit()
                 messages.success(request, f"{made.name} was made from {config.name}.")
-                return redirect(page_of(plan))
+                return redirect(plan_path(plan))
         return self.answer(request, plan, "clone", {"title": f"Clone {config.name}", "form": form, "config": config})
 
     def forget_page(self, request: HttpRequest, object_id: str, config_id: int) -> HttpResponse:
@@ -243,7 +243,12 @@ class ExperimentPlanAdmin(ScopedAdmin):
 
     def answer(self, request: HttpRequest, plan: ExperimentPlan, part: str, context: dict[str, Any]) -> HttpResponse:
         """Render one of the templates of experiments."""
-        shared = {"opts": self.opts, "plan": plan, "may_act": has_role(request, self.write_role), "page": page_of(plan)}
+        shared = {
+            "opts": self.opts,
+            "plan": plan,
+            "may_act": has_role(request, self.write_role),
+            "page": plan_path(plan),
+        }
         return render(
             request, f"experiments/{part}.html", {**self.admin_site.each_context(request), **shared, **context}
         )
@@ -282,7 +287,7 @@ def address(name: str) -> str:
     return f"experiments_experimentplan_{name}"
 
 
-def page_of(plan: ExperimentPlan) -> str:
+def plan_path(plan: ExperimentPlan) -> str:
     """Return the address of an experiment's page."""
     return reverse(f"admin:{address('change')}", args=[plan.pk])
 

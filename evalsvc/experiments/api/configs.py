@@ -21,7 +21,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.reporting.live import warnings_of
+from evalsvc.experiments.reporting.live import design_warnings
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
 from evalsvc.rest.idempotency import key_of
 from evalsvc.rest.shapes import answers_with
@@ -192,7 +192,7 @@ class CloneView(AccountView):
         )
         enqueue_after_commit()
         fresh = get_config(account=self.account, experiment_id=id, id=made.pk)
-        warnings = warnings_of(get_plan(account=self.account, id=id), fresh)
+        warnings = design_warnings(get_plan(account=self.account, id=id), fresh)
         return Response({"config": shapes.config_out(fresh), "warnings": warnings})
 
 

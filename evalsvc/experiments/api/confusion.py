@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.comparisons import ConfusionAnswer
 from evalsvc.experiments.api.bodies import pointer
-from evalsvc.experiments.inference.confusion import Question, confusion_view, find_config
+from evalsvc.experiments.inference.confusion import LabelQuestion, confusion_view, find_config
 from evalsvc.experiments.selectors import get_plan, list_configs
 from evalsvc.rest.shapes import answers_with
 
@@ -45,4 +45,4 @@ class ConfusionView(AccountView):
         wanted = dict(checked(ConfusionIn(data=sent(request))))
         configs = list(list_configs(account=self.account, experiment_id=id))
         config = find_config(configs, wanted.pop("config", None))
-        return Response({"experiment_id": str(id), **confusion_view(plan, config, Question(**wanted))})
+        return Response({"experiment_id": str(id), **confusion_view(plan, config, LabelQuestion(**wanted))})

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
-from evalsvc.experiments.inference.pareto import names_in, pareto_view
+from evalsvc.experiments.inference.pareto import pareto_view, split_names
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.shapes import answers_with
 
@@ -37,4 +37,4 @@ class ParetoView(AccountView):
         """Return the configs that no other beats on all the metrics, and by whom and how surely the others are."""
         plan = get_plan(account=self.account, id=id)
         wanted = checked(ParetoIn(data=sent(request)))
-        return Response({"experiment_id": str(id), **pareto_view(plan, list(names_in(wanted["metrics"])))})
+        return Response({"experiment_id": str(id), **pareto_view(plan, list(split_names(wanted["metrics"])))})

@@ -12,7 +12,7 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api import bodies
 from evalsvc.experiments.api.answers.outputs import OutputPage
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
-from evalsvc.experiments.reporting.results import Wanted, check_wanted, page_of
+from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.rest.shapes import answers_with
 
@@ -38,7 +38,7 @@ class ResultsView(AccountView):
         if "config_id" in query:
             get_config(account=self.account, experiment_id=id, id=query["config_id"])
         names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "trace_id", "include")
-        wanted = Wanted(**{name: query[name] for name in names if name in query})
+        wanted = OutputSelection(**{name: query[name] for name in names if name in query})
         check_wanted(plan, wanted)
         if query["format"] != "json":
             content_type, write = FILES[query["format"]]
@@ -46,5 +46,5 @@ class ResultsView(AccountView):
             name = f"{plan.experiment.name}.{query['format']}"
             response["Content-Disposition"] = content_disposition_header(True, name)
             return response
-        rows, cursor = page_of(self.account, plan, wanted, limit=query["limit"], cursor=query.get("cursor"))
+        rows, cursor = page_of_outputs(self.account, plan, wanted, limit=query["limit"], cursor=query.get("cursor"))
         return Response({"results": rows, "next_cursor": cursor})

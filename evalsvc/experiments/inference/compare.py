@@ -12,7 +12,7 @@ from django.db import connections
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.comparisons import why_not_pairable
-from evalsvc.experiments.inference.versus import AFTER_THE_FACT, Question, comparison_out
+from evalsvc.experiments.inference.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -63,7 +63,7 @@ IN_COMMON = {
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparisonSide:
     """One of the two configs, with its plan and the metric as it is measured there."""
 
     config: Config
@@ -86,7 +86,7 @@ class Side:
         }
 
 
-def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Side, Side]:
+def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[ComparisonSide, ComparisonSide]:
     """Find both configs and the metric; without one, the primary metric of the first.
 
     NotFound for missing and foreign ids alike; Invalid, with a pointer, for what cannot be compared.
@@ -103,7 +103,7 @@ def sides(*, account: Account, a: str, b: str, metric: str | None) -> tuple[Side
         one, other = (getattr(metric, field) for metric in found)
         if one != other:
             raise Invalid(FieldError("/metric", f"{name!r} is not the same in both: `{field}` is {one} and {other}."))
-    first, second = (Side(*each) for each in zip(configs, plans, found, strict=True))
+    first, second = (ComparisonSide(*each) for each in zip(configs, plans, found, strict=True))
     return first, second
 
 
@@ -136,7 +136,7 @@ def _metric(plan: ExperimentPlan, name: str) -> Metric:
     return Metric.from_json(rows[name])
 
 
-def compare(first: Side, second: Side, *, offset: int, limit: int) -> tuple[dict[str, Any], bool]:
+def compare(first: ComparisonSide, second: ComparisonSide, *, offset: int, limit: int) -> tuple[dict[str, Any], bool]:
     """Return the comparison, first minus second, with a page of its examples; and whether there are more.
 
     Only examples below both watermarks count. Within one experiment words and intervals hold for all its comparisons
@@ -168,7 +168,7 @@ def compare(first: Side, second: Side, *, offset: int, limit: int) -> tuple[dict
     return view, len(examples) > limit
 
 
-def _facts(first: Side, second: Side) -> dict[str, Any]:
+def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
     facts: dict[str, Any] = {"metric": first.metric.name}
     for side, name in ((first, "a"), (second, "b")):
         facts |= {
@@ -180,16 +180,16 @@ def _facts(first: Side, second: Side) -> dict[str, Any]:
     return facts
 
 
-def _shares(first: Side, second: Side, n_common: int, n_finished: int) -> dict[str, Any]:
+def _shares(first: ComparisonSide, second: ComparisonSide, n_common: int, n_finished: int) -> dict[str, Any]:
     """Say how much of the two sets of examples is in both, and how much of that both have finished."""
     either = first.plan.n_examples + second.plan.n_examples - n_common
     return {"n_common": n_common, "n_finished": n_finished, "share": n_common / either}
 
 
-def _comparison(first: Side, second: Side, rows: Sequence[Any], n_common: int) -> dict[str, Any]:
+def _comparison(first: ComparisonSide, second: ComparisonSide, rows: Sequence[Any], n_common: int) -> dict[str, Any]:
     is_one_run = first.config.experiment_id == second.config.experiment_id
     n_configs = Config.objects.filter(experiment_id=first.config.experiment_id).count() if is_one_run else 2
-    question = Question(first.metric, max(n_common, 1), first.plan.level, n_comparisons(n_configs))
+    question = ComparisonQuestion(first.metric, max(n_common, 1), first.plan.level, n_comparisons(n_configs))
     fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
     fortune = NOTHING if first.metric.value_range is not None else ()
     common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)
@@ -225,7 +225,7 @@ def _example_out(row: Sequence[Any], metric: Metric) -> dict[str, Any]:
     }
 
 
-def _warnings(first: Side, second: Side, n_common: int) -> list[str]:
+def _warnings(first: ComparisonSide, second: ComparisonSide, n_common: int) -> list[str]:
     found = []
     same: Mapping[str, bool] = {
         "other_evaluator": first.metric.evaluator_id == second.metric.evaluator_id,

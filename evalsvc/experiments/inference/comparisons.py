@@ -79,7 +79,7 @@ def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], 
         _known.put(plan.pk, (sum(common.upto for common in known.values()), known))
 
 
-def counted_anew(
+def comparisons_anew(
     plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
 ) -> Comparisons:
     """Return the comparisons from the single scores alone, each up to the position that is given for it."""
@@ -89,7 +89,7 @@ def counted_anew(
     return found
 
 
-def forget(experiment_id: int) -> None:
+def forget_comparisons(experiment_id: int) -> None:
     """Believe the database alone again."""
     _known.drop(experiment_id)
 

@@ -37,7 +37,7 @@ Cells = Counter[tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabelQuestion:
     """Which labels to compare: JSON pointers into the output and into the example."""
 
     predicted: str
@@ -47,7 +47,7 @@ class Question:
     seed: int = 0
 
 
-def confusion_view(plan: ExperimentPlan, config: Config, question: Question) -> dict[str, Any]:
+def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion) -> dict[str, Any]:
     """Return the matrix of a config's labels, with precision, recall and F1 of each class, and their intervals.
 
     Raises Invalid for a pointer that leads nowhere in an example, and for more than a hundred classes.
@@ -115,7 +115,7 @@ def find_config(configs: Sequence[Config], wanted: str | None) -> Config:
     raise Invalid(FieldError("/config", f"No config has the id or name {wanted[:100]!r}."))
 
 
-def _cells(config: Config, question: Question) -> Cells:
+def _cells(config: Config, question: LabelQuestion) -> Cells:
     root, *inside = pointed(question.actual)
     if root not in ROOTS:
         known = ", ".join(f"/{name}" for name in ROOTS)
@@ -131,7 +131,7 @@ def _cells(config: Config, question: Question) -> Cells:
     return cells
 
 
-def _folded(label: str | None, question: Question) -> str | None:
+def _folded(label: str | None, question: LabelQuestion) -> str | None:
     return label.casefold() if label is not None and question.ignore_case else label
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.watched import Watched
+from evalsvc.experiments.inference.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.adding import add_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
@@ -83,7 +83,7 @@ def sums_of_row(row: Aggregate) -> Sums:
     return Sums(row.n, row.total, row.squares, row.lowest, row.highest, row.den_total, row.den_squares, row.cross)
 
 
-def value_of(metric: Metric, tally: Tally) -> float | None:
+def estimated_value(metric: Metric, tally: Tally) -> float | None:
     """Return the estimate: a mean, a ratio, or the total of all examples that can be scored."""
     mean = metric.kind.value(tally.sums)
     return None if mean is None else mean * metric.kind.scale(tally.n_scorable)
@@ -203,7 +203,7 @@ def requested_of(
 
 
 def decision_of(
-    plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched | None
+    plan: ExperimentPlan, metric: Metric, tally: Tally, watched: WatchedIntervals | None
 ) -> tuple[dict[str, Any] | None, str | None]:
     """Return the interval for this set that may be read at every shard end, or None and why there is none.
 
@@ -236,7 +236,9 @@ def needs_series(metric: Metric) -> bool:
     return metric.is_comparable and not metric.binary
 
 
-def figures(plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched | None = None) -> dict[str, Any]:
+def figures(
+    plan: ExperimentPlan, metric: Metric, tally: Tally, watched: WatchedIntervals | None = None
+) -> dict[str, Any]:
     """Return the numbers of a metric: the estimate, its interval for new data as the headline, and that for this set.
 
     Of a total only this set can be asked; its headline is the `mean`.
@@ -250,7 +252,7 @@ def figures(plan: ExperimentPlan, metric: Metric, tally: Tally, watched: Watched
         warnings.append(ADDED_LATER)
     this_set = this_set_of(metric, tally, level)
     covers = metric.kind.covers
-    view: dict[str, Any] = {"value": value_of(metric, tally), "mean": None}
+    view: dict[str, Any] = {"value": estimated_value(metric, tally), "mean": None}
     if covers == THIS_SET and new_data is not None:
         view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}

@@ -103,7 +103,7 @@ def weighed(configs: Iterable[Config]) -> list[Config]:
     return [config for config in configs if config.state not in (Config.State.QUEUED, Config.State.DELETED)]
 
 
-def counted_anew(
+def evidence_anew(
     plan: ExperimentPlan, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
 ) -> Pairs:
     """Return the evidence from the single scores alone, each pair up to the position that is given for it."""
@@ -113,7 +113,7 @@ def counted_anew(
     return found
 
 
-def forget(experiment_id: int) -> None:
+def forget_evidence(experiment_id: int) -> None:
     """Believe the database alone again."""
     _known.drop(experiment_id)
 

@@ -9,7 +9,7 @@ from django.db import connections, transaction
 from django.db.models import Max
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.estimates import Tally, new_data_of, this_set_of, value_of
+from evalsvc.experiments.inference.estimates import Tally, estimated_value, new_data_of, this_set_of
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.sums import Sums
@@ -60,7 +60,7 @@ def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     ]
 
 
-def forget(config_ids: Iterable[int]) -> None:
+def forget_looks(config_ids: Iterable[int]) -> None:
     """Believe the database alone again."""
     for config_id in config_ids:
         _written.drop(config_id)
@@ -123,7 +123,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
                 n=n,
                 n_error=n_error,
                 n_na=n_na,
-                value=value_of(metrics[name], tally),
+                value=estimated_value(metrics[name], tally),
                 lower=new_data["lower"] if new_data else None,
                 upper=new_data["upper"] if new_data else None,
                 set_lower=this_set["lower"] if this_set else None,

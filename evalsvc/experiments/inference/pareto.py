@@ -221,6 +221,6 @@ def _interval(field: Field, metric: Metric, gains: FloatArray) -> tuple[float | 
     return found.lower, found.upper, found.method
 
 
-def names_in(text: str) -> Iterator[str]:
+def split_names(text: str) -> Iterator[str]:
     """List the names in a query: with commas between them, blanks around them left out."""
     yield from (name.strip() for name in text.split(",") if name.strip())

@@ -23,7 +23,7 @@ AFTER_THE_FACT = "after the fact: one look"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ComparisonQuestion:
     """What a comparison is asked for: its metric, how sure, and among how many comparisons."""
 
     metric: Metric
@@ -42,9 +42,11 @@ class Question:
         return 1.0 if self.metric.value_range is not None else None
 
 
-def question_of(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> Question:
+def question_of(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> ComparisonQuestion:
     """Return the question of an experiment with so many configs ever added."""
-    return Question(metric, plan.n_examples, plan.level, n_comparisons(max(1, n_configs), has_baseline=has_baseline))
+    return ComparisonQuestion(
+        metric, plan.n_examples, plan.level, n_comparisons(max(1, n_configs), has_baseline=has_baseline)
+    )
 
 
 def baseline_of(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
@@ -57,7 +59,7 @@ def is_declared(plan: ExperimentPlan, baseline: Config | None) -> bool:
     return baseline is not None and baseline.fresh_from == 0 and baseline.arrival <= max(plan.n_original, 1)
 
 
-def comparison_out(question: Question, common: Common, *, fresh_from: int) -> dict[str, Any]:
+def comparison_out(question: ComparisonQuestion, common: Common, *, fresh_from: int) -> dict[str, Any]:
     """Return a comparison, first minus second; positive when the first is better.
 
     The interval for new data is the headline, and the words come from evidence on new data that may be watched. Beside
@@ -102,7 +104,7 @@ class _Scale:
     whole: float
 
 
-def _scale_of(question: Question, common: Common) -> _Scale:
+def _scale_of(question: ComparisonQuestion, common: Common) -> _Scale:
     metric, applicable = question.metric, question.n_examples - _n_na(common)
     return _Scale(metric.unit(1), metric.unit(applicable - common.n_missing), metric.unit(applicable))
 
@@ -121,13 +123,13 @@ def _scaled(value: float | None, scale: float) -> float | None:
     return None if value is None else value * scale
 
 
-def _interval(question: Question, pairs: Differences, level: float) -> tuple[float | None, float | None, str]:
+def _interval(question: ComparisonQuestion, pairs: Differences, level: float) -> tuple[float | None, float | None, str]:
     """Return the interval for new data, on the scale on which configs are compared."""
     found = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
     return found.lower, found.upper, found.method
 
 
-def _this_set(question: Question, common: Common, scale: _Scale) -> dict[str, Any]:
+def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> dict[str, Any]:
     """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
     applicable = question.n_examples - _n_na(common)
     scorable = applicable - common.n_missing
@@ -150,7 +152,9 @@ def _this_set(question: Question, common: Common, scale: _Scale) -> dict[str, An
     return {"lower": lower, "upper": upper, "method": method if ends else "none", "exact": is_exact}
 
 
-def _with_missing(question: Question, common: Common, ends: Ends, scorable: int, applicable: int) -> Ends | None:
+def _with_missing(
+    question: ComparisonQuestion, common: Common, ends: Ends, scorable: int, applicable: int
+) -> Ends | None:
     if question.metric.value_range is None:
         return None
     low = (ends[0] * scorable + common.missing_low) / applicable
@@ -158,7 +162,7 @@ def _with_missing(question: Question, common: Common, ends: Ends, scorable: int,
     return low, high
 
 
-def _words(question: Question, common: Common, fresh_from: int) -> dict[str, Any]:
+def _words(question: ComparisonQuestion, common: Common, fresh_from: int) -> dict[str, Any]:
     """Say better, worse or may be chance, by evidence on new data that may be watched, and what it would take.
 
     Without a declared range there is no such evidence, so no word either: "may be chance" would be a finding.

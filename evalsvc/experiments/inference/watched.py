@@ -33,7 +33,7 @@ _remembered: BoundedCache[Key, _State] = BoundedCache(MAX_REMEMBERED)
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedIntervals:
     """The two intervals of one metric of one config, on the scale of one score."""
 
     new_data: Ends
@@ -68,12 +68,14 @@ class _State:
             betting.update([missing if value is None else value for value in values])
         self.upto, self.n = upto, self.n + len(scored)
 
-    def read(self) -> Watched:
+    def read(self) -> WatchedIntervals:
         """Return the intervals."""
-        return Watched(self.new_data.interval(), (self.lowest.interval()[0], self.highest.interval()[1]))
+        return WatchedIntervals(self.new_data.interval(), (self.lowest.interval()[0], self.highest.interval()[1]))
 
 
-def watch(plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]) -> dict[tuple[int, str], Watched]:
+def watch(
+    plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
+) -> dict[tuple[int, str], WatchedIntervals]:
     """Return the intervals of these metrics of these configs, up to their watermarks: one query for all."""
     wanted = [(config, metric) for config in configs for metric in metrics if config.watermark]
     states = {(config.pk, metric.name): _state(plan, config, metric) for config, metric in wanted}

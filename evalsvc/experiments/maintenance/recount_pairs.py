@@ -44,7 +44,7 @@ def _comparisons(
     ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in pairs_of(configs)}
     if not is_complete:
         ends = {key: stored[key].upto for key in ends if key in stored}
-    counted = comparisons.counted_anew(plan, primary_metric(plan), configs, sheet, ends)
+    counted = comparisons.comparisons_anew(plan, primary_metric(plan), configs, sheet, ends)
     yield from _differing(PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored), _reader(counted), _joined(ends, stored))
 
 
@@ -59,7 +59,7 @@ def _evidence(
                 ends[key] = min(a.watermark, b.watermark)
             elif key in stored:
                 ends[key] = stored[key].start + stored[key].n
-    counted = evidence.counted_anew(plan, configs, sheet, ends)
+    counted = evidence.evidence_anew(plan, configs, sheet, ends)
     yield from _differing(EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored), _reader(counted), _joined(ends, stored))
 
 

@@ -27,14 +27,14 @@ from evalsvc.experiments.inference.spread import quantiles_in
 from evalsvc.experiments.inference.standing import leader_of
 from evalsvc.experiments.inference.versus import (
     AFTER_THE_FACT,
-    Question,
+    ComparisonQuestion,
     baseline_of,
     comparison_out,
     evidence_out,
     is_declared,
     question_of,
 )
-from evalsvc.experiments.inference.watched import Watched, watch
+from evalsvc.experiments.inference.watched import WatchedIntervals, watch
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.estimates.running import bounds_under_failures
@@ -66,7 +66,7 @@ class Scene:
     metrics: Sequence[Metric]
     sums: Aggregates
     commons: Comparisons
-    watched: Mapping[tuple[int, str], Watched]
+    watched: Mapping[tuple[int, str], WatchedIntervals]
     n_ever: int
 
     def tally(self, config: Config, metric: Metric) -> Tally:
@@ -104,7 +104,7 @@ def live_view(plan: ExperimentPlan) -> dict[str, Any]:
             shown["quantiles"] = quantiles.get((int(view["id"]), name))
     decisions = Decision.objects.filter(experiment_id=plan.pk).select_related("config", "against").order_by("-id")
     return {
-        "experiment": experiment_out(plan, scene.configs),
+        "experiment": live_head(plan, scene.configs),
         "configs": views,
         "leader": str(leader.pk) if leader else None,
         "leader_settled": _is_settled(scene, leader, question),
@@ -132,7 +132,7 @@ def scene_of(plan: ExperimentPlan) -> Scene:
 
 def watched_in(
     plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
-) -> dict[tuple[int, str], Watched]:
+) -> dict[tuple[int, str], WatchedIntervals]:
     """Return the intervals that follow the order of scores, of the configs that have examples to come."""
     coming = [config for config in configs if config.watermark < plan.n_examples]
     return watch(plan, coming, [metric for metric in metrics if needs_series(metric) and not metric.addition])
@@ -144,7 +144,7 @@ def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggrega
     return tally_of(plan, *found)
 
 
-def _is_settled(scene: Scene, leader: Config | None, question: Question) -> bool | None:
+def _is_settled(scene: Scene, leader: Config | None, question: ComparisonQuestion) -> bool | None:
     """Say whether the leader is better on new data than every other config that has a score, stopped ones included.
 
     None while there is nobody to be better than.
@@ -157,7 +157,7 @@ def _is_settled(scene: Scene, leader: Config | None, question: Question) -> bool
     return all(word == WORSE for word in words) if words else None
 
 
-def _word(scene: Scene, config: Config, other: Config, question: Question) -> str | None:
+def _word(scene: Scene, config: Config, other: Config, question: ComparisonQuestion) -> str | None:
     common = between(scene.commons, config.pk, other.pk)
     return comparison_out(question, common, fresh_from=fresh_of(config, other))["word"] if common else None
 
@@ -167,7 +167,7 @@ def fresh_of(config: Config, other: Config) -> int:
     return max(config.fresh_from, other.fresh_from)
 
 
-def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
+def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
     """Return the head of the live view."""
     return {
         "id": str(plan.pk),
@@ -188,7 +188,7 @@ def experiment_out(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str,
 
 
 def _config_view(
-    scene: Scene, config: Config, against: Config | None, question: Question, pairs: Pairs
+    scene: Scene, config: Config, against: Config | None, question: ComparisonQuestion, pairs: Pairs
 ) -> dict[str, Any]:
     plan, sums = scene.plan, scene.sums
     return {
@@ -218,7 +218,7 @@ def _config_view(
 
 
 def metric_view(
-    plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates, watched: Watched | None = None
+    plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates, watched: WatchedIntervals | None = None
 ) -> dict[str, Any]:
     """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
     tally = tally_in(plan, config, metric, sums)
@@ -234,7 +234,7 @@ def metric_view(
         **found,
         "strategy": metric.strategy,
         "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
-        "warnings": [*found["warnings"], *warnings_of(plan, config), *wide_in(metric, sums.values())],
+        "warnings": [*found["warnings"], *design_warnings(plan, config), *wide_in(metric, sums.values())],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": decision,
@@ -247,7 +247,7 @@ def metric_view(
     }
 
 
-def warnings_of(plan: ExperimentPlan, config: Config) -> list[str]:
+def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
     """Return what keeps a config from being judged as others are: its designer may have seen some answers, or all."""
     if not config.fresh_from:
         return []
@@ -268,7 +268,7 @@ def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
 
 
 def versus(
-    scene: Scene, config: Config, other: Config | None, question: Question, pairs: Pairs
+    scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion, pairs: Pairs
 ) -> dict[str, Any] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
     if other is None or other.pk == config.pk:

@@ -12,7 +12,7 @@ import orjson
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.exports import Sink, as_text, chunked, guarded
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.reporting.results import ON_REQUEST, Wanted, iterate
+from evalsvc.experiments.reporting.results import ON_REQUEST, OutputSelection, iterate
 
 NUMBERS = ("latency_ms", "cost")
 COUNTS = ("pos", "input_tokens", "output_tokens", "attempt")
@@ -25,7 +25,7 @@ ORDER = (
 VALUES = ("input", "expected", *ON_REQUEST)
 
 
-def csv_file(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[bytes]:
+def csv_file(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[bytes]:
     """Yield CSV: a row for each output, two columns for each metric."""
     metrics, facts = _columns(plan, wanted)
 
@@ -45,7 +45,7 @@ def csv_file(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator
     return chunked(parts())
 
 
-def parquet_file(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[bytes]:
+def parquet_file(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[bytes]:
     """Yield a Parquet file, a row group for each page."""
     import pyarrow as pa
     from pyarrow import parquet as pq
@@ -69,7 +69,7 @@ def parquet_file(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iter
     yield sink.take()
 
 
-def _columns(plan: ExperimentPlan, wanted: Wanted) -> tuple[list[str], tuple[str, ...]]:
+def _columns(plan: ExperimentPlan, wanted: OutputSelection) -> tuple[list[str], tuple[str, ...]]:
     """Return the metrics of the file, and the columns before them."""
     return [row["name"] for row in plan.metrics], (*ORDER, *wanted.include)
 

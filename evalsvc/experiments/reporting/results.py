@@ -27,7 +27,7 @@ SCORE_FACTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputSelection:
     """Which results, and in what order. `status` is of one metric's scores if one is named, else of the whole row."""
 
     config_id: int | None = None
@@ -52,7 +52,7 @@ class Wanted:
         return ":".join("" if value is None else str(value) for value in values)
 
 
-def check_wanted(plan: ExperimentPlan, wanted: Wanted) -> None:
+def check_wanted(plan: ExperimentPlan, wanted: OutputSelection) -> None:
     """Refuse metrics that the experiment does not have, with a pointer."""
     names = [row["name"] for row in plan.metrics]
     asked = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))
@@ -65,7 +65,7 @@ def check_wanted(plan: ExperimentPlan, wanted: Wanted) -> None:
         raise Invalid(*unknown)
 
 
-def find_outputs(account: Account, plan: ExperimentPlan, wanted: Wanted) -> QuerySet[Output]:
+def find_outputs(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> QuerySet[Output]:
     """Return the outputs that are wanted, in no order."""
     rows = list_outputs(account=account, experiment_id=plan.pk, config_id=wanted.config_id)
     if wanted.output_id is not None:
@@ -87,7 +87,7 @@ def _scores() -> QuerySet[Score]:
     return Score.objects.filter(config_id=OuterRef("config_id"), pos=OuterRef("pos"))
 
 
-def _by_metric(rows: QuerySet[Output], wanted: Wanted) -> QuerySet[Output]:
+def _by_metric(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
     scores = _scores().filter(metric=wanted.metric)
     if wanted.status == PENDING:
         return rows.exclude(Exists(scores))
@@ -113,8 +113,8 @@ def _by_all_metrics(rows: QuerySet[Output], plan: ExperimentPlan, status: str) -
     return rows.filter(n_scores=len(plan.metrics)).exclude(Exists(errors))
 
 
-def page_of(
-    account: Account, plan: ExperimentPlan, wanted: Wanted, *, limit: int, cursor: str | None
+def page_of_outputs(
+    account: Account, plan: ExperimentPlan, wanted: OutputSelection, *, limit: int, cursor: str | None
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return a page of results, newest first or by the score of a metric, and the cursor of the next page."""
     rows = find_outputs(account, plan, wanted)
@@ -127,7 +127,7 @@ def page_of(
 
 
 def _scored_page(
-    rows: QuerySet[Output], wanted: Wanted, *, limit: int, cursor: str | None, of: str
+    rows: QuerySet[Output], wanted: OutputSelection, *, limit: int, cursor: str | None, of: str
 ) -> tuple[list[Output], str | None]:
     rows = by_score(rows, wanted)
     if cursor:
@@ -139,7 +139,7 @@ def _scored_page(
     return found[:limit], write_key(last.ordering_score, last.pk, of=of)
 
 
-def by_score(rows: QuerySet[Output], wanted: Wanted) -> QuerySet[Output]:
+def by_score(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
     """Order outputs by the score of a metric; those without one come last, of two equals the newer one first."""
     value = Subquery(_scores().filter(metric=wanted.ordering_metric).values("value")[:1], output_field=FloatField())
     ordering = F("ordering_score")
@@ -156,7 +156,7 @@ def _behind(value: float | None, last_id: int, *, falling: bool) -> Q:
     return past | Q(ordering_score=value, id__lt=last_id) | Q(ordering_score=None)
 
 
-def iterate(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
+def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
     """Yield all results in pages, oldest first or by score; each page has a transaction of its own."""
     if wanted.ordering_metric is None:
         yield from _by_id(account, plan, wanted)
@@ -170,7 +170,7 @@ def iterate(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[
             yield rows_out([found[id] for id in some if id in found], include=wanted.include)
 
 
-def _by_id(account: Account, plan: ExperimentPlan, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
+def _by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
     last = 0
     while True:
         with account_scope(account.pk):
