@@ -23,12 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from celery import current_app
 
 from benchmarks.figures import Goal, Row, figure, interleaved
 from benchmarks.frame import Report, parser, run
 from benchmarks.stack import CHECKOUT, Stack, cpu_seconds, stack
 from benchmarks.stub_llm import RunningStub, running_stub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
+from evalsvc import env
 
 WALL_GOAL, STOP_GOAL_MS = 1.15, 50.0
 N_CONFIGS = 16
@@ -37,6 +39,10 @@ MICRO_BATCH = 10
 # As long as it can take on a busy machine: then something hangs, and the end of the workers' log says what.
 SECONDS_TO_START, SECONDS_TO_RUN = 120.0, 600.0
 LOG_LINES = 20
+# How many schedulers there are, and how many unit runners in each. A parent may have the names of before.
+VARIABLES = ("EVALSVC_EXPERIMENT_SCHEDULERS", "EVALSVC_EXPERIMENT_UNIT_RUNNERS")
+if not hasattr(env, "RENAMED"):
+    VARIABLES = ("EVALSVC_EXPERIMENT_PUMPS", "EVALSVC_EXPERIMENT_SLOTS")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
@@ -92,23 +98,30 @@ def wait_until(is_true: Callable[[], object], seconds: float, *, every: float, w
 
 
 def shape_of(concurrency: int) -> tuple[int, int]:
-    """Return pumps and slots of each that make this concurrency: two processes where they help."""
+    """Return schedulers and unit runners of each that make this concurrency: two processes where they help."""
     return (2, concurrency // 2) if concurrency >= 8 and concurrency % 2 == 0 else (1, concurrency)
 
 
 @contextlib.contextmanager
 def workers(concurrency: int) -> Iterator[psutil.Process]:
     """Run the experiments worker and the clock's work as `make up` does, with so many queries at once."""
-    pumps, slots = shape_of(concurrency)
-    env = {**os.environ, "EVALSVC_EXPERIMENT_PUMPS": str(pumps), "EVALSVC_EXPERIMENT_SLOTS": str(slots)}
+    schedulers, runners = shape_of(concurrency)
+    variables = os.environ | {name: str(n) for name, n in zip(VARIABLES, (schedulers, runners), strict=True)}
     log = Path(os.environ["EVALSVC_HOME"]) / f"worker-{uuid.uuid4().hex[:6]}.log"
     command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", "experiments", "-P", "prefork"]
-    command += ["-c", str(pumps), "-n", f"bench-{uuid.uuid4().hex[:6]}@bench", "--without-mingle", "--without-gossip"]
+    command += [
+        "-c",
+        str(schedulers),
+        "-n",
+        f"bench-{uuid.uuid4().hex[:6]}@bench",
+        "--without-mingle",
+        "--without-gossip",
+    ]
     with log.open("wb") as out:
-        process = subprocess.Popen([*command, "-l", "INFO"], cwd=CHECKOUT, env=env, stdout=out, stderr=out)
+        process = subprocess.Popen([*command, "-l", "INFO"], cwd=CHECKOUT, env=variables, stdout=out, stderr=out)
         try:
             wait_until(lambda: b" ready." in log.read_bytes(), SECONDS_TO_START, every=0.1, what="the workers start")
-            warm_up(pumps)
+            warm_up(schedulers)
             yield psutil.Process(process.pid)
         finally:
             process.terminate()
@@ -119,14 +132,13 @@ def workers(concurrency: int) -> Iterator[psutil.Process]:
                 process.wait()
 
 
-def warm_up(pumps: int) -> None:
-    """Wait until every process has loaded its models and pumps: a service that has been up for a minute."""
+def warm_up(schedulers: int) -> None:
+    """Wait until every process has loaded its models and runs a scheduler: a service that has been up for a minute."""
     from evalsvc.experiments import queueing
-    from evalsvc.experiments.tasks import pump
 
     def is_warm() -> bool:
-        pump.apply_async(queue="experiments", expires=1)
-        return queueing.n_alive() >= pumps
+        current_app.send_task(queueing.TASK, queue="experiments", expires=1)
+        return queueing.n_alive() >= schedulers
 
     wait_until(is_warm, SECONDS_TO_START, every=1.0, what="the workers take work")
 

@@ -11,6 +11,24 @@ from django.core.exceptions import ImproperlyConfigured
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off", ""}
+RENAMED = {
+    "EVALSVC_EXPERIMENT_PUMPS": "EVALSVC_EXPERIMENT_SCHEDULERS",
+    "EVALSVC_EXPERIMENT_PUMP_SECONDS": "EVALSVC_EXPERIMENT_SCHEDULER_SECONDS",
+    "EVALSVC_EXPERIMENT_SLOTS": "EVALSVC_EXPERIMENT_UNIT_RUNNERS",
+}
+"""The present name of each variable that once had another."""
+
+
+def refuse_renamed_variables() -> None:
+    """Stop when a variable is set by an earlier name, which would otherwise have no effect."""
+    changes = [
+        f"{old}{suffix} is now called {new}{suffix}"
+        for old, new in RENAMED.items()
+        for suffix in ("", "_FILE")
+        if old + suffix in os.environ
+    ]
+    if changes:
+        raise ImproperlyConfigured(f"{'; '.join(changes)}. Set the new name and remove the old one.")
 
 
 def env_str(name: str, default: str | None = None) -> str:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from evalsvc import __version__
-from evalsvc.env import env_bool, env_int, env_list, env_networks, env_str, postgres_settings, whole_number
+from evalsvc.env import (
+    env_bool,
+    env_int,
+    env_list,
+    env_networks,
+    env_str,
+    postgres_settings,
+    refuse_renamed_variables,
+    whole_number,
+)
+
+refuse_renamed_variables()
 
 # --- Where do I run? -------------------------------------------------------------------------------------------------
 DEBUG = False
@@ -66,10 +77,10 @@ JUDGE_SLOTS = env_int("EVALSVC_JUDGE_SLOTS", 512)  # judged evaluations that a r
 JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120)  # for all that one score asks of an LLM
 JUDGE_PATIENCE_SECONDS = env_int("EVALSVC_JUDGE_PATIENCE_SECONDS", 120)  # how long an evaluation waits for its turn
 JUDGE_CACHE_ANSWERS = env_int("EVALSVC_JUDGE_CACHE_ANSWERS", 50_000)  # remembered for each account
-EXPERIMENT_PUMPS = env_int("EVALSVC_EXPERIMENT_PUMPS", 2)  # worker processes on experiments, over all machines
-EXPERIMENT_SLOTS = env_int("EVALSVC_EXPERIMENT_SLOTS", 8)  # queries that each of them has in flight
+EXPERIMENT_SCHEDULERS = env_int("EVALSVC_EXPERIMENT_SCHEDULERS", 2)  # at once, over all machines; each takes a process
+EXPERIMENT_UNIT_RUNNERS = env_int("EVALSVC_EXPERIMENT_UNIT_RUNNERS", 8)  # queries that each scheduler has in flight
 EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30)  # kept alive while the worker lives
-EXPERIMENT_PUMP_SECONDS = env_int("EVALSVC_EXPERIMENT_PUMP_SECONDS", 120)  # then a fresh pump takes over
+EXPERIMENT_SCHEDULER_SECONDS = env_int("EVALSVC_EXPERIMENT_SCHEDULER_SECONDS", 120)  # then a fresh scheduler takes over
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
 RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 0 keeps them
 RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 keeps them
@@ -100,7 +111,7 @@ def _database(url: str, name: str, *, pool_size: int) -> dict[str, Any]:
 DATABASES = {
     "default": _database(DATABASE_URL, "DATABASE_URL", pool_size=DATABASE_POOL_SIZE),
     "owner": _database(DATABASE_MIGRATION_URL, "DATABASE_MIGRATION_URL", pool_size=0),
-    # Opened as needed: a pump alone takes three (claims, the watcher, the planner).
+    # Opened as needed: a scheduler alone takes three (claims, the watcher, the planner).
     "system": _database(DATABASE_SYSTEM_URL, "DATABASE_SYSTEM_URL", pool_size=8),
 }
 DATABASE_ROUTERS = ["evalsvc.tenancy.scope.RoleRouter"]

@@ -197,7 +197,7 @@ def untold(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def alone() -> Iterator[None]:
-    """Leave experiments neither to this test nor to the next one: pumps serve every account."""
+    """Leave experiments neither to this test nor to the next one: schedulers serve every account."""
     from tests.faults.experiment_tools import stop_everything
 
     stop_everything()

@@ -1,4 +1,4 @@
-"""News for pumps, pushed through Redis, so that they need not ask the database again and again.
+"""News for schedulers, pushed through Redis, so that they need not ask the database again and again.
 
 News may be lost: they say where to look, and nothing else. Who hears none looks by itself, less often.
 """
@@ -27,7 +27,7 @@ _silent_until = 0.0
 
 
 def tell(news: bytes) -> None:
-    """Tell all pumps."""
+    """Tell all schedulers."""
     global _silent_until
     if time.monotonic() < _silent_until:
         return
@@ -35,16 +35,16 @@ def tell(news: bytes) -> None:
         shared_client().publish(CHANNEL, news)
     except RedisError:
         _silent_until = time.monotonic() + SILENT_SECONDS
-        log.warning("pumps are not told: Redis does not answer")
+        log.warning("schedulers are not told: Redis does not answer")
 
 
 def tell_after_commit(news: bytes) -> None:
-    """Tell all pumps when what they shall see is there."""
+    """Tell all schedulers when what they shall see is there."""
     transaction.on_commit(lambda: tell(news), using=current_role())
 
 
 class Ears:
-    """Hears the news of one pump, in one thread."""
+    """Hears the news of one scheduler, in one thread."""
 
     def __init__(self) -> None:
         self._subscription: Any = None
@@ -63,7 +63,7 @@ class Ears:
             return self._heard(seconds)
         except RedisError:
             if self.are_open:
-                log.warning("pumps hear no news: Redis does not answer")
+                log.warning("schedulers hear no news: Redis does not answer")
             self.close()
             time.sleep(seconds)
             return set()

@@ -1,4 +1,4 @@
-"""Keep the wanted number of pumps going. A pump too many ends at once; a message that is lost is sent again by beat."""
+"""Keep the wanted number of schedulers running. One too many ends at once; beat sends a lost message again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from evalsvc.infra.redis import CLOCK, Script, shared_client
 from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
-KEY, TASK = "experiments:pumps", "evalsvc.experiments.pump"
+SCHEDULERS_KEY, TASK = "experiments:schedulers", "evalsvc.experiments.schedule_units"
 ALIVE_SECONDS = 6.0
-# The sender's clock sets the end and the worker's clock reads it, so it must not be near. A pump too many ends at once.
+# The sender's clock sets the end and the worker's clock reads it, so it must not be near. One too many ends at once.
 MESSAGE_SECONDS = 600
-# By Redis' own clock, since a pump whose clock runs ahead would pass for alive long after its end. What lies in the
-# future was noted before that clock was set back; who lives shows itself again.
+# By Redis' own clock: a scheduler whose clock runs ahead would pass for alive long after its end. What lies in the
+# future was noted before that clock was set back; a living scheduler shows itself again.
 ALIVE = """
 local _, _, micros = clock()
 local now = micros / 1000000
@@ -36,26 +36,26 @@ JOIN = Script(
 )
 
 
-def enqueue_pumps() -> int:
-    """Enqueue the pumps that are missing; return how many messages were sent."""
-    missing = settings.EXPERIMENT_PUMPS - n_alive()
+def enqueue_schedulers() -> int:
+    """Enqueue the schedulers that are missing; return how many messages were sent."""
+    missing = settings.EXPERIMENT_SCHEDULERS - n_alive()
     for sent in range(missing):
         try:
             current_app.send_task(TASK, queue="experiments", retry=False, expires=MESSAGE_SECONDS)
         except (OperationalError, RedisError, OSError):
-            log.warning("no pump enqueued: the broker does not answer; beat will do it")
+            log.warning("no scheduler enqueued: the broker does not answer; beat will do it")
             return sent
     return max(0, missing)
 
 
 def enqueue_after_commit() -> None:
-    """Wake the pumps, and enqueue those that are missing, when what they shall work on is there."""
+    """After the commit, wake the schedulers and enqueue those that are missing."""
     tell_after_commit(WORK)
-    transaction.on_commit(lambda: enqueue_pumps(), using=current_role())
+    transaction.on_commit(lambda: enqueue_schedulers(), using=current_role())
 
 
 def n_alive() -> int:
-    """Count the pumps that have shown themselves lately; 0 when Redis cannot say."""
+    """Count the schedulers that have shown themselves lately; 0 when Redis cannot say."""
     try:
         return _run(COUNT)
     except RedisError:
@@ -63,30 +63,30 @@ def n_alive() -> int:
 
 
 def join() -> str | None:
-    """Take a place among the pumps; None when there are as many as wanted."""
+    """Take a place among the schedulers; None when there are as many as wanted."""
     name = uuid.uuid4().hex
     try:
-        return name if _run(JOIN, name, settings.EXPERIMENT_PUMPS) else None
+        return name if _run(JOIN, name, settings.EXPERIMENT_SCHEDULERS) else None
     except RedisError:
-        log.warning("pumps are not counted: Redis does not answer")
+        log.warning("schedulers are not counted: Redis does not answer")
     return name
 
 
 def show(name: str) -> None:
-    """Say that a pump is alive."""
+    """Say that a scheduler is alive."""
     try:
         _run(SHOW, name)
     except RedisError:
-        log.warning("pumps are not counted: Redis does not answer")
+        log.warning("schedulers are not counted: Redis does not answer")
 
 
 def _run(script: Script, *values: str | int) -> int:
-    return int(script.run(keys=[KEY], args=[ALIVE_SECONDS, *values]))
+    return int(script.run(keys=[SCHEDULERS_KEY], args=[ALIVE_SECONDS, *values]))
 
 
 def leave(name: str) -> None:
     """Give a place back."""
     try:
-        shared_client().zrem(KEY, name)
+        shared_client().zrem(SCHEDULERS_KEY, name)
     except RedisError:
-        log.warning("pumps are not counted: Redis does not answer")
+        log.warning("schedulers are not counted: Redis does not answer")

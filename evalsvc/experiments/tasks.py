@@ -13,31 +13,31 @@ from django.db import connections
 from evalsvc.experiments import queueing
 from evalsvc.experiments.decisions import step
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.scheduler import run_pump, shutting_down
+from evalsvc.experiments.runner.scheduler import run_scheduler, shutting_down
 
 log = logging.getLogger(__name__)
-LONGEST_PUMP_SECONDS = 3600
+LONGEST_SCHEDULER_SECONDS = 3600
 
 
-@shared_task(name=queueing.TASK, time_limit=LONGEST_PUMP_SECONDS)
-def pump() -> None:
-    """Work on experiments for a while; hand over to a fresh pump if there is more to do."""
+@shared_task(name=queueing.TASK, time_limit=LONGEST_SCHEDULER_SECONDS)
+def schedule_units() -> None:
+    """Run a scheduler for a while; enqueue a fresh one if there is more to do."""
     name = queueing.join()
     if name is None:
         return
     try:
-        run_pump(on_beat=lambda: queueing.show(name))
+        run_scheduler(on_beat=lambda: queueing.show(name))
         has_more = not shutting_down.is_set() and store.has_claimable_work()
     finally:
         queueing.leave(name)
         connections.close_all()
     if has_more:
-        queueing.enqueue_pumps()
+        queueing.enqueue_schedulers()
 
 
 @shared_task(name="evalsvc.experiments.plan")
 def plan() -> None:
-    """Take every experiment that is not all counted a step further, and see to it that there are pumps."""
+    """Take every experiment that is not all counted a step further, and enqueue the schedulers that are missing."""
     try:
         unsettled = store.unsettled_experiments()
         # Should the time not suffice for all of them, it is others that come last the next time.
@@ -49,12 +49,12 @@ def plan() -> None:
                 # One experiment that breaks must not stop the others.
                 log.exception("experiment %s: the planner broke", experiment_id)
         if store.has_claimable_work():
-            queueing.enqueue_pumps()
+            queueing.enqueue_schedulers()
     finally:
         connections.close_all()
 
 
 @worker_shutting_down.connect
-def drain_pumps(**kwargs: Any) -> None:
-    """Tell the pumps of this worker to stop between two queries."""
+def drain_schedulers(**kwargs: Any) -> None:
+    """Tell the schedulers of this worker to stop between two queries."""
     shutting_down.set()

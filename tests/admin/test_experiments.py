@@ -21,7 +21,7 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
+    run_units,
     stub,
 )
 from tests.telemetry.otlp import new_id, span, traces
@@ -37,7 +37,7 @@ def finished(alice: Caller, stub: RunningStub) -> Any:
     connection = make_connection(alice, stub.base_url)
     configs = [chat(connection, model) for model in MODELS]
     experiment = make_experiment(alice, make_dataset(alice, n=30), configs, num_shards=3, policy="race_default")
-    pump()
+    run_units()
     return experiment
 
 
@@ -95,7 +95,7 @@ def test_decisions_come_with_their_evidence(reader: Person, alice: Caller, stub:
     connection = make_connection(alice, stub.base_url)
     configs = [chat(connection, model) for model in ("stub-accuracy-0.10-a@15", "stub-accuracy-0.95-c@15")]
     experiment = make_experiment(alice, make_dataset(alice, n=80), configs, policy="race_default", micro_batch=5)
-    pump()
+    run_units()
 
     text = text_of(reader.get(page(experiment)))
 

@@ -20,7 +20,7 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
+    run_units,
     stub,
 )
 
@@ -97,7 +97,7 @@ def test_the_board_has_quantiles_beside_the_mean_and_names_what_was_added_later(
     assert "added later" not in browser.text()
 
     ok(alice.post(f"{at}/metrics", {"metrics": [{"name": "price", "source": "cost"}]}))
-    pump()
+    run_units()
 
     browser.page.wait_for_function("document.querySelector('#live').innerText.includes('p50: 0.500')")
     assert "added later: one look" in browser.text()
@@ -190,7 +190,7 @@ def test_no_page_is_wider_than_the_window(
     metrics = [{"name": "accuracy", "evaluator": "exact-match"}, {"name": "latency", "source": "latency_ms"}]
     dataset = make_dataset(alice, n=120)
     experiment = make_experiment(alice, dataset, configs, policy="race_default", metrics=metrics)
-    pump()
+    run_units()
     pages = {
         "experiments": "/admin/experiments/experimentplan/",
         "experiment": address(experiment),

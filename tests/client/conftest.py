@@ -9,15 +9,15 @@ import pytest
 from evalsvc.client import Client
 from tests.conftest import Caller
 from tests.docs.conftest import web
-from tests.experiments.conftest import pumping
+from tests.experiments.conftest import scheduling
 
 __all__ = ["web"]
 
 
 @pytest.fixture
-def pumped() -> Iterator[None]:
+def scheduler_running() -> Iterator[None]:
     """Somebody scores what waits for the workers."""
-    with pumping():
+    with scheduling():
         yield
 
 

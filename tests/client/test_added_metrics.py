@@ -15,7 +15,7 @@ from tests.client.capitals import EXPECTED, INPUTS, knows, run
 BLEU = "metrics/compute-levenshtein"
 
 
-def test_an_evaluator_is_added_to_the_experiment(client: Client, pumped: None) -> None:
+def test_an_evaluator_is_added_to_the_experiment(client: Client, scheduler_running: None) -> None:
     calls: Counter[str] = Counter()
 
     def counted(query: str) -> str:
@@ -34,7 +34,7 @@ def test_an_evaluator_is_added_to_the_experiment(client: Client, pumped: None) -
     assert again.metrics[BLEU] == found[BLEU]
 
 
-def test_what_the_run_has_scored_is_never_contradicted(client: Client, pumped: None) -> None:
+def test_what_the_run_has_scored_is_never_contradicted(client: Client, scheduler_running: None) -> None:
     result = run(client, knows)
     scores = [row.scores["exact-match"] for row in result]
     estimate = result.metrics["exact-match"]
@@ -49,7 +49,7 @@ def test_what_the_run_has_scored_is_never_contradicted(client: Client, pumped: N
     assert result.metrics["exact-match"] == estimate
 
 
-def test_a_function_is_called_here_and_its_numbers_are_sent(client: Client, pumped: None) -> None:
+def test_a_function_is_called_here_and_its_numbers_are_sent(client: Client, scheduler_running: None) -> None:
     result = run(client, knows)
 
     def right(input: Any, output: Any, expected: Any) -> float:
@@ -65,7 +65,7 @@ def test_a_function_is_called_here_and_its_numbers_are_sent(client: Client, pump
     assert result.calculate_metrics(right)["right"] == found
 
 
-def test_another_function_of_the_same_name_is_refused(client: Client, pumped: None) -> None:
+def test_another_function_of_the_same_name_is_refused(client: Client, scheduler_running: None) -> None:
     result = run(client, knows)
     result.calculate_metrics(lambda input, output, expected: 1.0)
     kept = [dict(row.scores) for row in result.rows]
@@ -78,7 +78,7 @@ def test_another_function_of_the_same_name_is_refused(client: Client, pumped: No
     assert result.calculate_metrics(lambda input, output, expected: 0.0, name="none")["none"].value == 0.0
 
 
-def test_a_component_is_scored_where_the_run_put_it(client: Client, pumped: None) -> None:
+def test_a_component_is_scored_where_the_run_put_it(client: Client, scheduler_running: None) -> None:
     def pipeline(query: str) -> Any:
         return {"reader": {"answer": knows(query)}, "retriever": {"answer": "nothing"}}
 
@@ -89,7 +89,7 @@ def test_a_component_is_scored_where_the_run_put_it(client: Client, pumped: None
     assert (found.n, found.value) == (4, 0.75)
 
 
-def test_a_saved_result_is_scored_in_the_service(client: Client, pumped: None, tmp_path: Path) -> None:
+def test_a_saved_result_is_scored_in_the_service(client: Client, scheduler_running: None, tmp_path: Path) -> None:
     path = run(client, knows).save(tmp_path / "result.json")
     loaded = EvaluationResult.load(path, client=client)
 

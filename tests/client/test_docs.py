@@ -14,7 +14,7 @@ from tests.docs.pages import blocks
 PAGE = CHECKOUT / "docs" / "client.md"
 
 
-def test_its_python_runs_from_top_to_bottom(web: str, pumped: None, alice: Caller, tmp_path: Path) -> None:
+def test_its_python_runs_from_top_to_bottom(web: str, scheduler_running: None, alice: Caller, tmp_path: Path) -> None:
     program = "\n".join(block.text for block in blocks(PAGE) if block.language == "python")
     env = os.environ | {"EVALSVC_BASE_URL": web, "EVALSVC_API_KEY": alice.key, "PYTHONPATH": str(CHECKOUT)}
     done = subprocess.run(

@@ -46,7 +46,7 @@ def test_a_metric_that_breaks_is_missing(client: Client) -> None:
     assert result.rows[0].scores["picky"].error_message == "ValueError: not Rome again"
 
 
-def test_without_metrics_outputs_are_kept_to_be_scored_later(client: Client, pumped: None) -> None:
+def test_without_metrics_outputs_are_kept_to_be_scored_later(client: Client, scheduler_running: None) -> None:
     calls: Counter[str] = Counter()
 
     def counted(query: str) -> str:

@@ -25,7 +25,7 @@ def test_it_scores_rows_with_several_evaluators_and_estimates_them(client: Clien
         stranger.resume_experiment(str(result.experiment_id))
 
 
-@pytest.mark.usefixtures("pumped")
+@pytest.mark.usefixtures("scheduler_running")
 def test_it_waits_for_evaluators_that_need_a_worker(client: Client) -> None:
     result = client.score_batch([{"output": "Have a nice day."}], ["toxicity"])
     assert (result.metrics["toxicity"].n, result.metrics["toxicity"].n_pending) == (1, 0)

@@ -15,7 +15,7 @@ import pytest
 
 from evalsvc.local.supervisor.demo import first_evaluation
 from tests.conftest import Caller, new_caller
-from tests.experiments.conftest import pumping
+from tests.experiments.conftest import scheduling
 from tests.serving import serving
 
 
@@ -49,14 +49,14 @@ def web(worker: Any) -> Iterator[str]:
 
 
 @pytest.fixture
-def pumped() -> Iterator[None]:
+def scheduler_running() -> Iterator[None]:
     """A worker for experiments, for metrics that are added to their outputs; it would take the units of others, too."""
-    with pumping():
+    with scheduling():
         yield
 
 
 @pytest.fixture
-def reader(web: str, pumped: None) -> Iterator[Reader]:
+def reader(web: str, scheduler_running: None) -> Iterator[Reader]:
     """A reader whose account holds what the first `make up` captures."""
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:

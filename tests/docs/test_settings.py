@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from evalsvc.env import RENAMED
 from tests.docs.pages import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -55,6 +56,13 @@ def test_every_other_variable_that_the_code_reads_is_documented() -> None:
     names = {name for path in files for _, name, _ in reads(path)} - NOT_SETTINGS
 
     assert names - set(documented()) == set()
+
+
+def test_renamed_variables_are_documented_and_the_new_ones_are_read() -> None:
+    table = PAGE.partition("## Renamed variables")[2].partition("\n## ")[0]
+
+    assert dict(re.findall(r"^\| `([A-Z_]+)` \| `([A-Z_]+)` \|$", table, re.MULTILINE)) == RENAMED
+    assert set(RENAMED.values()) <= {name for _, name, _ in reads(CHECKOUT / "evalsvc" / "settings.py")}
 
 
 def test_nothing_is_documented_that_nothing_reads() -> None:

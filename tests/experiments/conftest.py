@@ -1,4 +1,4 @@
-"""A seeded task with known accuracies, connections to a stub, and pumps that run in this process."""
+"""A seeded task with known accuracies, connections to a stub, and schedulers that run in this process."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EXACT = {"name": "accuracy", "evaluator": "exact-match"}
 
 @pytest.fixture
 def alone(alone: None) -> Iterator[None]:
-    """Leave this test's experiments to no pump, either: tests with workers of their own have left some running."""
+    """Leave this test's experiments to no scheduler, either: tests with workers of their own have left some running."""
     from evalsvc.experiments import queueing
 
-    with mock.patch.object(queueing, "enqueue_pumps", lambda: 0):
+    with mock.patch.object(queueing, "enqueue_schedulers", lambda: 0):
         yield
 
 
@@ -69,15 +69,19 @@ def make_experiment(caller: Caller, dataset_id: str, configs: list[dict[str, Any
     return ok(caller.post("/v1/experiments", body))["experiment"]
 
 
-def pump(*, seconds: float = 60, slots: int = 4, idle_seconds: float = 0.4, lease_seconds: float = 60.0) -> None:
+def run_units(
+    *, seconds: float = 60, n_runners: int = 4, idle_seconds: float = 0.4, lease_seconds: float = 60.0
+) -> None:
     """Work in this process until there is nothing left to do; its leases outlast a machine that stands still."""
-    from evalsvc.experiments.runner.scheduler import Pump
+    from evalsvc.experiments.runner.scheduler import Scheduler
 
-    Pump(slots=slots, n_pumps=1, lease_seconds=lease_seconds).run(seconds=seconds, idle_seconds=idle_seconds)
+    Scheduler(n_runners=n_runners, n_schedulers=1, lease_seconds=lease_seconds).run(
+        seconds=seconds, idle_seconds=idle_seconds
+    )
 
 
 def finish(caller: Caller, id: str, *, seconds: float = 120) -> None:
-    """Pump until an experiment is done: what is put off comes back later than one pump waits for more."""
+    """Run units until an experiment is done: what is put off comes back later than one scheduler waits for more."""
     from evalsvc.experiments.models import WorkUnit
 
     deadline = time.monotonic() + seconds
@@ -85,15 +89,15 @@ def finish(caller: Caller, id: str, *, seconds: float = 120) -> None:
         if time.monotonic() > deadline:
             units = WorkUnit.objects.using("system").filter(experiment_id=id).exclude(state="done")
             raise AssertionError(f"not done after {seconds} s; left: {list(units.values())}")
-        pump()
+        run_units()
 
 
 @contextmanager
-def pumping() -> Iterator[None]:
+def scheduling() -> Iterator[None]:
     """Work in this process beside what the test does."""
     from evalsvc.experiments.runner import scheduler as module
 
-    worker = module.Pump(slots=2, n_pumps=1, lease_seconds=60.0)
+    worker = module.Scheduler(n_runners=2, n_schedulers=1, lease_seconds=60.0)
     thread = threading.Thread(target=lambda: worker.run(seconds=3600, idle_seconds=3600))
     thread.start()
     try:

@@ -19,8 +19,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.experiments.test_push import Runner
 
@@ -61,14 +61,14 @@ def estimates(caller: Caller, made: Any, config: str = "a") -> Any:
 
 def test_it_scores_stored_outputs_as_if_the_metric_had_been_there(alice: Caller) -> None:
     late, early = finished(alice), finished(alice, metrics=[EXACT, CLEAN, RIGHT])
-    pump()
+    run_units()
     before = live(alice, late["id"])
     (told, _) = add(alice, late, CLEAN, RIGHT)["metrics"]
     assert (told["name"], told["n_scored"], told["n_pending"]) == ("clean", 0, 50)
     assert told["added_at"]
     waiting = estimates(alice, late)["clean"]
     assert (waiting["n"], waiting["n_pending"], waiting["value"]) == (0, 25, None)
-    pump()
+    run_units()
     assert recounted(alice, late["id"]) == []
     for config in ("a", "b"):
         found, wanted = estimates(alice, late, config), estimates(alice, early, config)
@@ -102,7 +102,7 @@ def test_what_was_added_holds_for_one_look(alice: Caller) -> None:
 
     answer(20)
     add(alice, made, RIGHT, graded)
-    pump()
+    run_units()
     outputs = ok(alice.get(f"/v1/experiments/{made['id']}/results", limit=100))["results"]
     rows = [{"output_id": row["id"], "value": 1 + i % 5} for i, row in enumerate(outputs)]
     ok(alice.post(f"/v1/experiments/{made['id']}/scores", {"metric": "graded", "scores": rows}))
@@ -124,7 +124,7 @@ def test_what_was_added_holds_for_one_look(alice: Caller) -> None:
     wanted, found = shown["right"], points[3]
     assert (found["value"], found["lower"], found["upper"]) == tuple(wanted[key] for key in ("value", "lower", "upper"))
     answer(20)
-    pump()
+    run_units()
     shown = estimates(alice, made)
     assert shown["right"]["decision_interval"] is not None
     assert shown["right"]["this_set"]["exact"]
@@ -147,7 +147,7 @@ def test_an_added_latency_has_the_quantiles_of_what_was_measured(alice: Caller, 
         runner.post(unit, rows)
     assert held is not None
     add(alice, made, {"name": "ms", "source": "latency_ms", "type": kind, "higher_is_better": False})
-    pump()
+    run_units()
     shown = estimates(alice, made)["ms"]
     # What lies behind the gap is scored, and not yet counted.
     expected = quantiles_of([float(pos**2) for pos in range(10)])
@@ -160,10 +160,10 @@ def test_an_added_latency_has_the_quantiles_of_what_was_measured(alice: Caller, 
 def test_the_history_learns_of_each_output_once(alice: Caller) -> None:
     made = finished(alice, n=10, configs=TWO[:1])
     add(alice, made, BLEU)
-    pump()
+    run_units()
     assert len(scores_of(alice, "metrics")) == 10
     add(alice, made, BLEU)
-    pump()
+    run_units()
     assert len(scores_of(alice, "metrics")) == 10
 
 
@@ -178,7 +178,7 @@ def test_a_name_that_the_plan_has_is_refused_and_nothing_is_added(alice: Caller)
 def test_asking_again_for_the_same_adds_nothing(alice: Caller) -> None:
     made = finished(alice, n=5)
     first = add(alice, made, BLEU)
-    pump()
+    run_units()
     again = add(alice, made, BLEU, CLEAN)
     assert again["metrics"][0]["added_at"] == first["metrics"][0]["added_at"]
     assert [(row["name"], row["n_pending"]) for row in again["metrics"]] == [("bleu", 0), ("clean", 10)]
@@ -212,15 +212,15 @@ def test_outputs_that_come_later_are_scored_as_well(alice: Caller) -> None:
     held = runner.lease(n=10)["unit"]
     runner.post(unit, [{"pos": e["pos"], "output": e["expected"]} for e in unit["examples"]])
     add(alice, made, CLEAN)
-    pump()
+    run_units()
     assert estimates(alice, made)["clean"]["n"] == 10
     runner.run()
-    pump()
+    run_units()
     # Positions 10 to 19 are still with somebody: what lies behind them is scored and not yet read.
     assert (estimates(alice, made)["clean"]["n"], estimates(alice, made)["clean"]["provisional"]["n"]) == (10, 30)
     assert recounted(alice, made["id"]) == []
     runner.post(held, [{"pos": e["pos"], "output": "x"} for e in held["examples"]])
-    pump()
+    run_units()
     found = estimates(alice, made)
     assert (found["clean"]["n"], found["accuracy"]["n"], found["accuracy"]["value"]) == (40, 40, 0.75)
     assert live(alice, made["id"])["experiment"]["state"] == "done"
@@ -230,10 +230,10 @@ def test_outputs_that_come_later_are_scored_as_well(alice: Caller) -> None:
 def test_a_config_that_is_added_later_is_scored_as_well(alice: Caller) -> None:
     made = finished(alice, n=10, configs=TWO[:1])
     add(alice, made, CLEAN)
-    pump()
+    run_units()
     added = ok(alice.post(f"/v1/experiments/{made['id']}/configs", {"configs": [{"name": "c", "kind": "push"}]}))
     Runner(alice, {"id": made["id"], "configs": added["configs"]}).run()
-    pump()
+    run_units()
     found = by_name(live(alice, made["id"]))["c"]
     assert found["metrics"]["clean"]["n_pending"] == 0
     assert recounted(alice, made["id"]) == []
@@ -246,7 +246,7 @@ def test_failed_outputs_fail_every_metric_that_is_added(alice: Caller) -> None:
     rows = [{"pos": e["pos"], "output": "x"} for e in unit["examples"][:8]]
     runner.post(unit, [*rows, *({"pos": pos, "error": {"type": "bug"}} for pos in (8, 9))])
     add(alice, made, CLEAN, MINE)
-    pump()
+    run_units()
     found = estimates(alice, made)
     assert (found["clean"]["n"], found["clean"]["n_error"], found["clean"]["n_pending"]) == (8, 2, 0)
     assert (found["mine"]["n"], found["mine"]["n_error"]) == (0, 0)
@@ -264,7 +264,7 @@ def test_a_race_is_decided_by_its_own_metric_only(alice: Caller) -> None:
             if unit:
                 runner.post(unit, [{"pos": e["pos"], "output": text or e["expected"]} for e in unit["examples"]])
     add(alice, made, BLEU | {"higher_is_better": False})
-    pump()
+    run_units()
     good.run()
     view = live(alice, made["id"])
     assert (view["experiment"]["primary_metric"], view["leader"]) == ("accuracy", good.config)
@@ -275,10 +275,10 @@ def test_the_application_is_not_called(alice: Caller, stub: RunningStub) -> None
     made = make_experiment(
         alice, make_dataset(alice, n=30), [chat(make_connection(alice, stub.base_url), "stub-accuracy-0.80-a")]
     )
-    pump()
+    run_units()
     calls = stub.calls()["total"]
     add(alice, made, CLEAN, BLEU)
-    pump()
+    run_units()
     (config,) = live(alice, made["id"])["configs"]
     assert (config["metrics"]["clean"]["n"], stub.calls()["total"]) == (30, calls)
 
@@ -291,7 +291,7 @@ def test_outputs_whose_scoring_kills_the_worker_end_as_errors(alice: Caller) -> 
     with connections["system"].cursor() as cursor:
         values = [MAX_LEASES, made["id"]]
         cursor.execute("UPDATE experiments_workunit SET attempt = %s WHERE experiment_id = %s AND addition = 1", values)
-    pump()
+    run_units()
     found = estimates(alice, made)["clean"]
     assert (found["n"], found["n_error"]) == (0, 10)
     assert recounted(alice, made["id"]) == []
@@ -302,7 +302,7 @@ def test_a_deleted_config_is_scored_no_more(alice: Caller) -> None:
     add(alice, made, CLEAN)
     b = made["configs"][1]["id"]
     assert alice.call("DELETE", f"/v1/experiments/{made['id']}/configs/{b}").status_code == 204
-    pump()
+    run_units()
     (row,) = [row for row in ok(alice.get(metrics_path(made)))["metrics"] if row["name"] == "clean"]
     assert (row["n_scored"], row["n_pending"]) == (10, 0)
     assert recounted(alice, made["id"]) == []

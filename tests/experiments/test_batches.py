@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Caller
-from tests.experiments.conftest import EXACT, ok, pump, recounted
+from tests.experiments.conftest import EXACT, ok, recounted, run_units
 
 PATH = "/v1/score/batch"
 ROWS = [{"id": f"r{i}", "input": "q", "output": "yes", "expected": "yes" if i % 4 else "no"} for i in range(40)]
@@ -34,7 +34,7 @@ def test_what_waits_for_workers_is_accepted(alice: Caller) -> None:
     response = alice.post(PATH, body | {"metrics": [{"name": "clean", "evaluator": "toxicity"}]})
     answer = ok(response, 202)
     assert answer["n_pending"] == 2
-    pump()
+    run_units()
     (config,) = ok(alice.get(response["Location"]))["configs"]
     assert (config["metrics"]["clean"]["n"], config["metrics"]["clean"]["n_pending"]) == (2, 0)
 

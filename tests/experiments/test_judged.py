@@ -1,4 +1,4 @@
-"""Metrics that a judge scores: asked by the pump, of the account's own connection, with errors that are no scores."""
+"""Metrics that a judge scores: asked by the scheduler, of the account's own connection, with errors that are no scores."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.experiments.test_push import PUSH, Runner
 
@@ -101,7 +101,7 @@ def test_a_judge_scores_what_a_client_sent(alice: Caller, stub: RunningStub) -> 
     metric = {"name": "polite", "evaluator": "judge", "criteria": "polite", "source": "score"}
     experiment = make_experiment(alice, make_dataset(alice, n=6), [PUSH], metrics=[metric])
     Runner(alice, experiment).run()
-    pump()
+    run_units()
 
     found = by_name(live(alice, experiment["id"]))["mine"]["metrics"]["polite"]
     assert (found["n"], found["n_error"], found["value"]) == (6, 0, 0.5)

@@ -10,7 +10,7 @@ from benchmarks.stub_llm import RunningStub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
 from evalsvc.experiments.definition.knobs import DEEPEST, MAX_KNOBS, knobs_of, names_of, with_values
 from tests.conftest import Caller
-from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, pump
+from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, run_units
 
 MODELS = ["stub-accuracy-0.60-a", "stub-accuracy-0.80-c"]
 
@@ -40,7 +40,7 @@ def test_a_grid_reaches_into_the_body_that_an_application_gets(alice: Caller, st
     search = {"body": {"model": MODELS}}
     config = {"kind": "http", "parameters": app(stub), "search": search}
     experiment = make_experiment(alice, make_dataset(alice), [config])
-    pump()
+    run_units()
 
     found = by_name(live(alice, experiment["id"]))
     assert set(found) == {f"model={model}" for model in MODELS}

@@ -13,7 +13,16 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.decisions import policy, step
 from evalsvc.experiments.definition.templates import names_in
 from tests.conftest import Caller
-from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump, recounted
+from tests.experiments.conftest import (
+    chat,
+    live,
+    make_connection,
+    make_dataset,
+    make_experiment,
+    ok,
+    recounted,
+    run_units,
+)
 from tests.experiments.test_push import PUSH, Runner
 
 CLIENT = {"name": "stars", "source": "client", "value_range": [0, 5]}
@@ -134,9 +143,9 @@ def test_a_reused_output_is_measured_as_it_was_when_it_was_asked(alice: Caller, 
     connection = make_connection(alice, stub.base_url, price_input_per_million=1.0, price_output_per_million=2.0)
     metrics = [{"name": "price", "source": "cost"}]
     made = make_experiment(alice, make_dataset(alice, n=10), [chat(connection, "stub-echo")], metrics=metrics)
-    pump()
+    run_units()
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone", {"name": "again"}))
-    pump()
+    run_units()
     first, again = live(alice, made["id"])["configs"]
     assert again["n_reused"] == 10
     assert again["cost"] == 0.0 < first["cost"]

@@ -21,8 +21,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.experiments.test_push import Runner
 
@@ -86,7 +86,7 @@ def test_outputs_that_kill_whoever_scores_them_end_as_errors(alice: Caller) -> N
     with connections["system"].cursor() as cursor:
         values = [MAX_LEASES, made["id"]]
         cursor.execute("UPDATE experiments_workunit SET attempt = %s WHERE experiment_id = %s", values)
-    pump()
+    run_units()
     found = live(alice, made["id"])["configs"][0]
     assert (found["state"], found["metrics"]["clean"]["n"], found["metrics"]["clean"]["n_error"]) == (
         "completed",
@@ -96,7 +96,7 @@ def test_outputs_that_kill_whoever_scores_them_end_as_errors(alice: Caller) -> N
     assert recounted(alice, made["id"]) == []
 
 
-def test_a_pump_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
+def test_a_scheduler_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
     alice: Caller, charlie: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = make_experiment(alice, make_dataset(alice, n=1), [chat(make_connection(alice, stub.base_url), "stub-echo")])
@@ -114,7 +114,7 @@ def test_a_pump_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot(
         return produce(asking, example)
 
     monkeypatch.setattr("evalsvc.experiments.runner.unit.produce", produce_slowly)
-    pump(seconds=1, slots=2)
+    run_units(seconds=1, n_runners=2)
     assert quick_is_done()
     found = live(alice, slow["id"])["configs"][0]
     assert (found["n_ok"], found["n_error"]) == (1, 0)

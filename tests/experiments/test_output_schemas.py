@@ -23,8 +23,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.experiments.test_push import PUSH, Runner
 from tests.experiments.test_results import results
@@ -398,7 +398,7 @@ def test_an_answer_of_an_application_that_breaks_its_schema_is_an_error(alice: C
     examples = [{"id": f"e{i}", "input": f"q{i}", "expected": f"a{i}"} for i in range(6)]
     url = f"http://127.0.0.1:{application.server_address[1]}/ask"
     made = make_experiment(alice, make_dataset(alice, examples), [served(ANSWER, url)])
-    pump()
+    run_units()
     (bad,) = results(alice, made, "status=failed")
     assert (bad["example_id"], bad["error_type"], bad["attempt"]) == ("e2", "bad_output", 1)
     assert bad["latency_ms"] is not None
@@ -411,13 +411,13 @@ def test_an_answer_of_an_application_that_breaks_its_schema_is_an_error(alice: C
     config = made["configs"][0]["id"]
     changes = {"/output_schema/properties/answer": {"type": ["string", "number"]}}
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{config}/clone", {"name": "mended", "changes": changes}))
-    pump()
+    run_units()
     assert application.asked[6:] == ["q2"]
     mended = by_name(live(alice, made["id"]))["mended"]
     assert (mended["n_ok"], mended["n_reused"], mended["n_error"]) == (6, 5, 0)
     strict = {"/output_schema/properties/answer": {"enum": ["a0", "a1"]}}
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/{config}/clone", {"name": "strict", "changes": strict}))
-    pump()
+    run_units()
     assert by_name(live(alice, made["id"]))["strict"]["n_error"] == 4
     assert recounted(alice, made["id"]) == []
 
@@ -428,7 +428,7 @@ def test_a_config_that_said_something_before_it_meant_anything_runs_on(alice: Ca
     rows = Config.objects.using("system").filter(pk=made["configs"][0]["id"])
     for old in ("v2", {"type": "text"}):
         rows.update(parameters={"output_schema": old})
-        context._desks.clear()
+        context._contexts.clear()
         runner = Runner(alice, made)
         unit = runner.lease(n=1)["unit"]
         assert runner.post(unit, [{"pos": unit["examples"][0]["pos"], "output": 1}])["bad_outputs"] == []

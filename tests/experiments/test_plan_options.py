@@ -22,8 +22,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.experiments.test_epsilon import answer, decisions, mostly, states
 from tests.experiments.test_push import PUSH, Runner
@@ -108,7 +108,7 @@ def test_workers_stop_with_the_race(alice: Caller, stub: RunningStub) -> None:
     configs = [chat(connection, model) for model in ("stub-accuracy-0.10-w@10", "stub-accuracy-0.95-b@10")]
     options = {"policy": "race_default", "stop_when_decided": True}
     made = make_experiment(alice, make_dataset(alice, n=400), configs, **options)
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert view["experiment"]["state"] == "done"
     assert view["experiment"]["n_queries"] < 400
@@ -222,12 +222,12 @@ def test_workers_wait_at_shard_ends(alice: Caller, stub: RunningStub) -> None:
     connection = make_connection(alice, stub.base_url)
     configs = [chat(connection, "stub-echo", name=name, temperature=i) for i, name in enumerate("ab")]
     made = make_experiment(alice, make_dataset(alice, n=40), configs, num_shards=2, pause_at_shards=True)
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert view["experiment"]["state"] == "idle"
     assert [(row["watermark"], row["n_done"], row["stop_reason"]) for row in view["configs"]] == [(20, 20, "pause")] * 2
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/resume", {"config_ids": "all"}))
-    pump()
+    run_units()
     assert live(alice, made["id"])["experiment"]["state"] == "done"
     assert recounted(alice, made["id"]) == []
 
@@ -271,7 +271,7 @@ def test_the_part_is_the_beginning_of_the_whole_order(alice: Caller) -> None:
 def test_workers_go_as_far_as_the_limit(alice: Caller, stub: RunningStub) -> None:
     connection = make_connection(alice, stub.base_url)
     made = make_experiment(alice, make_dataset(alice, n=60), [chat(connection, "stub-echo")], limit=25)
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert (view["experiment"]["state"], view["experiment"]["n_queries"]) == ("done", 25)
     assert recounted(alice, made["id"]) == []

@@ -15,8 +15,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 
 PUSH = {"name": "mine", "kind": "push"}
@@ -171,7 +171,7 @@ def test_what_needs_a_model_is_scored_by_the_workers(alice: Caller) -> None:
     assert runner.run(lambda e: "A kind word.", scores={"mine": 0.5}) == 12
     before = live(alice, made["id"])["configs"][0]
     assert (before["n_done"], before["watermark"], before["metrics"]["clean"]["n"]) == (12, 0, 0)
-    pump()
+    run_units()
     after = live(alice, made["id"])["configs"][0]
     assert (after["state"], after["metrics"]["clean"]["n"], after["metrics"]["mine"]["value"]) == ("completed", 12, 0.5)
     assert recounted(alice, made["id"]) == []

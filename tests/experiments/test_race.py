@@ -17,8 +17,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.experiments.test_push import Runner
 
@@ -31,7 +31,7 @@ def test_a_race_keeps_the_best_and_saves_queries(alice: Caller, stub: RunningStu
     connection = make_connection(alice, stub.base_url)
     configs = [chat(connection, model) for model in (WORST, MIDDLE, BEST)]
     made = make_experiment(alice, make_dataset(alice, n=200), configs, policy=policy)
-    pump()
+    run_units()
     view = live(alice, made["id"])
     found = by_name(view)
     assert view["experiment"]["state"] == "done"
@@ -51,7 +51,7 @@ def test_a_race_keeps_the_best_and_saves_queries(alice: Caller, stub: RunningStu
 def test_people_decide_when_the_policy_is_manual(alice: Caller, stub: RunningStub) -> None:
     connection = make_connection(alice, stub.base_url)
     made = make_experiment(alice, make_dataset(alice, n=60), [chat(connection, model) for model in (WORST, BEST)])
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert [config["state"] for config in view["configs"]] == ["completed", "completed"]
     assert view["decisions"] == []
@@ -65,7 +65,7 @@ def test_a_budget_of_queries_is_never_exceeded(alice: Caller, stub: RunningStub)
     connection = make_connection(alice, stub.base_url)
     configs = [chat(connection, model) for model in (WORST, BEST)]
     made = make_experiment(alice, make_dataset(alice, n=60), configs, budget={"queries": 47})
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert view["experiment"]["n_queries"] == 47
     assert {config["stop_reason"] for config in view["configs"]} == {"budget"}
@@ -76,7 +76,7 @@ def test_a_budget_of_queries_is_never_exceeded(alice: Caller, stub: RunningStub)
 def test_a_budget_of_money_stops_everything(alice: Caller, stub: RunningStub) -> None:
     connection = make_connection(alice, stub.base_url, price_input_per_million=1000.0, price_output_per_million=1000.0)
     made = make_experiment(alice, make_dataset(alice, n=300), [chat(connection, BEST)], budget={"cost": 0.2})
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert view["configs"][0]["stop_reason"] == "budget"
     assert 0.2 <= view["experiment"]["cost"] < 2.0
@@ -85,11 +85,11 @@ def test_a_budget_of_money_stops_everything(alice: Caller, stub: RunningStub) ->
 def test_an_identical_clone_asks_nothing_again(alice: Caller, stub: RunningStub) -> None:
     connection = make_connection(alice, stub.base_url)
     made = make_experiment(alice, make_dataset(alice, n=30), [chat(connection, BEST)])
-    pump()
+    run_units()
     before = stub.calls()["by_model"][BEST]
     path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
     ok(alice.post(path, {"name": "again"}))
-    pump()
+    run_units()
     view = live(alice, made["id"])
     assert by_name(view)["again"]["n_reused"] == 30
     assert stub.calls()["by_model"][BEST] == before

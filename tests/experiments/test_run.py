@@ -12,8 +12,8 @@ from tests.experiments.conftest import (
     make_connection,
     make_dataset,
     make_experiment,
-    pump,
     recounted,
+    run_units,
 )
 
 
@@ -21,7 +21,7 @@ def test_it_runs_every_config_to_the_exact_accuracy(alice: Caller, stub: Running
     connection = make_connection(alice, stub.base_url)
     models = ["stub-accuracy-0.60-a", "stub-accuracy-0.80-c"]
     experiment = make_experiment(alice, make_dataset(alice), [chat(connection, model) for model in models])
-    pump()
+    run_units()
     view = live(alice, experiment["id"])
     assert view["experiment"]["state"] == "done"
     for model in models:

@@ -1,4 +1,4 @@
-"""Pumps are woken by a push: what is started or stopped is seen without asking the database for it."""
+"""Schedulers are woken by a push: what is started or stopped is seen without asking the database for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from evalsvc.experiments.models import WorkUnit
 from evalsvc.experiments.notices import EPOCHS, WORK, Ears
 from evalsvc.experiments.runner import scheduler as module
 from tests.conftest import Caller, wait_until
-from tests.experiments.conftest import by_name, chat, live, make_connection, make_dataset, make_experiment, ok, pumping
+from tests.experiments.conftest import (
+    by_name,
+    chat,
+    live,
+    make_connection,
+    make_dataset,
+    make_experiment,
+    ok,
+    scheduling,
+)
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -25,15 +34,15 @@ NEVER = 600.0
 
 @pytest.fixture
 def deaf_without_pushes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pumps look for work and for stops only when they are told to."""
+    """Let schedulers look for work and for stops only when they are told to."""
     for name in ("LONGEST_WATCH_SECONDS", "SHORTEST_POLL_SECONDS", "LONGEST_POLL_SECONDS"):
         monkeypatch.setattr(module, name, NEVER)
 
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """A pump that waits for pushes, also for the one that lets it see that it shall end."""
-    with pumping():
+    """A scheduler that waits for pushes, also for the one that lets it see that it shall end."""
+    with scheduling():
         try:
             yield
         finally:
@@ -46,7 +55,7 @@ def is_done(caller: Caller, experiment: Any) -> bool:
 
 
 @pytest.mark.usefixtures("deaf_without_pushes")
-def test_a_start_a_clone_and_a_resume_wake_an_idle_pump(alice: Caller, stub: RunningStub) -> None:
+def test_a_start_a_clone_and_a_resume_wake_an_idle_scheduler(alice: Caller, stub: RunningStub) -> None:
     connection, dataset = make_connection(alice, stub.base_url), make_dataset(alice, n=20)
     with listening():
         experiment = make_experiment(alice, dataset, [chat(connection, "stub-echo", "one")], start=False)
@@ -77,7 +86,7 @@ def test_a_stop_is_heard_and_a_resume_goes_on(alice: Caller, stub: RunningStub) 
         wait_until(lambda: is_done(alice, experiment))
 
 
-def test_without_redis_pumps_look_by_themselves(
+def test_without_redis_schedulers_look_by_themselves(
     alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nobody() -> Any:
@@ -85,7 +94,7 @@ def test_without_redis_pumps_look_by_themselves(
 
     monkeypatch.setattr(notices, "shared_client", nobody)
     monkeypatch.setattr(notices, "_silent_until", 0.0)
-    with pumping():
+    with scheduling():
         experiment = make_experiment(
             alice, make_dataset(alice, n=20), [chat(make_connection(alice, stub.base_url), "stub-echo@20")]
         )

@@ -13,7 +13,7 @@ from django.db import DataError, OperationalError, connections
 
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store, writer
-from evalsvc.experiments.runner.context import desk_of, examples_of
+from evalsvc.experiments.runner.context import examples_of, unit_context
 from evalsvc.experiments.runner.score import scores_of
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
 from evalsvc.experiments.runner.writer import Writer
@@ -32,20 +32,22 @@ def made(caller: Caller, *names: str) -> Any:
 
 
 def claimed(limit: int, *, lease_seconds: float = 60) -> list[Unit]:
-    wanted = {"slots": 8, "excluded_accounts": [], "blocked_configs": []}
+    wanted = {"n_runners": 8, "excluded_accounts": [], "blocked_configs": []}
     units = store.claim_units(limit=limit, lease_seconds=lease_seconds, **wanted)
     assert len(units) == limit
     return units
 
 
 def outcome(unit: Unit, text: str = "4") -> Outcome:
-    """What a slot makes of a unit whose config always gives this answer."""
-    desk, examples = desk_of(unit), examples_of(unit)
+    """What a unit runner makes of a unit whose config always gives this answer."""
+    context, examples = unit_context(unit), examples_of(unit)
     rows = [{"pos": pos, "status": "ok", "output": {"output": text}} for pos in range(unit.from_pos, unit.to_pos)]
     scores = [
         score
         for row in rows
-        for score in scores_of(metrics=desk.metrics, example=examples[row["pos"]], output=row, pointers=desk.pointers)
+        for score in scores_of(
+            metrics=context.metrics, example=examples[row["pos"]], output=row, pointers=context.pointers
+        )
     ]
     return Outcome(unit, rows, scores)
 

@@ -17,8 +17,8 @@ from tests.conftest import Caller, start_worker, stop_group, wait_until
 from tests.experiments.conftest import live, ok, recounted
 from tests.faults.conftest import start_beat
 
-SLOTS, PUMPS, MICRO_BATCH = 4, 2, 10
-WORKER = {"EVALSVC_EXPERIMENT_SLOTS": str(SLOTS), "EVALSVC_EXPERIMENT_LEASE_SECONDS": "2"}
+N_RUNNERS, N_SCHEDULERS, MICRO_BATCH = 4, 2, 10
+WORKER = {"EVALSVC_EXPERIMENT_UNIT_RUNNERS": str(N_RUNNERS), "EVALSVC_EXPERIMENT_LEASE_SECONDS": "2"}
 MODELS = ("stub-accuracy-0.60-a", "stub-accuracy-0.70-b", "stub-accuracy-0.80-c", "stub-echo")
 
 

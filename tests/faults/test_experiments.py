@@ -14,8 +14,8 @@ from tests.experiments.conftest import chat, make_connection, make_dataset, make
 from tests.faults.experiment_tools import (
     MICRO_BATCH,
     MODELS,
-    PUMPS,
-    SLOTS,
+    N_RUNNERS,
+    N_SCHEDULERS,
     Crew,
     check_whole,
     repair,
@@ -26,8 +26,8 @@ from tests.faults.experiment_tools import (
 
 N_EXAMPLES = 120
 N_QUERIES = N_EXAMPLES * len(MODELS)
-# What a process that dies can have asked and not yet recorded: a unit in each slot.
-UNRECORDED = SLOTS * MICRO_BATCH
+# What a process that dies can have asked and not yet recorded: a unit in each runner.
+UNRECORDED = N_RUNNERS * MICRO_BATCH
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +71,10 @@ def restart_postgres(crew: Crew) -> None:
 
 
 def double_messages(crew: Crew) -> None:
-    from evalsvc.experiments.tasks import plan, pump
+    from evalsvc.experiments.tasks import plan, schedule_units
 
     for _ in range(10):
-        pump.apply_async(queue="experiments")
+        schedule_units.apply_async(queue="experiments")
         plan.apply_async(queue="system")
 
 
@@ -82,10 +82,10 @@ FAULTS = {
     nothing: 0,
     double_messages: 0,
     kill_pool_child: UNRECORDED,
-    kill_worker: PUMPS * UNRECORDED,
+    kill_worker: N_SCHEDULERS * UNRECORDED,
     restart_valkey: 0,
     # An answer that came while the database was away is kept and written when it is back.
-    restart_postgres: PUMPS * UNRECORDED,
+    restart_postgres: N_SCHEDULERS * UNRECORDED,
 }
 
 

@@ -18,8 +18,8 @@ from tests.experiments.conftest import (
     make_dataset,
     make_experiment,
     ok,
-    pump,
     recounted,
+    run_units,
 )
 from tests.faults.experiment_tools import check_books, state_of, stop_everything
 
@@ -61,7 +61,7 @@ class Outcome:
         configs.append(chat(make_connection(self.caller, stub.base_url), "stub-429"))
         dataset = make_dataset(self.caller, n=N)
         self.id = make_experiment(self.caller, dataset, configs, micro_batch=1)["id"]
-        pump(slots=24, idle_seconds=2)
+        run_units(n_runners=24, idle_seconds=2)
         self.view = live(self.caller, self.id)
         self.configs = by_name(self.view)
         self.calls = stub.calls()["by_model"]
@@ -148,7 +148,7 @@ def test_a_429_without_an_end_fails_the_config_and_spoils_no_example(alice: Call
     before = stub.calls()["by_model"].get("stub-429-forever", 0)
     config = chat(connection, "stub-429-forever")
     experiment = make_experiment(alice, make_dataset(alice, n=20), [config], micro_batch=1)
-    pump(slots=2, idle_seconds=2)
+    run_units(n_runners=2, idle_seconds=2)
     config = by_name(live(alice, experiment["id"]))["stub-429-forever"]
     assert (config["state"], config["stop_reason"], config["n_error"]) == ("failed", "error", 0)
     assert state_of(alice, experiment["id"]) == "failed"
@@ -162,7 +162,7 @@ def test_a_config_that_only_fails_ends_and_can_be_resumed(alice: Caller, slow_st
     connection = make_connection(alice, slow_stub.base_url)
     configs = [chat(connection, "stub-refusal"), chat(connection, GOOD)]
     experiment = make_experiment(alice, make_dataset(alice, n=100), configs)
-    pump(slots=2)
+    run_units(n_runners=2)
     found = by_name(live(alice, experiment["id"]))
     refusing = found["stub-refusal"]
     assert (refusing["state"], refusing["stop_reason"]) == ("failed", "error")
@@ -173,7 +173,7 @@ def test_a_config_that_only_fails_ends_and_can_be_resumed(alice: Caller, slow_st
     ok(alice.post(f"/v1/experiments/{experiment['id']}/configs/{refusing['id']}/resume"))
     step.step(account_id=alice.account.pk, experiment_id=int(experiment["id"]))
     assert by_name(live(alice, experiment["id"]))["stub-refusal"]["state"] == "running"
-    pump(slots=2)
+    run_units(n_runners=2)
     again = by_name(live(alice, experiment["id"]))["stub-refusal"]
     assert again["state"] in ("failed", "completed")
     assert again["n_error"] >= refusing["n_error"] + 20 or again["state"] == "completed"

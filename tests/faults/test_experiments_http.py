@@ -14,7 +14,7 @@ from django.test import override_settings
 
 from evalsvc.experiments.runner.generate import Asking, MustStop, produce
 from tests.conftest import Caller
-from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment, ok, pump, recounted
+from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment, ok, recounted, run_units
 from tests.faults.experiment_tools import check_history, state_of, stop_everything
 
 SECRET = "sk-application-0815-secret"
@@ -79,7 +79,7 @@ def http(application: Application, **parameters: Any) -> dict[str, Any]:
 def run(caller: Caller, config: dict[str, Any], *, n: int = 4, **plan: Any) -> tuple[str, dict[str, Any], list[Any]]:
     """Run one config to its end; return the experiment's id, the config and its results."""
     id = make_experiment(caller, make_dataset(caller, n=n), [config], **({"micro_batch": 2} | plan))["id"]
-    pump(slots=4)
+    run_units(n_runners=4)
     (found,) = live(caller, id)["configs"]
     assert recounted(caller, id) == []
     check_history(id)
@@ -161,14 +161,14 @@ def test_a_strange_answer_harms_no_other(alice: Caller, application: Application
 def test_an_application_that_is_repaired_goes_on_where_it_stood(alice: Caller, application: Application) -> None:
     application.answer = lambda body: as_json({}, 404)
     id = make_experiment(alice, make_dataset(alice, n=200), [http(application)], micro_batch=2)["id"]
-    pump(slots=1)
+    run_units(n_runners=1)
     (config,) = live(alice, id)["configs"]
     assert (config["state"], config["stop_reason"], state_of(alice, id)) == ("failed", "error", "failed")
     n_failed = config["n_error"]
 
     application.answer = right_answer
     ok(alice.post(f"/v1/experiments/{id}/configs/resume", {"config_ids": "all"}))
-    pump(slots=4)
+    run_units(n_runners=4)
     (config,) = live(alice, id)["configs"]
     assert (config["state"], config["n_error"], config["n_ok"]) == ("completed", n_failed, 200 - n_failed)
     estimate = config["metrics"]["accuracy"]
@@ -235,7 +235,7 @@ def test_another_accounts_secret_cannot_be_named(alice: Caller, charlie: Caller,
     }
     answer = alice.post("/v1/experiments", body)
     if answer.status_code == 200:
-        pump()
+        run_units()
         (found,) = live(alice, answer.json()["experiment"]["id"])["configs"]
         assert (found["state"], found["stop_reason"]) == ("failed", "error")
     assert application.asked == []

@@ -16,7 +16,7 @@ from redis.exceptions import TimeoutError as RedisTimeout
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.experiments.runner import unit
 from tests.conftest import Caller, wait_until
-from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, pump, pumping
+from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, run_units, scheduling
 from tests.faults.experiment_tools import MODELS, check_whole, state_of
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -54,7 +54,7 @@ def test_an_outage_leaves_the_unit_to_the_next_lease(
 
     monkeypatch.setattr(unit, "produce", ask_or_break)
     monkeypatch.setattr(unit, "OUTAGE_PAUSE_SECONDS", 0.01)
-    pump()
+    run_units()
     assert state_of(alice, experiment["id"]) == "done"
     assert n_errors(alice, experiment) == 0
     check_whole(alice, experiment["id"], n_configs=2, n_examples=N)
@@ -71,14 +71,14 @@ def test_what_the_database_will_never_take_is_a_failure_of_the_example(
 
     experiment = made(alice, stub)
     monkeypatch.setattr(unit, "produce", refuse)
-    pump()
+    run_units()
     assert n_errors(alice, experiment) > 0
 
 
 @pytest.mark.timeout(300)
 def test_a_valkey_that_hangs_fails_nothing(alice: Caller, stub: RunningStub, servers: Any) -> None:
     experiment = made(alice, stub)
-    with pumping():
+    with scheduling():
         wait_until(lambda: stub.calls()["total"] > 10, pause=0.01)
         os.kill(servers.valkey.process.pid, signal.SIGSTOP)
         try:

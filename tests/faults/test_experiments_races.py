@@ -1,4 +1,4 @@
-"""Many hands on one experiment: pumps, planners, people and clocks that disagree."""
+"""Many hands on one experiment: schedulers, planners, people and clocks that disagree."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from evalsvc.experiments import queueing
 from evalsvc.experiments.decisions import step
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.unit import Slot
+from evalsvc.experiments.runner.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, wait_until
-from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, pump
+from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, run_units
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-LEASE = {"slots": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_configs": []}
+LEASE = {"n_runners": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_configs": []}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def connection(alice: Caller, stub: RunningStub) -> str:
 
 @pytest.fixture
 def room() -> Iterator[None]:
-    """Connections for several pumps: outside of tests each of them is a process of its own, with its own pool."""
+    """Connections for several schedulers: outside of tests each of them is a process of its own, with its own pool."""
     connections["system"].ensure_connection()
     pool = connections["system"].pool
     connections["system"].close()
@@ -96,7 +96,7 @@ def test_a_worker_that_has_lost_its_lease_asks_no_further(alice: Caller, connect
     (sleeper,) = store.claim_units(limit=1, **{**LEASE, "lease_seconds": -1})
     store.claim_units(limit=1, **LEASE)
     with mock.patch("evalsvc.experiments.runner.unit.FLUSH_SECONDS", 0.0), Writer(lease_seconds=30) as writer:
-        Slot(sleeper, writer=writer, is_lost=lambda unit: False, should_stop=lambda: False).run()
+        UnitRunner(sleeper, writer=writer, is_lost=lambda unit: False, should_stop=lambda: False).run()
     assert stub.calls()["total"] == 1
 
 
@@ -105,14 +105,14 @@ def test_what_is_recorded_of_a_unit_is_not_asked_again(alice: Caller, connection
     for n_done in (3, 6):
         (unit,) = store.claim_units(limit=1, **LEASE)
         record(unit, n=n_done)
-    pump()
+    run_units()
     assert state_of(alice, experiment["id"]) == "done"
     assert stub.calls()["total"] == 4
     check_books_of(alice, experiment["id"], n=10)
 
 
-def test_pumps_and_planners_share_the_work(alice: Caller, connection: str, stub: RunningStub, room: None) -> None:
-    """Three pumps and three planners over a race: every example once, every config stopped at most once."""
+def test_schedulers_and_planners_share_the_work(alice: Caller, connection: str, stub: RunningStub, room: None) -> None:
+    """Three schedulers and three planners over a race: every example once, every config stopped at most once."""
     configs = [chat(connection, model) for model in (*MODELS, "stub-accuracy-0.10-d", "stub-accuracy-0.20-e")]
     dataset = make_dataset(alice, n=80)
     experiment = make_experiment(alice, dataset, configs, policy="race_fast", num_shards=4)
@@ -130,10 +130,10 @@ def test_pumps_and_planners_share_the_work(alice: Caller, connection: str, stub:
             time.sleep(0.01)
 
     planners = [threading.Thread(target=plan_again_and_again) for _ in range(3)]
-    pumps = [threading.Thread(target=pump) for _ in range(3)]
-    for thread in (*planners, *pumps):
+    schedulers = [threading.Thread(target=run_units) for _ in range(3)]
+    for thread in (*planners, *schedulers):
         thread.start()
-    for thread in pumps:
+    for thread in schedulers:
         thread.join()
     over.set()
     for thread in planners:
@@ -156,7 +156,7 @@ def test_stops_and_resumes_from_many_threads_agree(alice: Caller, connection: st
     experiment = make_experiment(alice, make_dataset(alice, n=60), configs)
     ids = [config["id"] for config in experiment["configs"]]
     root = f"/v1/experiments/{experiment['id']}"
-    worker = threading.Thread(target=pump, kwargs={"idle_seconds": 3})
+    worker = threading.Thread(target=run_units, kwargs={"idle_seconds": 3})
     worker.start()
 
     def fumble(seed: int) -> list[int]:
@@ -177,7 +177,7 @@ def test_stops_and_resumes_from_many_threads_agree(alice: Caller, connection: st
     ok(alice.post(f"{root}/configs/resume", {"config_ids": "all"}))
     assert state_of(alice, experiment["id"]) in ("running", "done")
     worker.join()
-    pump()
+    run_units()
     assert state_of(alice, experiment["id"]) == "done"
     check_whole(alice, experiment["id"], n_configs=len(MODELS), n_examples=60)
 
@@ -213,24 +213,26 @@ def test_a_worker_whose_clock_jumps_holds_its_leases(alice: Caller, connection: 
     experiment = make_experiment(alice, make_dataset(alice, n=40), [chat(connection, model) for model in MODELS])
     real, draw = time.time, random.Random(1)
     with mock.patch("time.time", lambda: real() + draw.choice((-86_400.0, 0.0, 86_400.0))):
-        pump()
+        run_units()
     assert state_of(alice, experiment["id"]) == "done"
     check_whole(alice, experiment["id"], n_configs=len(MODELS), n_examples=40)
     assert stub.calls()["total"] == 40 * len(MODELS)
 
 
 @pytest.fixture
-def no_pumps() -> Iterator[Callable[[], list[tuple[bytes, float]]]]:
-    """An empty book of pumps, and a look into it."""
+def schedulers_seen() -> Iterator[Callable[[], list[tuple[bytes, float]]]]:
+    """No schedulers, and a look at those that are noted."""
     client = shared_client()
-    client.delete(queueing.KEY)
-    yield lambda: client.zrange(queueing.KEY, 0, -1, withscores=True)
-    client.delete(queueing.KEY)
+    client.delete(queueing.SCHEDULERS_KEY)
+    yield lambda: client.zrange(queueing.SCHEDULERS_KEY, 0, -1, withscores=True)
+    client.delete(queueing.SCHEDULERS_KEY)
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
-def test_pumps_are_counted_by_one_clock(no_pumps: Callable[[], list[tuple[bytes, float]]], jump: float) -> None:
-    """A pump whose clock is a day off neither passes for alive after its end nor is overlooked."""
+def test_schedulers_are_counted_by_one_clock(
+    schedulers_seen: Callable[[], list[tuple[bytes, float]]], jump: float
+) -> None:
+    """A scheduler whose clock is a day off neither passes for alive after its end nor is overlooked."""
     real = time.time
     with mock.patch("time.time", lambda: real() + jump):
         name = queueing.join()
@@ -238,32 +240,32 @@ def test_pumps_are_counted_by_one_clock(no_pumps: Callable[[], list[tuple[bytes,
         queueing.show(name)
     assert queueing.n_alive() == 1
     seconds, _ = shared_client().time()
-    assert [abs(score - seconds) < 60 for _, score in no_pumps()] == [True]
+    assert [abs(score - seconds) < 60 for _, score in schedulers_seen()] == [True]
 
 
-def test_pumps_noted_in_the_future_are_forgotten(no_pumps: Callable[[], list[tuple[bytes, float]]]) -> None:
-    """When Redis' own clock is set back, pumps that ended must not fill every place until it has caught up."""
+def test_schedulers_noted_in_the_future_are_forgotten(schedulers_seen: Callable[[], list[tuple[bytes, float]]]) -> None:
+    """When Redis' own clock is set back, schedulers that ended must not fill every place until it has caught up."""
     seconds, _ = shared_client().time()
-    shared_client().zadd(queueing.KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
+    shared_client().zadd(queueing.SCHEDULERS_KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
     assert queueing.n_alive() == 0
     assert queueing.join() is not None
 
 
-def test_a_pump_too_many_ends_at_once(no_pumps: Callable[[], list[tuple[bytes, float]]]) -> None:
+def test_a_scheduler_too_many_ends_at_once(schedulers_seen: Callable[[], list[tuple[bytes, float]]]) -> None:
     with ThreadPoolExecutor(10) as pool:
         names = [name for name in pool.map(lambda _: queueing.join(), range(10)) if name]
     assert len(names) == queueing.n_alive() == 2
-    assert queueing.enqueue_pumps() == 0
+    assert queueing.enqueue_schedulers() == 0
     queueing.leave(names[0])
     assert queueing.join() is not None
 
 
 def test_a_stop_is_felt_within_a_query(alice: Caller, connection: str, stub: RunningStub) -> None:
-    slots = 4
+    n_runners = 4
     models = [f"{model}@300" for model in MODELS[:2]]
     experiment = make_experiment(alice, make_dataset(alice, n=60), [chat(connection, model) for model in models])
     root = f"/v1/experiments/{experiment['id']}"
-    worker = threading.Thread(target=pump, kwargs={"slots": slots, "idle_seconds": 0.3})
+    worker = threading.Thread(target=run_units, kwargs={"n_runners": n_runners, "idle_seconds": 0.3})
     worker.start()
     wait_until(lambda: stub.calls()["total"] > 20, pause=0.02)
     ok(alice.post(f"{root}/configs/stop", {"config_ids": "all"}))
@@ -271,14 +273,14 @@ def test_a_stop_is_felt_within_a_query(alice: Caller, connection: str, stub: Run
     worker.join()
 
     n_asked = stub.calls()["total"]
-    # In each slot the query on its way, and one that began before the worker looked at the epochs again.
-    assert n_asked - n_at_stop <= 2 * slots
+    # In each runner the query on its way, and one that began before the worker looked at the epochs again.
+    assert n_asked - n_at_stop <= 2 * n_runners
     assert state_of(alice, experiment["id"]) == "idle"
     assert sum(len(places) for places in positions(experiment["id"]).values()) == n_asked
     assert ok(alice.get(f"{root}/recount"))["differences"] == []
 
     ok(alice.post(f"{root}/configs/resume", {"config_ids": "all"}))
-    pump(slots=16)
+    run_units(n_runners=16)
     assert state_of(alice, experiment["id"]) == "done"
     assert stub.calls()["total"] == 120
     check_whole(alice, experiment["id"], n_configs=2, n_examples=60)

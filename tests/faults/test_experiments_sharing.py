@@ -12,12 +12,12 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from tests.conftest import Caller, wait_until
-from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment, ok, pump
+from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment, ok, run_units
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-SLOTS = 4
+N_RUNNERS = 4
 # Far longer than a test takes: no call of a hanging endpoint ends before the test does, however slow the machine.
 TIMEOUT_SECONDS = 120
 
@@ -29,13 +29,13 @@ def stub() -> Iterator[RunningStub]:
 
 
 class Working:
-    """A pump in the background. It ends with the endpoint, whose hanging calls it would wait for."""
+    """A scheduler in the background. It ends with the endpoint, whose hanging calls it would wait for."""
 
     def __init__(self, stub: RunningStub) -> None:
         self.stub = stub
 
     def __enter__(self) -> Working:
-        self.thread = threading.Thread(target=pump, kwargs={"slots": SLOTS, "idle_seconds": 0.5})
+        self.thread = threading.Thread(target=run_units, kwargs={"n_runners": N_RUNNERS, "idle_seconds": 0.5})
         self.thread.start()
         return self
 
@@ -49,7 +49,7 @@ def n_outputs(experiment: Any) -> int:
     return sum(len(places) for places in positions(experiment["id"]).values())
 
 
-def hanging(caller: Caller, stub: RunningStub, n_configs: int = SLOTS) -> Any:
+def hanging(caller: Caller, stub: RunningStub, n_configs: int = N_RUNNERS) -> Any:
     connection = make_connection(caller, stub.base_url, timeout_seconds=TIMEOUT_SECONDS)
     configs = [chat(connection, "stub-hang", f"stuck {i}", temperature=i / 10) for i in range(n_configs)]
     return make_experiment(caller, make_dataset(caller, n=20), configs)
@@ -78,15 +78,15 @@ def finished(stub: RunningStub, model: str, n: int) -> dict[str, int] | None:
 
 
 def test_a_stuck_account_does_not_hold_up_the_other(alice: Caller, charlie: Caller, stub: RunningStub) -> None:
-    """It came first and holds every slot; the other is through before a single one of those calls has ended."""
+    """It came first and holds every runner; the other is through before a single one of those calls has ended."""
     stuck = hanging(alice, stub)
     with Working(stub):
-        wait_until(lambda: stub.calls()["by_model"].get("stub-hang", 0) >= SLOTS, pause=0.02)
+        wait_until(lambda: stub.calls()["by_model"].get("stub-hang", 0) >= N_RUNNERS, pause=0.02)
         other = healthy(charlie, stub)
         wait_until(lambda: n_outputs(other) == 60, pause=0.05)
         n_hanging = stub.calls()["by_model"]["stub-hang"]
         assert n_outputs(stuck) == 0
-        assert n_hanging == SLOTS
+        assert n_hanging == N_RUNNERS
         wait_until(lambda: state_of(charlie, other["id"]) == "done")
     check_whole(charlie, other["id"], n_configs=1, n_examples=60)
 
@@ -99,6 +99,6 @@ def test_a_stuck_newcomer_takes_no_more_than_its_share(alice: Caller, charlie: C
         wait_until(lambda: state_of(charlie, working["id"]) == "done", pause=0.05)
         n_hanging = stub.calls()["by_model"].get("stub-hang", 0)
         assert n_outputs(stuck) == 0
-    assert n_hanging <= SLOTS
+    assert n_hanging <= N_RUNNERS
     check_whole(charlie, working["id"], n_configs=2, n_examples=120)
     assert ok(alice.get(f"/v1/experiments/{stuck['id']}/recount"))["differences"] == []

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from evalsvc.env import env_bool, env_int, env_list, env_str, postgres_settings
+from evalsvc.env import (
+    RENAMED,
+    env_bool,
+    env_int,
+    env_list,
+    env_str,
+    postgres_settings,
+    refuse_renamed_variables,
+)
 
 NAME = "EVALSVC_TEST_VALUE"
 
@@ -119,3 +130,29 @@ def test_another_database_is_refused_by_name_and_without_its_password(url: str) 
         postgres_settings(url, name="DATABASE_SYSTEM_URL")
     assert str(stopped.value).startswith("DATABASE_SYSTEM_URL must start with postgresql://")
     assert "hidden" not in str(stopped.value)
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+@pytest.mark.parametrize("suffix", ["", "_FILE"])
+def test_an_earlier_name_stops_the_start_and_names_the_new_one(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str, suffix: str
+) -> None:
+    monkeypatch.setenv(old + suffix, "3")
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        refuse_renamed_variables()
+    message = f"{old}{suffix} is now called {new}{suffix}. Set the new name and remove the old one."
+    assert str(stopped.value) == message
+
+
+def test_present_names_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in RENAMED.values():
+        monkeypatch.setenv(name, "3")
+    refuse_renamed_variables()
+
+
+def test_the_settings_refuse_earlier_names() -> None:
+    environment = {**os.environ, "EVALSVC_EXPERIMENT_PUMPS": "3"}
+    command = [sys.executable, "-c", "import evalsvc.settings"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode != 0
+    assert "EVALSVC_EXPERIMENT_SCHEDULERS" in done.stderr

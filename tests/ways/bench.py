@@ -11,7 +11,7 @@ from typing import Any
 from evalsvc.client import Client
 from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller
-from tests.experiments.conftest import live, make_experiment, ok, pump, recounted
+from tests.experiments.conftest import live, make_experiment, ok, recounted, run_units
 from tests.experiments.test_push import Runner
 from tests.faults.test_experiments_http import Application, as_json
 from tests.judges.working import rows_of, work
@@ -120,7 +120,7 @@ def push(bench: Bench, **plan: Any) -> Any:
 def by_push(bench: Bench) -> Table:
     """Score as outputs arrive."""
     made = push(bench)
-    pump()
+    run_units()
     return bench.read(made)
 
 
@@ -128,7 +128,7 @@ def by_late_scoring(bench: Bench) -> Table:
     """Score outputs that are there already."""
     made = push(bench, metrics=[{"name": "seen", "source": "latency_ms"}])
     ok(bench.caller.post(f"/v1/experiments/{made['id']}/metrics", {"metrics": bench.wanted}))
-    pump()
+    run_units()
     return bench.read(made)
 
 
@@ -146,7 +146,7 @@ def by_http(bench: Bench) -> Table:
         for system in bench.case.systems
     ]
     made = make_experiment(bench.caller, bench.dataset_id, configs, metrics=bench.wanted)
-    pump()
+    run_units()
     return bench.read(made)
 
 
@@ -155,7 +155,7 @@ def by_eval(bench: Bench) -> Table:
     with ThreadPoolExecutor(len(bench.case.systems) + 1) as pool:
         results = {system: pool.submit(evaluated_here, bench, system) for system in bench.case.systems}
         while not all(one.done() for one in results.values()):
-            pool.submit(pump, seconds=5.0).result()
+            pool.submit(run_units, seconds=5.0).result()
         return {system: one.result() for system, one in results.items()}
 
 

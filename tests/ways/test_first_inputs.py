@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller, scores_of, wait_until
-from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, pumping, recounted
+from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted, scheduling
 from tests.experiments.test_push import PUSH, Runner
 from tests.ways.conftest import make_judges
 
@@ -100,7 +100,7 @@ def test_a_judge_reads_other_languages_as_they_were_written(alice: Caller, stub:
     model = f"stub-judge-pass:unless-{uuid.uuid4().hex}"
     made = late(alice, stub, model, rows)
     add_judged(alice, made)
-    with pumping():
+    with scheduling():
         wait_until(lambda: by_name(live(alice, made["id"]))["mine"]["metrics"]["judged"]["n"] == 2)
     asked = [each["prompt"] for each in stub.calls()["prompts"] if each["model"] == model]
     assert [sum(text in prompt for prompt in asked) for text in said] == [1, 1]
@@ -113,7 +113,7 @@ def test_a_run_stays_readable_while_a_slow_judge_scores_it_and_nothing_counts_tw
     made = late(alice, stub, model, [{"id": f"e{i}", "input": f"q{i}", "expected": f"a{i}"} for i in range(12)])
     before = by_name(live(alice, made["id"]))["mine"]["metrics"]["accuracy"]
     seen: list[int] = []
-    with pumping():
+    with scheduling():
         add_judged(alice, made)
         while not seen or seen[-1] < 12:
             add_judged(alice, made)

@@ -17,7 +17,7 @@ from evalsvc.experiments.runner.store import Unit
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import account_scope, current_role
 
-MAX_DESKS = 200
+MAX_CONTEXTS = 200
 MAX_EXAMPLES = 5_000
 MAX_REMEMBERED_CHARS = 20_000
 Example = dict[str, Any]
@@ -36,7 +36,7 @@ WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.statu
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class UnitContext:
     """One config with the metrics that its unit is about: the plan's own, or those of one addition."""
 
     account_id: int
@@ -52,16 +52,16 @@ class Desk:
     output_schema: Mapping[str, Any] | None
 
 
-_desks: BoundedCache[tuple[int, int], Desk] = BoundedCache(MAX_DESKS)
+_contexts: BoundedCache[tuple[int, int], UnitContext] = BoundedCache(MAX_CONTEXTS)
 _examples: BoundedCache[tuple[int, int], Example] = BoundedCache(MAX_EXAMPLES)
 
 
-def desk_of(unit: Unit) -> Desk:
+def unit_context(unit: Unit) -> UnitContext:
     """Return what this process knows of the unit's config, reading it the first time."""
     key = unit.config_id, unit.addition
-    if (known := _desks.get(key)) is not None:
+    if (known := _contexts.get(key)) is not None:
         # Put in anew: the one that goes first is the one that was asked for longest ago.
-        _desks.put(key, known)
+        _contexts.put(key, known)
         return known
     with account_scope(unit.account_id):
         config = Config.objects.select_related("experiment__plan__dataset_version").get(
@@ -70,7 +70,7 @@ def desk_of(unit: Unit) -> Desk:
         plan = config.experiment.plan
         metrics = [Metric.from_json(row) for row in plan.metrics]
         earlier = Config.objects.filter(experiment_id=config.experiment_id, parameters_hash=config.parameters_hash)
-        desk = Desk(
+        context = UnitContext(
             account_id=unit.account_id,
             experiment_id=unit.experiment_id,
             config_id=unit.config_id,
@@ -83,8 +83,8 @@ def desk_of(unit: Unit) -> Desk:
             may_be_unmapped=may_be_unmapped(plan),
             output_schema=schema_of(config.kind, config.parameters),
         )
-    _desks.put(key, desk)
-    return desk
+    _contexts.put(key, context)
+    return context
 
 
 def examples_of(unit: Unit) -> dict[int, Example]:
@@ -123,9 +123,9 @@ def _remember(experiment_id: int, read: Mapping[int, Example]) -> None:
             _examples.put((experiment_id, pos), example)
 
 
-def stopped_by(unit: Unit, desk: Desk) -> dict[str, str]:
+def stopped_by(unit: Unit, context: UnitContext) -> dict[str, str]:
     """Return the metrics that were stopped for a unit's config meanwhile, each with why."""
-    if not desk.may_be_unmapped:
+    if not context.may_be_unmapped:
         return {}
     with account_scope(unit.account_id):
         return stopped_metrics_of(unit.config_id)
@@ -138,11 +138,11 @@ def recorded_outputs(unit: Unit) -> dict[int, Output]:
         return {row.pos: row for row in rows}
 
 
-def twin_outputs(unit: Unit, desk: Desk) -> dict[int, dict[str, Any]]:
+def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, Any]]:
     """Return the outputs that an identical config has given for a unit's examples: nothing needs to be asked again."""
-    if not desk.has_twin or desk.kind == Config.Kind.PUSH:
+    if not context.has_twin or context.kind == Config.Kind.PUSH:
         return {}
-    values: list[int | str] = [unit.experiment_id, unit.config_id, desk.parameters_hash, unit.from_pos, unit.to_pos]
+    values: list[int | str] = [unit.experiment_id, unit.config_id, context.parameters_hash, unit.from_pos, unit.to_pos]
     with account_scope(unit.account_id), connections[current_role()].cursor() as cursor:
         cursor.execute(TWINS, values)
         names = ("reused_from", "latency_ms", "input_tokens", "output_tokens", "cost")

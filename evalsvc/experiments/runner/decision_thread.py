@@ -1,4 +1,4 @@
-"""The planner's thread of one pump: it weighs the experiments that have moved, at a bounded share of the CPU time."""
+"""The planner's thread of a scheduler: it weighs experiments that have moved, at a bounded share of the CPU time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalsvc.experiments.decisions.step import step
 
 log = logging.getLogger(__name__)
 # Of this process' CPU time, and not of the clock's: where others have the processor, a weighing takes long by the clock
-# and the slots need what is left all the more.
+# and the runners need what is left all the more.
 SHARE = 0.1
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 1.0
 # What people only read, and nobody decides by: comparisons of every two configs.
@@ -74,14 +74,14 @@ class Planning:
             else:
                 self._uncompared.add(key)
         except Exception:
-            # Beat takes the step again; the pump's other experiments must not wait for it.
+            # Beat takes the step again; the scheduler's other experiments must not wait for it.
             log.exception("experiment %s: the planner broke", key[1])
             self._uncompared.discard(key)
         finally:
             connections.close_all()
 
     def _rest(self, used: float) -> None:
-        """Leave the processor to the slots until they have had their share of it, or have not used it for a while."""
+        """Rest until the unit runners have had their share of the processor, or have not used it for a while."""
         began, before = time.monotonic(), time.process_time()
         with self._changed:
             while True:

@@ -125,7 +125,7 @@ def produce(asking: Asking, example: Mapping[str, Any]) -> Produced:
 
 
 def _wait_for_turn(asking: Asking, exc: CallFailed) -> None:
-    """Wait for a turn that comes soon; leave the slot to others when it does not."""
+    """Wait for a turn that comes soon; free the unit runner for others when it does not."""
     seconds = exc.retry_after_seconds or 0.0
     was_refused = exc.status is not None
     if was_refused or seconds > LONGEST_WAIT_SECONDS or asking.should_stop():

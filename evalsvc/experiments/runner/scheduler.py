@@ -1,4 +1,4 @@
-"""A pump: one worker process that claims units of all experiments and keeps its slots busy with them."""
+"""The scheduler: claims units of all experiments, and keeps the unit runners of one worker process busy with them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.decision_thread import Planning
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
 from evalsvc.experiments.runner.turns import Turns
-from evalsvc.experiments.runner.unit import Slot
+from evalsvc.experiments.runner.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 
 log = logging.getLogger(__name__)
 # Made before the pool forks: the worker's main process sets it when it is told to stop, and its children see it.
 shutting_down = multiprocessing.Event()
 
-# Units that are claimed before a slot is free: as many as slots where they are soon through, else one.
+# Units that are claimed before a runner is free: as many as runners where they are soon through, else one.
 PREFETCH, SHORT_TURN_SECONDS = 1, 1.0
-# Outcomes that wait to be written, for each slot. Where the database is slow, the slots wait for it in the end.
+# Outcomes that wait to be written, for each runner. Where the database is slow, the runners wait for it in the end.
 MOST_UNWRITTEN = 2
 LISTEN_SECONDS, BEAT_SECONDS = 0.1, 1.0
 # How often to look at the epochs when nothing is told of them; the first while Redis is away.
@@ -39,19 +39,19 @@ SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.01, 0.5
 IDLE_SECONDS, GRACE_SECONDS = 5.0, 2.0
 # However busy: below the hour after which a task is killed, by more than the longest call.
 LONGEST_SECONDS = 2700.0
-# A newcomer's fair share is lent on top of the slots that others hold, so that no stuck endpoint can shut it out.
+# A newcomer's fair share is lent on top of the runners that others hold, so that no stuck endpoint can shut it out.
 MOST_LENT = 3
 
 
-class Pump:
-    """Claims, slots, a writer of what they finish, a watcher of epochs and leases, and the planner, in one process."""
+class Scheduler:
+    """Claims units, and holds unit runners, a writer, a watcher of epochs and leases, and the planner."""
 
     def __init__(
-        self, *, slots: int, n_pumps: int, lease_seconds: float, on_beat: Callable[[], None] = lambda: None
+        self, *, n_runners: int, n_schedulers: int, lease_seconds: float, on_beat: Callable[[], None] = lambda: None
     ) -> None:
         self.on_beat = on_beat
-        self.slots = slots
-        self.n_pumps = n_pumps
+        self.n_runners = n_runners
+        self.n_schedulers = n_schedulers
         self.lease_seconds = lease_seconds
         self._changed = threading.Condition()
         self._running: dict[int, Unit] = {}
@@ -65,7 +65,7 @@ class Pump:
         self._closed = False
         self._planning = Planning()
         self._writer = Writer(lease_seconds=lease_seconds)
-        self._pool = ThreadPoolExecutor(slots * (1 + MOST_LENT), thread_name_prefix="slot")
+        self._pool = ThreadPoolExecutor(n_runners * (1 + MOST_LENT), thread_name_prefix="unit-runner")
 
     def run(self, *, seconds: float, idle_seconds: float = IDLE_SECONDS) -> None:
         """Work until the time is up, the worker stops, or there has been nothing to do for a while."""
@@ -96,7 +96,7 @@ class Pump:
                 return
 
     def _is_free_within(self, seconds: float) -> bool:
-        """Wait for the slots to come free. Where a slow endpoint holds some, the others must not stand still for it."""
+        """Wait until every runner is free. Where a slow endpoint holds some, the others must not stand still for it."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while self._running and (left := deadline - time.monotonic()) > 0:
@@ -122,11 +122,11 @@ class Pump:
         return not shutting_down.is_set()
 
     def _wanted(self) -> int:
-        if len(self._writing) > MOST_UNWRITTEN * self.slots:
+        if len(self._writing) > MOST_UNWRITTEN * self.n_runners:
             return 0
         last = self._turns.last_seconds
-        prefetched = self.slots if last is not None and last < SHORT_TURN_SECONDS else PREFETCH
-        return self.slots + prefetched - len(self._running) - len(self._ready)
+        prefetched = self.n_runners if last is not None and last < SHORT_TURN_SECONDS else PREFETCH
+        return self.n_runners + prefetched - len(self._running) - len(self._ready)
 
     def _claim(self) -> list[Unit]:
         with self._changed:
@@ -140,7 +140,7 @@ class Pump:
         try:
             return store.claim_units(
                 limit=wanted,
-                slots=self.slots * self.n_pumps,
+                n_runners=self.n_runners * self.n_schedulers,
                 lease_seconds=self.lease_seconds,
                 excluded_accounts=excluded,
                 blocked_configs=blocked,
@@ -152,11 +152,11 @@ class Pump:
             return []
 
     def _wanted_by_newcomers(self) -> tuple[int, list[int]]:
-        """Every slot is taken: return how many units a newcomer may claim all the same, and who is none."""
+        """Every runner is taken: return how many units a newcomer may claim all the same, and who is none."""
         held = self._n_running()
-        if len(self._running) + len(self._ready) > self.slots * (1 + MOST_LENT):
+        if len(self._running) + len(self._ready) > self.n_runners * (1 + MOST_LENT):
             return 0, []
-        share = max(1, self.slots // max(2, len(held)))
+        share = max(1, self.n_runners // max(2, len(held)))
         return 1, [account_id for account_id, n in held.items() if n >= share]
 
     def _n_running(self) -> Counter[int]:
@@ -164,7 +164,7 @@ class Pump:
 
     def _start_ready(self) -> None:
         for unit in list(self._ready):
-            if len(self._running) < self.slots or self._is_newcomer(unit.account_id):
+            if len(self._running) < self.n_runners or self._is_newcomer(unit.account_id):
                 self._ready.remove(unit)
                 self._running[unit.id] = unit
                 self._pool.submit(self._work, unit)
@@ -172,7 +172,7 @@ class Pump:
     def _is_newcomer(self, account_id: int) -> bool:
         held = self._n_running()
         others = held.keys() - {account_id}
-        return bool(others) and held[account_id] < max(1, self.slots // (len(others) + 1))
+        return bool(others) and held[account_id] < max(1, self.n_runners // (len(others) + 1))
 
     def _give_back_ready(self) -> None:
         with self._changed:
@@ -181,7 +181,7 @@ class Pump:
             self._give_back(unit)
 
     def _give_back_stopped(self) -> None:
-        """Give back at once what waits for a slot and is not to be asked any more."""
+        """Give back at once what waits for a runner and is not to be asked any more."""
         with self._changed:
             units = [unit for unit in self._ready if self._is_lost(unit) and unit.state != "scoring"]
             for unit in units:
@@ -199,7 +199,7 @@ class Pump:
     # --- Working -----------------------------------------------------------------------------------------------------
 
     def _work(self, unit: Unit) -> None:
-        slot = Slot(
+        runner = UnitRunner(
             unit,
             writer=self._writer,
             is_lost=self._is_lost,
@@ -207,17 +207,17 @@ class Pump:
             n_refusals=self._turns.n_refusals(unit.config_id),
         )
         began = time.monotonic()
-        written = slot.run()
+        written = runner.run()
         if written is not None:
             self._await(unit, written)
         with self._changed:
             self._running.pop(unit.id, None)
-            self._turns.note(unit.config_id, slot, seconds=time.monotonic() - began)
+            self._turns.note(unit.config_id, runner, seconds=time.monotonic() - began)
             self._start_ready()
             self._changed.notify()
 
     def _await(self, unit: Unit, written: Future[Recorded]) -> None:
-        """Keep a unit's lease until its outcome is written; the slot goes on meanwhile."""
+        """Keep a unit's lease until its outcome is written; the runner goes on meanwhile."""
         with self._changed:
             self._writing[unit.id] = unit
         written.add_done_callback(partial(self._note_written, unit))
@@ -233,7 +233,7 @@ class Pump:
             return
         recorded = written.result()
         self._planning.note((unit.account_id, unit.experiment_id), has_ended=recorded.config_state != "running")
-        if recorded.accepted and self.n_pumps > 1:
+        if recorded.accepted and self.n_schedulers > 1:
             # What a config may run ahead is counted from the slowest: others may wait for this one.
             notices.tell(notices.WORK)
 
@@ -289,12 +289,12 @@ class Pump:
                 self._lost |= ({unit.id for unit in held} - alive) & self._running.keys()
 
 
-def run_pump(*, on_beat: Callable[[], None]) -> None:
-    """Run one pump with the settings of this worker; `on_beat` is called every few seconds while it lives."""
-    pump = Pump(
-        slots=settings.EXPERIMENT_SLOTS,
-        n_pumps=settings.EXPERIMENT_PUMPS,
+def run_scheduler(*, on_beat: Callable[[], None]) -> None:
+    """Run a scheduler with the settings of this worker; it calls `on_beat` every few seconds while it lives."""
+    scheduler = Scheduler(
+        n_runners=settings.EXPERIMENT_UNIT_RUNNERS,
+        n_schedulers=settings.EXPERIMENT_SCHEDULERS,
         lease_seconds=settings.EXPERIMENT_LEASE_SECONDS,
         on_beat=on_beat,
     )
-    pump.run(seconds=settings.EXPERIMENT_PUMP_SECONDS)
+    scheduler.run(seconds=settings.EXPERIMENT_SCHEDULER_SECONDS)

@@ -153,7 +153,7 @@ class VerdictOf:
             return refusal
         gateway = None
         if self.account_id is not None:
-            # The output has been paid for, so a slot rather waits for the judge's turn than lose its score.
+            # The output has been paid for, so a runner rather waits for the judge's turn than lose its score.
             gateway = gateway_for(self.account_id, patience_seconds=JUDGE_WAIT_SECONDS)
         return _outlasting(
             lambda: score_sample(*found, metric.settings or {}, mapped.sample, metric.explain_strategy, gateway)

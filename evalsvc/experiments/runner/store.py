@@ -54,13 +54,18 @@ class Recorded:
 
 
 def claim_units(
-    *, limit: int, slots: int, lease_seconds: float, excluded_accounts: Sequence[int], blocked_configs: Sequence[int]
+    *,
+    limit: int,
+    n_runners: int,
+    lease_seconds: float,
+    excluded_accounts: Sequence[int],
+    blocked_configs: Sequence[int],
 ) -> list[Unit]:
     """Claim up to `limit` units over all accounts, the account with least in flight first.
 
-    `slots` is how many queries all workers can have in flight: it sets how far a config may run ahead.
+    `n_runners` is how many queries all workers can have in flight: it sets how far a config may run ahead.
     """
-    values = [limit, slots, lease_seconds, list(excluded_accounts), list(blocked_configs)]
+    values = [limit, n_runners, lease_seconds, list(excluded_accounts), list(blocked_configs)]
     sql = f"SELECT {UNIT_COLUMNS} FROM claim_units(%s, %s, %s, %s::bigint[], %s::bigint[])"  # noqa: S608
     return [Unit(*row) for row in _rows(SYSTEM, sql, values)]
 

@@ -1,4 +1,4 @@
-"""What one pump remembers of its slots' turns: which configs have to wait, who was refused, how long a turn takes."""
+"""What a scheduler remembers of its runners' turns: which configs wait, who was refused, how long a turn takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Turn(Protocol):
-    """What a slot tells of its work on one unit."""
+    """What a unit runner tells of its work on one unit."""
 
     n_kept: int
     was_refused: bool

@@ -1,4 +1,4 @@
-"""What one slot of a pump does with one unit: ask, score, hand over. It holds no transaction while it waits."""
+"""The unit runner: asks, scores and hands over one unit. It holds no transaction while it waits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from django.db import connections
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.runner.context import (
-    Desk,
     Example,
-    desk_of,
+    UnitContext,
     examples_of,
     recorded_outputs,
     stopped_by,
     twin_outputs,
+    unit_context,
 )
 from evalsvc.experiments.runner.generate import Asking, MustStop, Postponed, Produced, produce
 from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
@@ -37,7 +37,7 @@ MAX_JUDGED_AT_ONCE = 8
 OUTAGE_PAUSE_SECONDS = 0.5
 
 
-class Slot:
+class UnitRunner:
     """The work on one unit."""
 
     def __init__(
@@ -69,12 +69,12 @@ class Slot:
         Return what will come of it; None when it broke and keeps its lease.
         """
         try:
-            desk = desk_of(self.unit)
-            self.stopped = stopped_by(self.unit, desk)
+            context = unit_context(self.unit)
+            self.stopped = stopped_by(self.unit, context)
             if self.unit.state == "scoring":
-                self._score_recorded(desk)
+                self._score_recorded(context)
             else:
-                self._ask_all(desk)
+                self._ask_all(context)
             return self._hand_over("release")
         except Exception as exc:
             if is_outage(exc) and self.unit.state != "scoring":
@@ -94,12 +94,12 @@ class Slot:
     def _stopped(self) -> bool:
         return not self._is_held or self.should_stop() or self.is_lost(self.unit)
 
-    def _ask_all(self, desk: Desk) -> None:
+    def _ask_all(self, context: UnitContext) -> None:
         examples = examples_of(self.unit)
         known = recorded_outputs(self.unit) if self.unit.attempt > 1 else {}
-        twins = twin_outputs(self.unit, desk)
+        twins = twin_outputs(self.unit, context)
         connections.close_all()
-        asking = Asking(self.unit.account_id, desk.kind, desk.parameters, self._stopped)
+        asking = Asking(self.unit.account_id, context.kind, context.parameters, self._stopped)
         for pos in range(self.unit.from_pos, self.unit.to_pos):
             if pos in known:
                 continue
@@ -107,7 +107,7 @@ class Slot:
                 return
             try:
                 produced = self._produced(asking, examples[pos], twins.get(pos))
-                self._keep(desk, pos, examples[pos], _held_to(desk.output_schema, produced))
+                self._keep(context, pos, examples[pos], _held_to(context.output_schema, produced))
             except Postponed as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
@@ -146,13 +146,13 @@ class Slot:
             log.exception("config %s broke on an example", self.unit.config_id)
             return Produced("error", error_type="bug", error_message="Asking for this output broke on our side.")
 
-    def _keep(self, desk: Desk, pos: int, example: Example, produced: Produced) -> None:
+    def _keep(self, context: UnitContext, pos: int, example: Example, produced: Produced) -> None:
         row = {"pos": pos, **asdict(produced)}
         scores = scores_of(
-            metrics=desk.metrics,
+            metrics=context.metrics,
             example=example,
             output=row,
-            pointers=desk.pointers,
+            pointers=context.pointers,
             stopped=self.stopped,
             account_id=self.unit.account_id,
         )
@@ -160,28 +160,30 @@ class Slot:
         self.scores += scores
         self.n_kept += 1
 
-    def _score_recorded(self, desk: Desk) -> None:
+    def _score_recorded(self, context: UnitContext) -> None:
         examples = examples_of(self.unit)
         # What was added later looks at outputs that have the plan's own scores already.
         waiting = [row for row in recorded_outputs(self.unit).values() if self.unit.addition or not row.scored]
         # They are recorded together, so those that wait for a judge wait side by side.
-        n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(desk.metrics) else 1
+        n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(context.metrics) else 1
         connections.close_all()
         with ThreadPoolExecutor(n_threads, thread_name_prefix="judge") as pool:
-            for scores in pool.map(lambda output: self._scores_of_recorded(desk, examples, output), waiting):
+            for scores in pool.map(lambda output: self._scores_of_recorded(context, examples, output), waiting):
                 self.scores += scores
 
-    def _scores_of_recorded(self, desk: Desk, examples: Mapping[int, Example], output: Any) -> list[dict[str, Any]]:
+    def _scores_of_recorded(
+        self, context: UnitContext, examples: Mapping[int, Example], output: Any
+    ) -> list[dict[str, Any]]:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
-            return [failed_score(output.pos, metric, "worker_lost", message) for metric in desk.metrics]
+            return [failed_score(output.pos, metric, "worker_lost", message) for metric in context.metrics]
         row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
         row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
         return scores_of(
-            metrics=desk.metrics,
+            metrics=context.metrics,
             example=examples[output.pos],
             output=row,
-            pointers=desk.pointers,
+            pointers=context.pointers,
             stopped=self.stopped,
             client_scores=output.client_scores,
             account_id=self.unit.account_id,

@@ -1,7 +1,7 @@
-"""Writes what the slots of one pump have finished: what waits by then goes into one transaction.
+"""Writes what the unit runners of one scheduler have finished: all that waits goes into one transaction.
 
-A slot hands its outcome over and asks the next query; the pump learns from a future what came of it. There is no delay:
-whoever comes while nothing is written is written at once. See docs/adr/0039-outcomes-in-groups.md.
+A runner hands its outcome over and asks the next query; a future tells the scheduler the result. There is no delay: an
+outcome that comes while nothing is written is written at once. See docs/adr/0039-outcomes-in-groups.md.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ LANGUAGE sql VOLATILE SECURITY INVOKER AS $$
   FROM experiments_config c WHERE c.experiment_id = p_experiment;
 $$;
 
+-- Dropped first: a replacement cannot rename a parameter.
+DROP FUNCTION IF EXISTS claim_units(int, int, double precision, bigint[], bigint[]);
 -- Claim up to p_limit units over all accounts, as the system role. The account with least in flight comes first, then
 -- its experiment, then a config without work in flight, then the one furthest behind, so that clones catch up. In a race
 -- only the leader runs ahead of the slowest by more than two units: it is the one that would have to run anyway. Not by
@@ -50,7 +52,7 @@ $$;
 -- for a clone that is made afterwards. Without a race the window grows with the workers. Outputs that wait for their
 -- scores come last, and of these last those that wait for metrics which were added later.
 CREATE OR REPLACE FUNCTION claim_units(
-  p_limit int, p_slots int, p_lease_seconds double precision, p_excluded_accounts bigint[], p_blocked_configs bigint[])
+  p_limit int, p_runners int, p_lease_seconds double precision, p_excluded_accounts bigint[], p_blocked_configs bigint[])
 RETURNS SETOF experiments_workunit LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   candidate record;
@@ -93,14 +95,14 @@ BEGIN
       LEFT JOIN (SELECT account_id, sum(n) AS n FROM busy GROUP BY 1) a ON a.account_id = q.account_id
       LEFT JOIN busy e ON e.experiment_id = q.experiment_id
       CROSS JOIN LATERAL (
-        SELECT (p_slots + q.n_active - 1) / q.n_active AS share) s
+        SELECT (p_runners + q.n_active - 1) / q.n_active AS share) s
       CROSS JOIN LATERAL (
         SELECT q.slowest + CASE WHEN q.n_active = 1 THEN q.n_examples
           WHEN q.policy = 'manual' THEN 2 * s.share * q.micro_batch
           WHEN q.leads THEN greatest(2 * s.share * q.micro_batch, q.n_examples / 4) ELSE 2 * q.micro_batch END AS narrow,
           CASE WHEN q.leads THEN q.slowest + q.n_examples / 2 ELSE 0 END AS wide) v
       WHERE q.has_open OR (q.claim_pos < least(q.n_examples, q.pause_at) AND (
-        q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_slots)))
+        q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_runners)))
       ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.has_open AND q.claim_pos >= v.narrow,
         NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch, q.claim_pos, q.standing DESC, q.id
     LOOP

@@ -11,7 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.context import Example, desk_of, examples_of, stopped_by
+from evalsvc.experiments.runner.context import Example, examples_of, stopped_by, unit_context
 from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.runner.score import needs_worker, scores_of
 from evalsvc.experiments.runner.store import Recorded, Unit
@@ -91,19 +91,19 @@ def post_outputs(
         token=token,
         epoch=held.epoch,
     )
-    desk = desk_of(unit)
-    waits = needs_worker(desk.metrics)
+    context = unit_context(unit)
+    waits = needs_worker(context.metrics)
     _check_outputs(unit, outputs)
-    rows = [_held_to(desk.output_schema, _row(item, keep_scores=waits)) for item in outputs]
+    rows = [_held_to(context.output_schema, _row(item, keep_scores=waits)) for item in outputs]
     scores: list[dict[str, Any]] = []
     if rows and not waits:
-        examples, stopped = examples_of(unit), stopped_by(unit, desk)
+        examples, stopped = examples_of(unit), stopped_by(unit, context)
         for output, item in zip(rows, outputs, strict=True):
             scores += scores_of(
-                metrics=desk.metrics,
+                metrics=context.metrics,
                 example=examples[output["pos"]],
                 output=output,
-                pointers=desk.pointers,
+                pointers=context.pointers,
                 stopped=stopped,
                 client_scores=item.get("scores"),
             )
