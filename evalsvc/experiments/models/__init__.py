@@ -1,0 +1,33 @@
+"""The tables of planned experiments: the plan, its configs, what they answered, and what was decided."""
+
+from evalsvc.experiments.models.definition import (
+    Abort,
+    Addition,
+    Config,
+    Errors,
+    ExperimentItem,
+    ExperimentPlan,
+    Policy,
+)
+from evalsvc.experiments.models.results import AdditionMark, Aggregate, Comparison, ControlOp, Decision, Evidence, Look
+from evalsvc.experiments.models.running import Output, Score, WorkUnit
+
+__all__ = [
+    "Abort",
+    "Addition",
+    "AdditionMark",
+    "Aggregate",
+    "Comparison",
+    "Config",
+    "ControlOp",
+    "Decision",
+    "Errors",
+    "Evidence",
+    "ExperimentItem",
+    "ExperimentPlan",
+    "Look",
+    "Output",
+    "Policy",
+    "Score",
+    "WorkUnit",
+]
