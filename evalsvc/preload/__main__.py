@@ -20,21 +20,21 @@ from evalsvc.local.supervisor.roster import (
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 from evalsvc.preload import parts
 from evalsvc.preload.imports import import_service, load_models
-from evalsvc.preload.parts import Place
+from evalsvc.preload.parts import ServiceSite
 
 READY_SECONDS = 300
 
 
 def main() -> None:
     """Fork the parts once the database is there, and watch over them until told to stop."""
-    place, wanted = _read_arguments()
-    with Supervisor(place.home / "logs", report=_reporter(place)) as supervisor:
+    site, wanted = _read_arguments()
+    with Supervisor(site.home / "logs", report=_reporter(site)) as supervisor:
         try:
             import_service()
             if wanted & {worker_name(queue) for queue in QUEUES_WITH_MODELS}:
                 load_models()
-            _wait_for(go_file(place.home), supervisor)
-            _run(place, wanted, supervisor)
+            _wait_for(go_file(site.home), supervisor)
+            _run(site, wanted, supervisor)
         except StopRequested:
             return
         except ServiceFailed as failure:
@@ -42,7 +42,7 @@ def main() -> None:
             sys.exit(GIVES_UP)
 
 
-def _read_arguments() -> tuple[Place, set[str]]:
+def _read_arguments() -> tuple[ServiceSite, set[str]]:
     parser = ArgumentParser()
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--listener", type=int, required=True)
@@ -50,15 +50,15 @@ def _read_arguments() -> tuple[Place, set[str]]:
     parser.add_argument("--parts", required=True)
     options = parser.parse_args()
     host = os.environ["EVALSVC_HOST"]
-    return Place(options.home, host, options.listener, options.terminal), set(options.parts.split(","))
+    return ServiceSite(options.home, host, options.listener, options.terminal), set(options.parts.split(","))
 
 
-def _reporter(place: Place) -> Callable[[str], None]:
+def _reporter(site: ServiceSite) -> Callable[[str], None]:
     def report(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
-        if place.terminal is not None:
+        if site.terminal is not None:
             with contextlib.suppress(OSError):  # whoever read it has gone
-                os.write(place.terminal, f"{line}\n".encode())
+                os.write(site.terminal, f"{line}\n".encode())
 
     return report
 
@@ -70,11 +70,11 @@ def _wait_for(go: Path, supervisor: Supervisor) -> None:
         time.sleep(0.02)
 
 
-def _run(place: Place, wanted: set[str], supervisor: Supervisor) -> None:
+def _run(site: ServiceSite, wanted: set[str], supervisor: Supervisor) -> None:
     """Fork all parts and stay."""
-    specs = [parts.web(place)] if WEB in wanted else []
+    specs = [parts.web(site)] if WEB in wanted else []
     queues = [queue for queue in WORKERS if worker_name(queue) in wanted]
-    specs += [parts.worker(place, queue, with_clock=queue == QUEUE_OF_CLOCK) for queue in queues]
+    specs += [parts.worker(site, queue, with_clock=queue == QUEUE_OF_CLOCK) for queue in queues]
     children = [supervisor.add(spec) for spec in specs]
     supervisor.wait_ready(*children, timeout=READY_SECONDS)
     supervisor.watch()

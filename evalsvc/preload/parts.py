@@ -15,7 +15,7 @@ from evalsvc.local.supervisor.roster import WEB, WORKERS, answers, ready_file, w
 
 
 @dataclass(frozen=True)
-class Place:
+class ServiceSite:
     """Where the service runs: its home, its listening socket, and the file that tells the operator's terminal."""
 
     home: Path
@@ -29,26 +29,26 @@ class Place:
         return int(os.environ["EVALSVC_PORT"])
 
 
-def web(place: Place) -> ChildSpec:
+def web(site: ServiceSite) -> ChildSpec:
     """Describe gunicorn, on the socket that is listening already."""
     work = Fork(
         "evalsvc: gunicorn",
-        partial(run_gunicorn, place.listener),
+        partial(run_gunicorn, site.listener),
         # It then ends its own processes.
         death_signal=signal.SIGQUIT,
-        close_fds=_terminal(place),
+        close_fds=_terminal(site),
     )
-    return ChildSpec(WEB, lambda: work, lambda: answers(place.host, place.port), stop_timeout=30)
+    return ChildSpec(WEB, lambda: work, lambda: answers(site.host, site.port), stop_timeout=30)
 
 
-def worker(place: Place, queue: str, *, with_clock: bool) -> ChildSpec:
+def worker(site: ServiceSite, queue: str, *, with_clock: bool) -> ChildSpec:
     """A worker of one queue; ready when it has said so in a file, which is once it takes work."""
-    schedule = place.home / "beat-schedule" if with_clock else None
-    ready = ready_file(place.home, worker_name(queue))
+    schedule = site.home / "beat-schedule" if with_clock else None
+    ready = ready_file(site.home, worker_name(queue))
     work = Fork(
         f"evalsvc: celery worker -Q {queue}",
         partial(run_worker, queue, ready, schedule),
-        close_fds=(place.listener, *_terminal(place)),
+        close_fds=(site.listener, *_terminal(site)),
     )
 
     def begin() -> Fork:
@@ -110,5 +110,5 @@ def worker_of(queue: str) -> Any:
     )
 
 
-def _terminal(place: Place) -> tuple[int, ...]:
-    return () if place.terminal is None else (place.terminal,)
+def _terminal(site: ServiceSite) -> tuple[int, ...]:
+    return () if site.terminal is None else (site.terminal,)

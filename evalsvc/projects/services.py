@@ -23,7 +23,7 @@ MAX_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placement:
     """The project, app or experiment of a request; an experiment brings its project and leaves the app empty."""
 
     project_id: uuid.UUID | None = None
@@ -46,7 +46,7 @@ def place_request(
     project_id: uuid.UUID | None = None,
     project_name: str | None = None,
     epoch: str | None = None,
-) -> Place:
+) -> Placement:
     """Find where a captured request belongs, making the app and the named project if they are new.
 
     An experiment decides the project. A project's name outranks its id. With neither app nor experiment the app is
@@ -66,18 +66,18 @@ def place_request(
                 raise no_such_project()
     name = app or DEFAULT_APP
     remember_app(account_id, name)
-    return Place(project_id, name)
+    return Placement(project_id, name)
 
 
-def place_held(
+def hold_placement(
     *,
     account_id: int,
     app: str | None = None,
     experiment_id: int | None = None,
     project_id: uuid.UUID | None = None,
     project_name: str | None = None,
-) -> Place:
-    """Find a place as `place_request` does, with a project that nobody deletes until the transaction ends.
+) -> Placement:
+    """Find a placement as `place_request` does, with a project that nobody deletes until the transaction ends.
 
     The app is left to the caller, for the order in which names are made.
     """
@@ -87,7 +87,7 @@ def place_held(
         project_id = hold_project(account_id, id=None if project_name else project_id, name=project_name or "")
         if project_id is None:
             raise no_such_project()
-    return Place(project_id, app or DEFAULT_APP)
+    return Placement(project_id, app or DEFAULT_APP)
 
 
 def no_such_project() -> Invalid:
@@ -95,12 +95,12 @@ def no_such_project() -> Invalid:
     return Invalid(FieldError("/project_id", "No such project."))
 
 
-def _place_in_experiment(account_id: int, experiment_id: int) -> Place:
+def _place_in_experiment(account_id: int, experiment_id: int) -> Placement:
     with account_scope(account_id):
         experiment = find_experiment(account_id=account_id, id=experiment_id)
     if experiment is None:
         raise Invalid(FieldError("/experiment_id", "No such experiment."))
-    return Place(experiment.project_id, None, experiment.id)
+    return Placement(experiment.project_id, None, experiment.id)
 
 
 def remember_app(account_id: int, name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
@@ -12,6 +12,13 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 Row = TypeVar("Row", bound=Model)
 SALT = "evalsvc.cursor"
+
+
+class TimeCursor(NamedTuple):
+    """Where a page of a list by time ended: the last row's time and id."""
+
+    moment: datetime
+    last_id: int
 
 
 def page(rows: QuerySet[Row], *, limit: int, cursor: str | None, of: str) -> tuple[list[Row], str | None]:
@@ -30,12 +37,12 @@ def page(rows: QuerySet[Row], *, limit: int, cursor: str | None, of: str) -> tup
 
 
 def write_cursor(last_id: int, *, of: str) -> str:
-    """Sign the place where a page ended."""
+    """Sign where a page ended."""
     return signing.dumps([last_id], salt=f"{SALT}:{of}", compress=False)
 
 
 def read_cursor(cursor: str, *, of: str) -> int:
-    """Return the place where the page before ended, or raise Invalid."""
+    """Return where the page before ended, or raise Invalid."""
     try:
         value: Any = signing.loads(cursor, salt=f"{SALT}:{of}")
         return int(value[0])
@@ -43,13 +50,13 @@ def read_cursor(cursor: str, *, of: str) -> int:
         raise not_a_cursor() from None
 
 
-def write_key(value: float | None, last_id: int, *, of: str) -> str:
-    """Sign the place in a list by a number (null last) and an id where a page ended."""
+def write_number_cursor(value: float | None, last_id: int, *, of: str) -> str:
+    """Sign where a page of a list by a number (null last) and an id ended."""
     return signing.dumps([value, last_id], salt=f"{SALT}:by_number:{of}", compress=False)
 
 
-def read_key(cursor: str, *, of: str) -> tuple[float | None, int]:
-    """Return the place in a list by a number where the page before ended, or raise Invalid."""
+def read_number_cursor(cursor: str, *, of: str) -> tuple[float | None, int]:
+    """Return where the page before of a list by a number ended, or raise Invalid."""
     try:
         value, last_id = signing.loads(cursor, salt=f"{SALT}:by_number:{of}")
         return None if value is None else float(value), int(last_id)
@@ -58,9 +65,9 @@ def read_key(cursor: str, *, of: str) -> tuple[float | None, int]:
 
 
 def by_time(
-    rows: QuerySet[Row], *, after: tuple[datetime, int] | None = None, oldest_first: bool = False, id: str = "id"
+    rows: QuerySet[Row], *, after: TimeCursor | None = None, oldest_first: bool = False, id: str = "id"
 ) -> QuerySet[Row]:
-    """Order rows by `created_at` and the column `id`, newest first, and begin after a place of that order."""
+    """Order rows by `created_at` and the column `id`, newest first, and begin after a cursor."""
     if after is not None:
         # The first part bounds the scan of an index on both columns; PostgreSQL cannot see that from an OR.
         moment, last_id = after
@@ -70,16 +77,16 @@ def by_time(
     return rows.order_by("created_at", id) if oldest_first else rows.order_by("-created_at", f"-{id}")
 
 
-def write_place(moment: datetime, last_id: int, *, of: str) -> str:
-    """Sign the place in a list by time where a page ended."""
-    return signing.dumps([moment.isoformat(), last_id], salt=f"{SALT}:by_time:{of}", compress=False)
+def write_time_cursor(cursor: TimeCursor, *, of: str) -> str:
+    """Sign where a page of a list by time ended."""
+    return signing.dumps([cursor.moment.isoformat(), cursor.last_id], salt=f"{SALT}:by_time:{of}", compress=False)
 
 
-def read_place(cursor: str, *, of: str) -> tuple[datetime, int]:
-    """Return the place in a list by time where the page before ended, or raise Invalid."""
+def read_time_cursor(cursor: str, *, of: str) -> TimeCursor:
+    """Return where the page before of a list by time ended, or raise Invalid."""
     try:
         moment, last_id = signing.loads(cursor, salt=f"{SALT}:by_time:{of}")
-        return datetime.fromisoformat(moment), int(last_id)
+        return TimeCursor(datetime.fromisoformat(moment), int(last_id))
     except (signing.BadSignature, ValueError, TypeError):
         raise not_a_cursor() from None
 

@@ -180,7 +180,7 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
     started, ended = whole(span.start_time_unix_nano), whole(span.end_time_unix_nano)
     return {
         **shared,
-        **place_of(attributes, shared),
+        **item_placement(attributes, shared),
         "trace_id": trace_id,
         "span_id": span_id,
         "parent_span_id": hex_id(span.parent_span_id, 8),
@@ -224,7 +224,7 @@ def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str,
     log_id = attributes.get("pat.log.id")
     row = {
         **shared,
-        **place_of(attributes, shared),
+        **item_placement(attributes, shared),
         "log_id": log_id if isinstance(log_id, str) and 1 <= len(log_id) <= 255 else None,
         "trace_id": hex_id(log.trace_id, 16),
         "span_id": hex_id(log.span_id, 8),
@@ -246,7 +246,7 @@ def digest_of(row: dict[str, Any], times: tuple[int, int], seen: Counter[bytes])
     return hashlib.sha256(digest + str(seen[digest]).encode()).hexdigest()
 
 
-def place_of(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
     """Return where an item belongs, as Patronus' SDK says it in attributes of the item or its scope."""
     scope = shared["scope_attributes"]
     experiment = text_of(attributes, "pat.experiment.id") or text_of(scope, "pat.experiment.id") or ""

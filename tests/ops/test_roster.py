@@ -36,7 +36,7 @@ from evalsvc.local.supervisor.forked import Fork
 from evalsvc.local.supervisor.lock import AlreadyRunning, hold_home
 from evalsvc.ops import alive
 from evalsvc.preload import parts
-from evalsvc.preload.parts import Place
+from evalsvc.preload.parts import ServiceSite
 from evaluators.base import Lane
 from evaluators.registry import families
 
@@ -55,8 +55,8 @@ def option(command: Command | Fork, name: str) -> str:
     return command.argv[command.argv.index(name) + 1]
 
 
-def place(home: Path) -> Place:
-    return Place(home, "127.0.0.1", -1)
+def place(home: Path) -> ServiceSite:
+    return ServiceSite(home, "127.0.0.1", -1)
 
 
 def workers(home: Path) -> list[ChildSpec]:

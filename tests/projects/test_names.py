@@ -15,7 +15,7 @@ from evalsvc.infra.cache import AccountCache, BoundedCache
 from evalsvc.projects import services
 from evalsvc.projects.models import App, Project
 from evalsvc.projects.selectors import find_project
-from evalsvc.projects.services import Place, place_request, remember_app, remember_project
+from evalsvc.projects.services import Placement, place_request, remember_app, remember_project
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
@@ -130,12 +130,12 @@ def test_names_that_look_alike_are_two(alice: Caller, name: str) -> None:
 def test_a_project_s_name_outranks_an_id_that_is_not_even_there(alice: Caller) -> None:
     place = place_request(account_id=alice.account.pk, project_name="checkout", project_id=uuid.uuid4())
 
-    assert place == Place(remember_project(alice.account.pk, "checkout"), "default", None)
+    assert place == Placement(remember_project(alice.account.pk, "checkout"), "default", None)
 
 
 @pytest.mark.parametrize("empty", [None, ""])
 def test_an_empty_name_is_no_name(alice: Caller, empty: str | None) -> None:
-    assert place_request(account_id=alice.account.pk, app=empty, project_name=empty) == Place(None, "default", None)
+    assert place_request(account_id=alice.account.pk, app=empty, project_name=empty) == Placement(None, "default", None)
     assert names(Project, alice) == []
 
 

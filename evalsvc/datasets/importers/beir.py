@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Protocol
 
 from evalsvc.datasets.importers.lines import Readable, Record, read_lines, read_objects
-from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 MAX_TEXT_CHARS = 1_000_000
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
@@ -42,7 +42,7 @@ class Folder(Protocol):
         """Open one."""
 
 
-def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tuple[Place, Record]]:
+def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield an example for each judged query, in the order of the judgements.
 
     `expected` holds the relevant documents as `gold_contexts`, the most relevant first, with id, relevance and text, so
@@ -60,9 +60,9 @@ def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tup
         read_corpus(index, folder.open(corpus), refusals, name=corpus)
         for query, pointer, words, text, metadata in index.execute(BY_QUERY):
             if text is None:
-                refusals.add(Place(pointer, words), f"No query has the id {query!r}.", "query-id")
+                refusals.add(SourceLocation(pointer, words), f"No query has the id {query!r}.", "query-id")
             else:
-                yield Place(pointer, words), as_record(index, query, text, json.loads(metadata))
+                yield SourceLocation(pointer, words), as_record(index, query, text, json.loads(metadata))
 
 
 def find_files(folder: Folder, refusals: Refusals, split: str) -> tuple[str, str, str]:
@@ -73,29 +73,29 @@ def find_files(folder: Folder, refusals: Refusals, split: str) -> tuple[str, str
         name = next((name for name in names if name.rpartition("/")[2] == wanted), None)
         if name is None:
             there = ", ".join(name[:60] for name in names[:10]) or "nothing"
-            raise refusals.stop(Place("/file", "The data set"), f"`{wanted}` is not in it; it holds {there}.")
+            raise refusals.stop(SourceLocation("/file", "The data set"), f"`{wanted}` is not in it; it holds {there}.")
         found.append(name)
     return found[0], found[1], found[2]
 
 
 def read_judgements(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
     """Note which documents each query was judged with; a first line without a number is the header."""
-    for place, text in read_lines(file, refusals, of=f"/file/{name}", name=name):
+    for location, text in read_lines(file, refusals, of=f"/file/{name}", name=name):
         cells = text.strip("\r\n").split("\t")
         if cells == [""]:
             continue
         if len(cells) != 3:
-            refusals.add(place, f"Has {len(cells)} columns; expected query-id, corpus-id and score.")
+            refusals.add(location, f"Has {len(cells)} columns; expected query-id, corpus-id and score.")
             continue
         query, document, score = cells
         if not is_integer(score):
-            if not place.pointer.endswith("/line/1"):
-                refusals.add(place, "`score` must be an integer.", "score")
+            if not location.pointer.endswith("/line/1"):
+                refusals.add(location, "`score` must be an integer.", "score")
             continue
-        values = (query, document, int(score), place.pointer, place.words)
+        values = (query, document, int(score), location.pointer, location.words)
         sql = "INSERT OR IGNORE INTO judgements (query, document, relevance, pointer, words) VALUES (?, ?, ?, ?, ?)"
         if not index.execute(sql, values).rowcount:
-            refusals.add(place, f"Query {query!r} is judged twice with document {document!r}.", "corpus-id")
+            refusals.add(location, f"Query {query!r} is judged twice with document {document!r}.", "corpus-id")
 
 
 def is_integer(text: str) -> bool:
@@ -105,38 +105,38 @@ def is_integer(text: str) -> bool:
 
 def read_queries(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
     """Note the text of each query that was judged."""
-    for place, record in read_objects(file, refusals, of=f"/file/{name}", name=name):
-        if not has_texts(place, record, refusals, "_id", "text"):
+    for location, record in read_objects(file, refusals, of=f"/file/{name}", name=name):
+        if not has_texts(location, record, refusals, "_id", "text"):
             continue
         if not index.execute("SELECT 1 FROM judgements WHERE query = ? LIMIT 1", (record["_id"],)).fetchone():
             continue
         metadata = record.get("metadata") or {}
         if not isinstance(metadata, dict):
-            refusals.add(place, "`metadata` must be an object.", "metadata")
+            refusals.add(location, "`metadata` must be an object.", "metadata")
             continue
         values = (record["_id"], record["text"], json.dumps(metadata))
         if not index.execute("INSERT OR IGNORE INTO queries VALUES (?, ?, ?)", values).rowcount:
-            refusals.add(place, f"Another query has the id {record['_id']!r}.", "_id")
+            refusals.add(location, f"Another query has the id {record['_id']!r}.", "_id")
 
 
 def read_corpus(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
     """Note the text of each document that was judged; the others are not needed."""
-    for place, record in read_objects(file, refusals, of=f"/file/{name}", name=name):
-        if not has_texts(place, record, refusals, "_id", "text"):
+    for location, record in read_objects(file, refusals, of=f"/file/{name}", name=name):
+        if not has_texts(location, record, refusals, "_id", "text"):
             continue
         if not index.execute("SELECT 1 FROM judgements WHERE document = ? LIMIT 1", (record["_id"],)).fetchone():
             continue
         title = record.get("title")
         text = f"{title}\n{record['text']}" if isinstance(title, str) and title else record["text"]
         if not index.execute("INSERT OR IGNORE INTO documents VALUES (?, ?)", (record["_id"], text)).rowcount:
-            refusals.add(place, f"Another document has the id {record['_id']!r}.", "_id")
+            refusals.add(location, f"Another document has the id {record['_id']!r}.", "_id")
 
 
-def has_texts(place: Place, record: Record, refusals: Refusals, *fields: str) -> bool:
+def has_texts(location: SourceLocation, record: Record, refusals: Refusals, *fields: str) -> bool:
     """Say whether all fields are texts that can be looked up."""
     bad = [field for field in fields if not isinstance(record.get(field), str)]
     for field in bad:
-        refusals.add(place, f"`{field}` must be a text.", field)
+        refusals.add(location, f"`{field}` must be a text.", field)
     return not bad
 
 

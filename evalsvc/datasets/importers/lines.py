@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 MAX_ROW_BYTES = 4 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
@@ -24,42 +24,44 @@ class Readable(Protocol):
         """Return the next line or a part of it."""
 
 
-def read_lines(file: Readable, refusals: Refusals, *, of: str = "/file", name: str = "") -> Iterator[tuple[Place, str]]:
-    """Yield each line as text with its place, counted from 1. Lines too long or not UTF-8 are refused and passed over.
+def read_lines(
+    file: Readable, refusals: Refusals, *, of: str = "/file", name: str = ""
+) -> Iterator[tuple[SourceLocation, str]]:
+    """Yield each line as text with its location, counted from 1. Lines too long or not UTF-8 are refused.
 
     `of` is the pointer of the file, and `name` its name where an upload holds several.
     """
     number = 0
     while line := file.readline(MAX_ROW_BYTES + 1):
         number += 1
-        place = Place(f"{of}/line/{number}", f"{name}, line {number}" if name else f"Line {number}")
+        location = SourceLocation(f"{of}/line/{number}", f"{name}, line {number}" if name else f"Line {number}")
         if len(line) > MAX_ROW_BYTES:
-            refusals.add(place, f"Longer than {MAX_ROW_BYTES} bytes.")
+            refusals.add(location, f"Longer than {MAX_ROW_BYTES} bytes.")
             while line and not line.endswith(b"\n"):
                 line = file.readline(MAX_ROW_BYTES)
             continue
         try:
             text = (line.removeprefix(BOM) if number == 1 else line).decode()
         except UnicodeDecodeError as exc:
-            refusals.add(place, f"Not valid UTF-8 at byte {exc.start + 1} of the line.")
+            refusals.add(location, f"Not valid UTF-8 at byte {exc.start + 1} of the line.")
             continue
-        yield place, text
+        yield location, text
 
 
-def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[tuple[Place, Record]]:
+def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield the JSON object of each line that is not blank."""
-    for place, text in read_lines(file, refusals, **where):
+    for location, text in read_lines(file, refusals, **where):
         if not text.strip():
             continue
         try:
             record = decode_json(text)
         except ValueError as exc:
-            refusals.add(place, f"Not valid JSON: {exc}.")
+            refusals.add(location, f"Not valid JSON: {exc}.")
             continue
         if isinstance(record, dict):
-            yield place, record
+            yield location, record
         else:
-            refusals.add(place, "Expected a JSON object.")
+            refusals.add(location, "Expected a JSON object.")
 
 
 def decode_json(text: str) -> Any:

@@ -8,7 +8,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.table import check_header, read_cells
 
 BATCH_ROWS = 100
@@ -16,13 +16,13 @@ MAX_BATCH_BYTES = 64 * 1024 * 1024
 Record = dict[str, Any]
 
 
-def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield a record for each row. A text column named `input:json` holds JSON, as in CSV."""
     # Only here: it takes 50 MB, which a process that reads no Parquet need not have.
     import pyarrow as pa
     from pyarrow import parquet as pq
 
-    whole = Place("/file", "The file")
+    whole = SourceLocation("/file", "The file")
     try:
         table = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         header = check_header(whole, list(table.schema_arrow.names), refusals)
@@ -36,19 +36,19 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[Place, Re
                 raise refusals.stop(whole, detail)
             for i in range(batch.num_rows):
                 number += 1
-                place = Place(f"/file/row/{number}", f"Row {number}")
+                location = SourceLocation(f"/file/row/{number}", f"Row {number}")
                 # A row at a time: what is stored once may stand in every row.
                 cells = [
-                    plain_value(place, refusals, name, column[i].as_py())
+                    plain_value(location, refusals, name, column[i].as_py())
                     for name, column in zip(header, batch.columns, strict=True)
                 ]
-                yield place, read_cells(place, header, cells, refusals)
+                yield location, read_cells(location, header, cells, refusals)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as exc:
         reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
         raise refusals.stop(whole, f"Not valid Parquet: {reason.rstrip('.')}.") from None
 
 
-def plain_value(place: Place, refusals: Refusals, name: str, value: Any) -> Any:
+def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: Any) -> Any:
     """Return a cell as JSON has it: times as ISO 8601, decimals as numbers, maps as objects."""
     match value:
         case None | bool() | str() | int():
@@ -57,15 +57,15 @@ def plain_value(place: Place, refusals: Refusals, name: str, value: Any) -> Any:
             number = float(value)
             if math.isfinite(number):
                 return number
-            refusals.add(place, f"`{name}` holds {number}, which is no number in JSON.", name)
+            refusals.add(location, f"`{name}` holds {number}, which is no number in JSON.", name)
         case datetime() | date() | time():
             return value.isoformat()
         case dict():
-            return {str(key): plain_value(place, refusals, name, part) for key, part in value.items()}
+            return {str(key): plain_value(location, refusals, name, part) for key, part in value.items()}
         case list() if value and all(isinstance(part, tuple) and len(part) == 2 for part in value):
-            return {str(key): plain_value(place, refusals, name, part) for key, part in value}
+            return {str(key): plain_value(location, refusals, name, part) for key, part in value}
         case list():
-            return [plain_value(place, refusals, name, part) for part in value]
+            return [plain_value(location, refusals, name, part) for part in value]
         case _:
-            refusals.add(place, f"`{name}` holds a {type(value).__name__}, which is no JSON.", name)
+            refusals.add(location, f"`{name}` holds a {type(value).__name__}, which is no JSON.", name)
     return None

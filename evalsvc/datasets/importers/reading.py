@@ -12,9 +12,9 @@ from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
 from evalsvc.datasets.importers.beir import read_beir
 from evalsvc.datasets.importers.gsm8k import read_gsm8k
 from evalsvc.datasets.importers.lines import BOM, Record, read_objects
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import Names
 from evalsvc.datasets.importers.parquet import read_parquet
-from evalsvc.datasets.importers.places import Place, Refusals
 from evalsvc.datasets.importers.rows import Row, make_rows
 from evalsvc.datasets.importers.squad import read_squad
 from evalsvc.datasets.importers.table import JSON_SUFFIX, read_csv
@@ -65,13 +65,13 @@ def read_examples(examples: Iterable[Any], *, mapping: Mapping[str, Sequence[str
     """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does."""
     refusals = Refusals()
 
-    def records() -> Iterator[tuple[Place, Record]]:
+    def records() -> Iterator[tuple[SourceLocation, Record]]:
         for i, example in enumerate(examples):
-            place = Place(f"/examples/{i}", f"Example {i + 1}")
+            location = SourceLocation(f"/examples/{i}", f"Example {i + 1}")
             if isinstance(example, dict):
-                yield place, example
+                yield location, example
             else:
-                refusals.add(place, "Expected a JSON object.")
+                refusals.add(location, "Expected a JSON object.")
 
     return make_rows(records(), Names(mapping), refusals)
 
@@ -128,7 +128,7 @@ class Files:
         return self.files[name]
 
 
-def beir_records(upload: Upload, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+def beir_records(upload: Upload, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
     """Read BEIR from a zip file or from several files."""
     if len(upload.files) > 1:
         yield from read_beir(Files(upload.files), refusals, split=upload.split)

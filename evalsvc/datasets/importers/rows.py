@@ -12,8 +12,8 @@ import orjson
 from django.conf import settings
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record, decode_json
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import PASSAGE_COLUMNS, Names
-from evalsvc.datasets.importers.places import Place, Refusals
 from evalsvc.datasets.models import MAX_KEY
 from evalsvc.rest.parsing import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
@@ -36,7 +36,7 @@ class Row:
 
 
 def make_rows(
-    records: Iterable[tuple[Place, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
+    records: Iterable[tuple[SourceLocation, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
 ) -> Iterator[Row]:
     """Yield a row for each record, in order; raise Invalid at the end, or sooner, if any could not be one.
 
@@ -44,15 +44,15 @@ def make_rows(
     """
     with closing(KeyIndex()) as keys:
         n_rows = 0
-        for place, record in records:
+        for location, record in records:
             n_rows += 1
             if n_rows > settings.MAX_EXAMPLES:
-                raise refusals.stop(place, f"A version has at most {settings.MAX_EXAMPLES} examples.")
-            row = make_row(place, record, names, refusals, number=n_rows, text_cells=text_cells)
+                raise refusals.stop(location, f"A version has at most {settings.MAX_EXAMPLES} examples.")
+            row = make_row(location, record, names, refusals, number=n_rows, text_cells=text_cells)
             if row is None:
                 continue
-            if first := keys.add(row.key, place.words):
-                refusals.add(place, f"The id {row.key!r} is taken by: {first}.", "id")
+            if first := keys.add(row.key, location.words):
+                refusals.add(location, f"The id {row.key!r} is taken by: {first}.", "id")
             elif not refusals.errors:
                 yield row
     refusals.raise_if_any()
@@ -82,45 +82,47 @@ class KeyIndex:
 
 
 def make_row(
-    place: Place, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
+    location: SourceLocation, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
 ) -> Row | None:
     """Return the record as a row, or None after saying what keeps it from being one."""
     n_before, rest = len(refusals.errors), dict(record)
     taken = {field: names.take(rest, field) for field in names.columns}
     names.rename(rest)
-    key = read_key(place, refusals, *taken["id"], number=number)
+    key = read_key(location, refusals, *taken["id"], number=number)
     column, value = taken["input"]
     if value is None and any(rest.get(name) is not None for name in OUTPUT_COLUMNS):
         value = ""  # clients of Patronus upload outputs to be judged alone
     if value is None:
         missing = "empty" if column in record else "missing"
-        refusals.add(place, f"`{column}` is {missing}; every example has an input.", column)
-    contexts = read_passages(place, refusals, *taken["contexts"], text_cells=text_cells)
+        refusals.add(location, f"`{column}` is {missing}; every example has an input.", column)
+    contexts = read_passages(location, refusals, *taken["contexts"], text_cells=text_cells)
     for name in rest.keys() & set(PASSAGE_COLUMNS):
-        rest[name] = read_passages(place, refusals, name, rest[name], text_cells=text_cells)
-    metadata = read_metadata(place, refusals, *taken["metadata"], rest=rest, text_cells=text_cells)
+        rest[name] = read_passages(location, refusals, name, rest[name], text_cells=text_cells)
+    metadata = read_metadata(location, refusals, *taken["metadata"], rest=rest, text_cells=text_cells)
     if len(refusals.errors) > n_before:
         return None
     fields = {"id": key, "input": value, "expected": taken["expected"][1], "contexts": contexts, "metadata": metadata}
-    canonical = canonical_bytes(place, refusals, fields)
+    canonical = canonical_bytes(location, refusals, fields)
     if canonical is None:
         return None
     return Row(key, value, taken["expected"][1], contexts, metadata, canonical)
 
 
-def read_key(place: Place, refusals: Refusals, column: str, value: Any, *, number: int) -> str:
+def read_key(location: SourceLocation, refusals: Refusals, column: str, value: Any, *, number: int) -> str:
     """Return the caller's id as text; a row without one is known by its number, from 1."""
     if value is None:
         return str(number)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_KEY:
-        refusals.add(place, f"`{column}` must be 1 to {MAX_KEY} characters of text, or an integer.", column)
+        refusals.add(location, f"`{column}` must be 1 to {MAX_KEY} characters of text, or an integer.", column)
         return ""
     return value
 
 
-def read_passages(place: Place, refusals: Refusals, column: str, value: Any, *, text_cells: bool) -> list[Any] | None:
+def read_passages(
+    location: SourceLocation, refusals: Refusals, column: str, value: Any, *, text_cells: bool
+) -> list[Any] | None:
     """Return a list of passages: texts, or objects with a `text` or an `id`. One of them is a list of one."""
     if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
         try:
@@ -132,12 +134,12 @@ def read_passages(place: Place, refusals: Refusals, column: str, value: Any, *, 
     if is_passage(value):
         return [value]
     if not isinstance(value, list):
-        refusals.add(place, f"`{column}` must be a text or a list of texts or passages.", column)
+        refusals.add(location, f"`{column}` must be a text or a list of texts or passages.", column)
         return None
     for i, passage in enumerate(value):
         if not is_passage(passage):
             detail = f"`{column}` must be a list of texts, or of objects with `text` or `id`; item {i + 1} is neither."
-            refusals.add(place, detail, column, str(i))
+            refusals.add(location, detail, column, str(i))
             return None
     return value
 
@@ -151,27 +153,27 @@ def is_passage(value: Any) -> bool:
 
 
 def read_metadata(
-    place: Place, refusals: Refusals, column: str, value: Any, *, rest: Record, text_cells: bool
+    location: SourceLocation, refusals: Refusals, column: str, value: Any, *, rest: Record, text_cells: bool
 ) -> Record:
     """Return the metadata object with the columns that are no field of an example."""
     if text_cells and isinstance(value, str):
         try:
             value = decode_json(value)
         except ValueError as exc:
-            refusals.add(place, f"`{column}` is not valid JSON: {exc}.", column)
+            refusals.add(location, f"`{column}` is not valid JSON: {exc}.", column)
             return {}
     if value is None:
         return rest
     if not isinstance(value, dict):
-        refusals.add(place, f"`{column}` must be an object.", column)
+        refusals.add(location, f"`{column}` must be an object.", column)
         return {}
     for name in rest:
         if name in value:
-            refusals.add(place, f"`{name}` is both a column and a key of `{column}`.", name)
+            refusals.add(location, f"`{name}` is both a column and a key of `{column}`.", name)
     return value | rest
 
 
-def canonical_bytes(place: Place, refusals: Refusals, fields: Record) -> bytes | None:
+def canonical_bytes(location: SourceLocation, refusals: Refusals, fields: Record) -> bytes | None:
     """Return the bytes that two rows share when they are equal, whatever the order of keys; None if unstorable."""
     try:
         canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
@@ -182,5 +184,5 @@ def canonical_bytes(place: Place, refusals: Refusals, fields: Record) -> bytes |
         if len(canonical) > MAX_ROW_BYTES:
             problems = [FieldError("", f"Longer than {MAX_ROW_BYTES} bytes.")]
     for problem in problems[:3]:
-        refusals.add_error(FieldError(place.pointer + problem.pointer, f"{place.words}: {problem.detail}"))
+        refusals.add_error(FieldError(location.pointer + problem.pointer, f"{location.words}: {problem.detail}"))
     return None if problems else canonical

@@ -9,7 +9,7 @@ from typing import Any
 import ijson
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record
-from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.rest.parsing import MAX_DEPTH
 
 ARTICLE, PARAGRAPH = "data/*", "data/*/paragraphs/*"
@@ -78,20 +78,20 @@ class Builder:
             raise ijson.JSONError(f"a paragraph is longer than {MAX_ROW_BYTES} bytes")
 
 
-def read_squad(file: Readable, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+def read_squad(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield an example for each question: the paragraph is its context, the answers a list of texts with their places.
 
     The accepted answer of a question that has none (2.0) is the empty text, as the data set's own script scores it.
     """
     try:
-        for place, title, paragraph in paragraphs(file):
-            yield from questions(place, title, paragraph, refusals)
+        for location, title, paragraph in paragraphs(file):
+            yield from questions(location, title, paragraph, refusals)
     except (ijson.JSONError, UnicodeDecodeError) as exc:
         reason = str(exc).splitlines()[0].removeprefix("parse error: ")
-        raise refusals.stop(Place("/file", "The file"), f"Not valid JSON: {reason}.") from None
+        raise refusals.stop(SourceLocation("/file", "The file"), f"Not valid JSON: {reason}.") from None
 
 
-def paragraphs(file: Readable) -> Iterator[tuple[Place, str | None, Any]]:
+def paragraphs(file: Readable) -> Iterator[tuple[SourceLocation, str | None, Any]]:
     """Yield each `data[i].paragraphs[j]` with the article's title, if the title came before it."""
     path, title = Path(), None
     builder: Builder | None = None
@@ -109,22 +109,24 @@ def paragraphs(file: Readable) -> Iterator[tuple[Place, str | None, Any]]:
             if (at, event) == (PARAGRAPH, "end_map"):
                 _, article, _, number = path.parts
                 words = f"Article {int(article) + 1}, paragraph {int(number) + 1}"
-                yield Place(f"/file/data/{article}/paragraphs/{number}", words), title, builder.built.value
+                yield SourceLocation(f"/file/data/{article}/paragraphs/{number}", words), title, builder.built.value
                 builder = None
         path.leave(event)
 
 
-def questions(place: Place, title: str | None, paragraph: Any, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
+def questions(
+    location: SourceLocation, title: str | None, paragraph: Any, refusals: Refusals
+) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield the examples of one paragraph."""
     context, asked = paragraph.get("context"), paragraph.get("qas")
     if not isinstance(context, str):
-        refusals.add(place, "`context` must be a text.", "context")
+        refusals.add(location, "`context` must be a text.", "context")
         return
     if not isinstance(asked, list):
-        refusals.add(place, "`qas` must be a list of questions.", "qas")
+        refusals.add(location, "`qas` must be a list of questions.", "qas")
         return
     for i, question in enumerate(asked):
-        here = Place(f"{place.pointer}/qas/{i}", f"{place.words}, question {i + 1}")
+        here = SourceLocation(f"{location.pointer}/qas/{i}", f"{location.words}, question {i + 1}")
         if not isinstance(question, dict):
             refusals.add(here, "Expected an object.")
         elif (answers := accepted_answers(here, question, refusals)) is not None:
@@ -141,19 +143,19 @@ def questions(place: Place, title: str | None, paragraph: Any, refusals: Refusal
             )
 
 
-def accepted_answers(place: Place, question: Record, refusals: Refusals) -> list[Record] | None:
+def accepted_answers(location: SourceLocation, question: Record, refusals: Refusals) -> list[Record] | None:
     """Return the distinct reference answers in order, each with where it starts in the paragraph."""
     if question.get("is_impossible"):
         return [{"text": ""}]
     answers = question.get("answers")
     if not isinstance(answers, list):
-        refusals.add(place, "`answers` must be a list.", "answers")
+        refusals.add(location, "`answers` must be a list.", "answers")
         return None
     found: dict[tuple[str, int | None], Record] = {}
     for i, answer in enumerate(answers):
         text = answer.get("text") if isinstance(answer, dict) else None
         if not isinstance(text, str):
-            refusals.add(place, f"Answer {i + 1} has no `text`.", "answers", str(i), "text")
+            refusals.add(location, f"Answer {i + 1} has no `text`.", "answers", str(i), "text")
             return None
         start = answer.get("answer_start")
         start = start if type(start) is int and start >= 0 else None

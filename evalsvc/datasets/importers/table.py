@@ -7,57 +7,57 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record, decode_json, read_lines
-from evalsvc.datasets.importers.places import Place, Refusals
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 JSON_SUFFIX = ":json"
 MAX_COLUMNS = 1000
 csv.field_size_limit(MAX_ROW_BYTES)
 
 
-def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[Place, Record]]:
-    """Yield a record for each row; empty cells are None. The place is the row's first line."""
+def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
+    """Yield a record for each row; empty cells are None. The location is the row's first line."""
     n_lines = 0
 
     def texts() -> Iterator[str]:
         nonlocal n_lines
-        for place, text in read_lines(file, refusals):
-            n_lines = int(place.pointer.rpartition("/")[2])
+        for location, text in read_lines(file, refusals):
+            n_lines = int(location.pointer.rpartition("/")[2])
             yield text
 
     reader = csv.reader(texts(), strict=True)
     header: list[str] = []
     while True:
-        place = Place(f"/file/line/{n_lines + 1}", f"Line {n_lines + 1}")
+        location = SourceLocation(f"/file/line/{n_lines + 1}", f"Line {n_lines + 1}")
         try:
             cells = next(reader, None)
         except csv.Error as exc:
-            raise refusals.stop(place, f"Not valid CSV: {exc}.") from None
+            raise refusals.stop(location, f"Not valid CSV: {exc}.") from None
         if cells is None:
             return
         if not cells:
             continue
         if not header:
-            header = check_header(place, cells, refusals)
+            header = check_header(location, cells, refusals)
         elif len(cells) != len(header):
-            refusals.add(place, f"Has {len(cells)} cells where the header has {len(header)}.")
+            refusals.add(location, f"Has {len(cells)} cells where the header has {len(header)}.")
         else:
-            yield place, read_cells(place, header, [cell or None for cell in cells], refusals)
+            yield location, read_cells(location, header, [cell or None for cell in cells], refusals)
 
 
-def check_header(place: Place, cells: list[str], refusals: Refusals) -> list[str]:
+def check_header(location: SourceLocation, cells: list[str], refusals: Refusals) -> list[str]:
     """Return the names of the columns; nothing can be read without them."""
     if len(cells) > MAX_COLUMNS:
-        raise refusals.stop(place, f"At most {MAX_COLUMNS} columns.")
+        raise refusals.stop(location, f"At most {MAX_COLUMNS} columns.")
     names = [cell.removesuffix(JSON_SUFFIX) for cell in cells]
     for i, name in enumerate(names):
         if not name:
-            raise refusals.stop(place, f"Column {i + 1} has no name.")
+            raise refusals.stop(location, f"Column {i + 1} has no name.")
         if name in names[:i]:
-            raise refusals.stop(place, f"Two columns are named {name!r}.", name)
+            raise refusals.stop(location, f"Two columns are named {name!r}.", name)
     return cells
 
 
-def read_cells(place: Place, header: list[str], cells: list[Any], refusals: Refusals) -> Record:
+def read_cells(location: SourceLocation, header: list[str], cells: list[Any], refusals: Refusals) -> Record:
     """Return a row's cells by name, decoding those of JSON columns."""
     record: Record = {}
     for name, cell in zip(header, cells, strict=True):
@@ -67,5 +67,5 @@ def read_cells(place: Place, header: list[str], cells: list[Any], refusals: Refu
             try:
                 record[field] = decode_json(cell)
             except ValueError as exc:
-                refusals.add(place, f"`{name}` is not valid JSON: {exc}.", name)
+                refusals.add(location, f"`{name}` is not valid JSON: {exc}.", name)
     return record

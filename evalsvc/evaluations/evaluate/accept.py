@@ -24,8 +24,8 @@ from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.evaluations.verdicts import PENDING, Verdict, refused, score_sample, unfit
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.inputs import input_columns
-from evalsvc.evaluations.wire.request import EvaluateCall, Wanted
-from evalsvc.projects.services import Place, place_request
+from evalsvc.evaluations.wire.request import EvaluateCall, EvaluatorRequest
+from evalsvc.projects.services import Placement, place_request
 from evaluators.base import Lane, Sample
 from evaluators.budget import allowed
 
@@ -39,7 +39,7 @@ class Entry:
     """One evaluator of a call on its way: what it resolved to, where it runs, what came of it."""
 
     position: int
-    wanted: Wanted
+    wanted: EvaluatorRequest
     resolved: Resolved | None
     verdict: Verdict
     lane: str | None = None
@@ -55,7 +55,7 @@ class Accepted:
 
     account_id: int
     call: EvaluateCall
-    place: Place
+    placement: Placement
     entries: list[Entry]
     request_id: int | None = None
     created_at: datetime | None = None
@@ -95,7 +95,7 @@ def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[En
             entry.verdict, entry.lane = refused("unknown_config", str(exc)), None
 
 
-def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: Wanted) -> Entry:
+def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: EvaluatorRequest) -> Entry:
     try:
         resolved = _resolved(account_id, epoch, wanted)
     except Unresolved as exc:
@@ -105,7 +105,7 @@ def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int,
     return Entry(position, wanted, resolved, PENDING, lane_of(resolved, sample))
 
 
-def _resolved(account_id: int, epoch: str | None, wanted: Wanted) -> Resolved:
+def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> Resolved:
     name, inline = wanted.evaluator, wanted.inline_profile
     if inline is not None:
         return resolve_inline(account_id=account_id, epoch=epoch, evaluator=name, settings=inline)
@@ -139,7 +139,7 @@ def accept(
     # Before anything is written: a scope that nobody has is refused.
     side, window = beside(account_id, call, entries)
     score_inline(account_id, call, entries)
-    accepted = Accepted(account_id, call, place_of(account_id, call, epoch), entries)
+    accepted = Accepted(account_id, call, place_call(account_id, call, epoch), entries)
     accepted.is_told_pending = tells_pending and bool(accepted.pending_lanes)
     kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch, window)
@@ -221,10 +221,10 @@ def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:
     return accepted.entries if everything else kept
 
 
-def place_of(account_id: int, call: EvaluateCall, epoch: str | None) -> Place:
+def place_call(account_id: int, call: EvaluateCall, epoch: str | None) -> Placement:
     """Find where a captured call belongs; a call that captures nothing leaves no app or project behind."""
     if call.capture == "none":
-        return Place()
+        return Placement()
     return place_request(
         account_id=account_id,
         app=call.app,
@@ -274,14 +274,14 @@ def _store(
 
 def request_row(accepted: Accepted, fingerprint: int) -> dict[str, Any]:
     """Return the columns of the EvaluationRequest."""
-    call, place = accepted.call, accepted.place
+    call, placement = accepted.call, accepted.placement
     return {
         "capture": call.capture,
         "strategy": call.interval.strategy,
         "fingerprint": fingerprint,
-        "project_id": place.project_id,
-        "app": place.app,
-        "experiment_id": place.experiment_id,
+        "project_id": placement.project_id,
+        "app": placement.app,
+        "experiment_id": placement.experiment_id,
         **input_columns(call.sample),
         "extras": call.extras,
         "tags": call.tags,
@@ -332,15 +332,15 @@ def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:
 
 def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
     """Return what the answer is written from."""
-    call, place = accepted.call, accepted.place
+    call, placement = accepted.call, accepted.placement
     request = RequestFacts(
         sample=call.sample,
         strategy=call.interval.strategy,
         id=accepted.request_id,
         created_at=accepted.created_at,
-        project_id=place.project_id,
-        app=place.app,
-        experiment_id=place.experiment_id,
+        project_id=placement.project_id,
+        app=placement.app,
+        experiment_id=placement.experiment_id,
         extras=call.extras,
         tags=call.tags,
         dataset_id=call.dataset_id,

@@ -40,8 +40,8 @@ WHERE account_id = %s AND id = %s
 """
 
 
-class Sign(StrEnum):
-    """What tells that a call repeats one before it."""
+class RetryEvidence(StrEnum):
+    """Why a call may be a retry of an earlier one."""
 
     HEADER = "header"
     """The client counts its retries."""
@@ -50,8 +50,8 @@ class Sign(StrEnum):
 
 
 def find_retried(
-    *, account_id: int, fingerprint: int, n_results: int, sign: Sign | None, now: datetime
-) -> Repeated | None:
+    *, account_id: int, fingerprint: int, n_results: int, evidence: RetryEvidence | None, now: datetime
+) -> RepeatOf | None:
     """Return the earlier request that this one repeats, if any of the last ten minutes does.
 
     A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
@@ -60,11 +60,11 @@ def find_retried(
     it stand. Nor does an answer count of which capture has kept only some results.
     """
     oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
-    return find_repeated(account_id, fingerprint, n_results=n_results, sign=sign, oldest=oldest)
+    return find_repeated(account_id, fingerprint, n_results=n_results, evidence=evidence, oldest=oldest)
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class RepeatOf:
     """The earlier request that a call repeats, and whether what failed in it is to be tried again."""
 
     request_id: int
@@ -72,14 +72,14 @@ class Repeated:
 
 
 def find_repeated(
-    account_id: int, fingerprint: int, *, n_results: int, sign: str | None, oldest: int
-) -> Repeated | None:
+    account_id: int, fingerprint: int, *, n_results: int, evidence: str | None, oldest: int
+) -> RepeatOf | None:
     """Return the newest request that a call with this digest repeats, as `find_retried` has it, if any."""
     sql = "SELECT request_id, try_again FROM find_repeated(%s, %s, %s, %s, %s)"
     with connection.wrap_database_errors:
-        values = [account_id, fingerprint, oldest, n_results, sign]
+        values = [account_id, fingerprint, oldest, n_results, evidence]
         row = raw_connection().execute(sql, values, prepare=True).fetchone()
-    return Repeated(*row) if row else None
+    return RepeatOf(*row) if row else None
 
 
 def reopen(*, account_id: int, request_id: int) -> list[str]:

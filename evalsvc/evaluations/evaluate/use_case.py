@@ -17,7 +17,7 @@ from evalsvc.evaluations.evaluate import accept, waiting
 from evalsvc.evaluations.evaluate.accept import Accepted, Entry
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
 from evalsvc.evaluations.evaluate.replies import reply_box
-from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, Repeated, Sign, find_retried, reopen
+from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, RepeatOf, RetryEvidence, find_retried, reopen
 from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall
@@ -53,9 +53,9 @@ def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqu
     account_id = caller.account.pk
     entries = accept.plan(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
-    sign = None if claim else sign_of(asked, entries)
-    with one_at_a_time(account_id, asked.fingerprint) if sign else nullcontext():
-        earlier = None if claim else _find_earlier(caller, asked, sign, len(entries))
+    evidence = None if claim else retry_evidence(asked, entries)
+    with one_at_a_time(account_id, asked.fingerprint) if evidence else nullcontext():
+        earlier = None if claim else _find_earlier(caller, asked, evidence, len(entries))
         if earlier is None:
             answer, accepted = _accept(caller, asked, entries, claim)
         else:
@@ -76,13 +76,13 @@ def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAns
     return answer_stored(stored, prefer)
 
 
-def sign_of(asked: Asked, entries: list[Entry]) -> Sign | None:
+def retry_evidence(asked: Asked, entries: list[Entry]) -> RetryEvidence | None:
     """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
     if asked.is_retry is not None:
         # A client that counts its tries says by 0 that it means the call anew, whatever log it is about.
-        return Sign.HEADER if asked.is_retry else None
+        return RetryEvidence.HEADER if asked.is_retry else None
     leaves_rows = asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
-    return Sign.NAME if asked.call.names_itself and leaves_rows else None
+    return RetryEvidence.NAME if asked.call.names_itself and leaves_rows else None
 
 
 def is_queued(entry: Entry) -> bool:
@@ -99,18 +99,18 @@ def one_at_a_time(account_id: int, fingerprint: int) -> Iterator[None]:
         yield
 
 
-def _find_earlier(caller: Caller, asked: Asked, sign: Sign | None, n_results: int) -> Repeated | None:
+def _find_earlier(caller: Caller, asked: Asked, evidence: RetryEvidence | None, n_results: int) -> RepeatOf | None:
     """Find the request that this one repeats, where something says that it may.
 
-    That is a sign in it, or that callers of this account were told to come back lately.
+    That is evidence in the call, or that callers of this account were told to come back lately.
     """
-    if sign is None and not caller.admission.expects_repeats:
+    if evidence is None and not caller.admission.expects_repeats:
         return None
     return find_retried(
         account_id=caller.account.pk,
         fingerprint=asked.fingerprint,
         n_results=n_results,
-        sign=sign,
+        evidence=evidence,
         now=timezone.now(),
     )
 

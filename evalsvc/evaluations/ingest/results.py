@@ -16,10 +16,10 @@ from evalsvc.evaluations.ingest.rows import (
     Scored,
     evaluation_columns,
     keys_read,
+    placement_request,
     read_rows,
     request_columns,
     row_errors,
-    wish_of,
 )
 from evalsvc.evaluations.wire.inputs import Inputs, extras_of, fields_in, first, input_columns, size_errors, type_errors
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint
@@ -80,7 +80,7 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
         return ClientScore(
             index=index,
             fingerprint=fingerprint(account_id, told),
-            wish=wish_of(row),
+            placement=placement_request(row),
             since=lowest,
             request=columns,
             evaluation=evaluation_columns(

@@ -77,7 +77,7 @@ _row_decoder = msgspec.json.Decoder(Row)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlacementRequest:
     """Where a row says that it belongs."""
 
     app: str | None
@@ -88,7 +88,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ClientScore:
-    """A checked row. `request` and `evaluation` hold the columns that it decides; the place is added to `request`.
+    """A checked row. `request` and `evaluation` hold the columns that it decides; its placement is added to `request`.
 
     `fingerprint` is the same for the same row of the same account, whatever the spelling of its JSON. A row that was
     kept before is known by it; `since` is the lowest id of a request that counts as kept before.
@@ -96,7 +96,7 @@ class ClientScore:
 
     index: int
     fingerprint: int
-    wish: Wish
+    placement: PlacementRequest
     since: int = 0
     request: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
@@ -165,7 +165,7 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
     return ClientScore(
         index=index,
         fingerprint=fingerprint(account_id, canonical),
-        wish=wish_of(row),
+        placement=placement_request(row),
         request=request_columns(row, row.log_id),
         evaluation=evaluation_columns(row, score=row.score, name=row.criteria, metadata=row.metadata),
     )
@@ -193,9 +193,9 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
             yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
 
 
-def wish_of(row: Scored) -> Wish:
+def placement_request(row: Scored) -> PlacementRequest:
     """Return where a checked row says that it belongs."""
-    return Wish(
+    return PlacementRequest(
         app=None if row.experiment_id is not None else row.app,
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
         project_id=uuid.UUID(row.project_id) if row.project_id else None,

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from django.db import connection
 
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.ingest.rows import ClientScore, Wish
+from evalsvc.evaluations.ingest.rows import ClientScore, PlacementRequest
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.round_trips import dumps, raw_connection
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
-from evalsvc.projects.services import Place, place_held, remember_app
+from evalsvc.projects.services import Placement, hold_placement, remember_app
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 
-MAX_PLACES = 100
+MAX_PLACEMENTS = 100
 
 
 def keep_scores(
@@ -36,41 +36,45 @@ def keep_scores(
 
 
 def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple[list[ClientScore], list[RowError]]:
-    """Add to each score where it belongs; a batch has a few places, each looked up once."""
-    known = _places(account, list(dict.fromkeys(score.wish for score in scores))[:MAX_PLACES])
+    """Add to each score where it belongs; a batch has a few placements, each looked up once."""
+    known = _placements(account, list(dict.fromkeys(score.placement for score in scores))[:MAX_PLACEMENTS])
     good: list[ClientScore] = []
     errors: list[RowError] = []
     for score in scores:
-        place = known.get(score.wish, TOO_MANY)
-        if isinstance(place, Place):
-            columns = {"project_id": place.project_id, "app": place.app, "experiment_id": place.experiment_id}
-            score.request.update(columns)
+        placement = known.get(score.placement, TOO_MANY)
+        if isinstance(placement, Placement):
+            names = ("project_id", "app", "experiment_id")
+            score.request.update({name: getattr(placement, name) for name in names})
             good.append(score)
         else:
             at = f"/{name}/{score.index}"
-            errors += [RowError(index=score.index, pointer=at + pointer, detail=detail) for pointer, detail in place]
+            errors += [
+                RowError(index=score.index, pointer=at + pointer, detail=detail) for pointer, detail in placement
+            ]
     return good, errors
 
 
-TOO_MANY = [("", f"A batch has at most {MAX_PLACES} different apps, projects and experiments.")]
+TOO_MANY = [("", f"A batch has at most {MAX_PLACEMENTS} different apps, projects and experiments.")]
 
 
-def _places(account: Account, wishes: Sequence[Wish]) -> dict[Wish, Place | list[tuple[str, str]]]:
-    """Find each place, or what is wrong with it; new names are made in the order in which calls make theirs."""
-    found = {wish: _place(account, wish) for wish in sorted(wishes, key=lambda wish: wish.project_name or "")}
-    for app in sorted({place.app for place in found.values() if isinstance(place, Place) and place.app}):
+def _placements(
+    account: Account, asked: Sequence[PlacementRequest]
+) -> dict[PlacementRequest, Placement | list[tuple[str, str]]]:
+    """Find each placement, or what is wrong with it; new names are made in the order in which calls make theirs."""
+    found = {one: _placement(account, one) for one in sorted(asked, key=lambda one: one.project_name or "")}
+    for app in sorted({one.app for one in found.values() if isinstance(one, Placement) and one.app}):
         remember_app(account.pk, app)
     return found
 
 
-def _place(account: Account, wish: Wish) -> Place | list[tuple[str, str]]:
+def _placement(account: Account, asked: PlacementRequest) -> Placement | list[tuple[str, str]]:
     try:
-        return place_held(
+        return hold_placement(
             account_id=account.pk,
-            app=wish.app,
-            experiment_id=wish.experiment_id,
-            project_id=wish.project_id,
-            project_name=wish.project_name,
+            app=asked.app,
+            experiment_id=asked.experiment_id,
+            project_id=asked.project_id,
+            project_name=asked.project_name,
         )
     except Problem as problem:
         return [(error.pointer, error.detail) for error in problem.errors]
@@ -90,16 +94,16 @@ def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[i
 
     Rows of one batch that are the same are one.
     """
-    first = {score.fingerprint: place for place, score in reversed(list(enumerate(scores)))}
+    first = {score.fingerprint: position for position, score in reversed(list(enumerate(scores)))}
     rows = [
         {
-            "position": place,
+            "position": position,
             "fingerprint": fingerprint,
-            "since": scores[place].since,
-            "request": scores[place].request,
-            "evaluation": scores[place].evaluation,
+            "since": scores[position].since,
+            "request": scores[position].request,
+            "evaluation": scores[position].evaluation,
         }
-        for fingerprint, place in first.items()
+        for fingerprint, position in first.items()
     ]
     sql = "SELECT row_position, evaluation_id FROM keep_client_evaluations(%s, %s::jsonb)"
     with connection.wrap_database_errors:

@@ -10,7 +10,6 @@ import functools
 from collections import namedtuple
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +28,7 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.tags import HasTag, settled
-from evalsvc.rest.pagination import by_time, read_place, write_place
+from evalsvc.rest.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.time_limit import in_time
 from evalsvc.tenancy.scope import current_role
 
@@ -68,9 +67,9 @@ def search_evaluations(
     The rows are named tuples of `columns`. A cursor belongs to the list `of` of this account. Raises Invalid for a
     foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
-    place = read_place(cursor, of=f"{of}:{account.pk}") if cursor else None
+    after = read_time_cursor(cursor, of=f"{of}:{account.pk}") if cursor else None
     with in_time(TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
-        rows = _places(account, condition or Q(), place, oldest_first)
+        rows = _ids_by_time(account, condition or Q(), after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
         found = fetched(rows[offset : offset + limit + 1])
         ids = [id for id, _ in found[:limit]]
@@ -79,12 +78,10 @@ def search_evaluations(
     if len(found) <= limit:
         return Page(page, None)
     last_id, moment = found[limit - 1]
-    return Page(page, write_place(moment, last_id, of=f"{of}:{account.pk}"))
+    return Page(page, write_time_cursor(TimeCursor(moment, last_id), of=f"{of}:{account.pk}"))
 
 
-def _places(
-    account: Account, condition: Q, after: tuple[datetime, int] | None, oldest_first: bool
-) -> QuerySet[Any, Any]:
+def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldest_first: bool) -> QuerySet[Any, Any]:
     """Return the (id, created_at) of evaluations that meet a condition, from the newest or the oldest on."""
 
     def ids_with(tag: HasTag, most: int) -> list[int]:

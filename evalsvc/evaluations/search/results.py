@@ -21,7 +21,7 @@ from evalsvc.evaluations.search.pages import fetched, requests_of, search_evalua
 from evalsvc.evaluations.search.tags import tagged
 from evalsvc.evaluations.wire.answer import SAMPLE_NUMBER
 from evalsvc.evaluations.wire.scores import score_condition
-from evalsvc.rest.pagination import not_a_cursor, write_place
+from evalsvc.rest.pagination import TimeCursor, not_a_cursor, write_time_cursor
 from evalsvc.rest.problems import NotFound
 
 N_TAGGED = 10_000
@@ -110,7 +110,7 @@ def search_results(
     rows = _with_inputs(account, kept)
     if len(kept) == len(found.rows):
         return ResultPage(rows, found.next_cursor)
-    return ResultPage(rows, write_place(kept[-1].created_at, kept[-1].id, of=f"{of}:{account.pk}"))
+    return ResultPage(rows, write_time_cursor(TimeCursor(kept[-1].created_at, kept[-1].id), of=f"{of}:{account.pk}"))
 
 
 def _by_sample(
@@ -134,8 +134,8 @@ def _by_sample(
     if start + end >= len(ids):
         return ResultPage(rows, None)
     if top is None:
-        # The place just before the newest: pages begin after a place.
-        top = write_place(newest[0].created_at, newest[0].id + 1, of=f"{of}:{account.pk}")
+        # Just before the newest: a page begins after its cursor.
+        top = write_time_cursor(TimeCursor(newest[0].created_at, newest[0].id + 1), of=f"{of}:{account.pk}")
     next_cursor = signing.dumps([top, start + end], salt=f"evalsvc.cursor:{of}:{account.pk}")
     return ResultPage(rows, next_cursor)
 

@@ -82,7 +82,7 @@ _strict_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(KnownBody)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EvaluatorRequest:
     """One evaluator as the caller named it."""
 
     evaluator: str
@@ -95,7 +95,7 @@ class Wanted:
 class EvaluateCall:
     """A checked request: what to judge, by what, and what to keep."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[EvaluatorRequest, ...]
     sample: Sample
     capture: str
     interval: IntervalAsk
@@ -189,11 +189,11 @@ def capture_of(raw: Body) -> str:
     return "all" if raw.app is not None or raw.experiment_id is not None else "none"
 
 
-def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> Wanted:
+def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> EvaluatorRequest:
     asked = ref.explain_strategy or explain
     if isinstance(asked, bool) or asked is None:
         asked = "never" if asked is False else "always"
-    return Wanted(
+    return EvaluatorRequest(
         evaluator=first(ref.evaluator, ref.evaluator_id),
         profile=first(ref.criteria, ref.profile_name),
         explain=asked,

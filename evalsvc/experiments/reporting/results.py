@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.selectors import list_outputs
-from evalsvc.rest.pagination import page, read_key, write_key
+from evalsvc.rest.pagination import page, read_number_cursor, write_number_cursor
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
@@ -131,12 +131,12 @@ def _scored_page(
 ) -> tuple[list[Output], str | None]:
     rows = by_score(rows, wanted)
     if cursor:
-        rows = rows.filter(_behind(*read_key(cursor, of=of), falling=(wanted.order_by or "").startswith("-")))
+        rows = rows.filter(_behind(*read_number_cursor(cursor, of=of), falling=(wanted.order_by or "").startswith("-")))
     found = list(rows[: limit + 1])
     if len(found) <= limit:
         return found, None
     last: Any = found[limit - 1]
-    return found[:limit], write_key(last.ordering_score, last.pk, of=of)
+    return found[:limit], write_number_cursor(last.ordering_score, last.pk, of=of)
 
 
 def by_score(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:

@@ -10,8 +10,8 @@ MAX_REPORTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A row's place in an upload: for programs a JSON pointer, for people words."""
+class SourceLocation:
+    """A row's location in an upload: for programs a JSON pointer, for people words."""
 
     pointer: str
     words: str
@@ -23,10 +23,10 @@ class Refusals:
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
-    def add(self, place: Place, detail: str, *fields: str) -> None:
+    def add(self, location: SourceLocation, detail: str, *fields: str) -> None:
         """Note one; raises Invalid with all of them when there are enough."""
-        pointer = "".join([place.pointer, *(f"/{escape(field)}" for field in fields)])
-        self.add_error(FieldError(pointer, f"{place.words}: {detail}"))
+        pointer = "".join([location.pointer, *(f"/{escape(field)}" for field in fields)])
+        self.add_error(FieldError(pointer, f"{location.words}: {detail}"))
 
     def add_error(self, error: FieldError) -> None:
         """Note one that is located already."""
@@ -34,9 +34,9 @@ class Refusals:
         if len(self.errors) >= MAX_REPORTED:
             raise Invalid(*self.errors)
 
-    def stop(self, place: Place, detail: str, *fields: str) -> Invalid:
+    def stop(self, location: SourceLocation, detail: str, *fields: str) -> Invalid:
         """Note the last one: nothing after it can be read. The caller raises what this returns."""
-        self.add(place, detail, *fields)
+        self.add(location, detail, *fields)
         return Invalid(*self.errors)
 
     def raise_if_any(self) -> None:
