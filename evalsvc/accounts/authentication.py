@@ -14,9 +14,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from evalsvc.accounts import permits
-from evalsvc.accounts.gate import Admission, admit
 from evalsvc.accounts.keys import KeyText, parse_key, same_secret
 from evalsvc.accounts.models import Account
+from evalsvc.accounts.rate_limiter import Admission, count_requests
 from evalsvc.accounts.selectors import KeyRow, find_key
 from evalsvc.infra.cache import AccountCache, Entry
 from evalsvc.rest.door import belongs_to
@@ -110,7 +110,7 @@ def identify(text: KeyText) -> Caller | None:
     if not (hmac.compare_digest(cached.proof, proof_of(text.secret)) and _is_valid(cached.row)):
         return None
     rpm, monthly = limits_of(cached.row)
-    admission = permits.admit(cached.row.account_id, rpm=rpm, monthly=monthly)
+    admission = permits.take_permit(cached.row.account_id, rpm=rpm, monthly=monthly)
     if _cache.holds(entry, admission.epoch):
         return Caller(cached.row, cached.account, admission)
     if admission.epoch is None:
@@ -140,7 +140,7 @@ def _read(text: KeyText, admission: Admission | None) -> Caller | None:
     if row is None or not _opens(row, text):
         return None
     if admission is None:
-        admission = admit(row.account_id)
+        admission = count_requests(row.account_id)
         row = find_key(text.public)
         if row is None or not _opens(row, text):
             return None

@@ -118,7 +118,7 @@ class ApiKey(models.Model):
         return f"{self.name} (ek_{self.public}.…)"
 
     def is_live(self, now: datetime) -> bool:
-        """Say whether the key opens the door at that moment."""
+        """Say whether the key is valid at that moment."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 

@@ -1,8 +1,8 @@
 """Several requests counted in one round trip to Redis, where an account calls a process often.
 
-What the gate answers holds for a twentieth of a second: within it, requests of the account are let in under permits
-that were counted together, and under the epoch that came with them. Whoever moves an epoch waits as long, so that a
-change that has been answered is in force everywhere. See docs/adr/0041-permits-by-the-handful.md.
+What the rate limiter answers holds for a twentieth of a second. Within it, requests of the account take permits that
+were counted together, with the epoch that came with them. Whoever moves an epoch waits as long, so that a change that
+has been answered is in force everywhere. See docs/adr/0041-permits-by-the-handful.md.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from evalsvc.accounts import gate
-from evalsvc.accounts.gate import HELD_SECONDS, Admission, window
+from evalsvc.accounts import rate_limiter
+from evalsvc.accounts.rate_limiter import HELD_SECONDS, Admission, window
 
 MOST = 64
 PART_OF_ROOM = 64
@@ -25,7 +25,7 @@ MAX_ACCOUNTS = 10_000
 
 @dataclass(slots=True)
 class Handful:
-    """Permits of one account. `counted` is what the gate answered: the counts with all of them."""
+    """Permits of one account. `counted` is what the rate limiter answered: the counts with all of them."""
 
     counted: Admission
     n: int
@@ -43,7 +43,7 @@ class Handful:
             return self.numbered(self.n_used, clock)
 
     def numbered(self, number: int, clock: time.struct_time) -> Admission:
-        """Return what the gate would have said to the so manieth request of these."""
+        """Return what the rate limiter would have answered to the request of this number."""
         later = self.n - number
         counted = self.counted
         return Admission(
@@ -75,8 +75,8 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def admit(account_id: int, *, rpm: int, monthly: int) -> Admission:
-    """Let a request in, counted: under a permit that is held, or by the gate. The limits only say how many to take."""
+def take_permit(account_id: int, *, rpm: int, monthly: int) -> Admission:
+    """Count a request by a permit that is held, or by the rate limiter. The limits only say how many to take."""
     now, clock = time.monotonic(), time.gmtime()
     held = _held.get(account_id)
     if held is not None and (admission := held.take(now, clock)):
@@ -84,7 +84,7 @@ def admit(account_id: int, *, rpm: int, monthly: int) -> Admission:
     asking = _asking.setdefault(account_id, threading.Lock())
     # Several may find none at the same moment: one takes a handful, the others do not wait for it.
     if not asking.acquire(blocking=False):
-        return gate.admit(account_id, now=clock)
+        return rate_limiter.count_requests(account_id, now=clock)
     try:
         return _take_more(account_id, held, now, clock, rpm, monthly)
     finally:
@@ -96,7 +96,7 @@ def _take_more(
 ) -> Admission:
     n = _wanted(held, now, rpm, monthly)
     unused = held.give_up(clock) if held is not None else (0, 0)
-    counted = gate.admit(account_id, n=n, now=clock, unused=unused)
+    counted = rate_limiter.count_requests(account_id, n=n, now=clock, unused=unused)
     if counted.epoch is None:
         _held.pop(account_id, None)
         return counted

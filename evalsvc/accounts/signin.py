@@ -1,4 +1,4 @@
-"""Signing in, with a limit on guessing: ten failures for an address from one place close that door for a while."""
+"""Signing in, with a lockout after ten failures of one e-mail address from one IP address."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class SignInForm(AuthenticationForm):
     def clean(self) -> dict[str, Any]:
         """Count the attempt before the password is looked at, so that parallel guesses cannot all slip through."""
         email = self.cleaned_data.get("username") or ""
-        doors = doors_of(email, caller_ip(self.request))
-        if not take_attempt(doors):
+        counters = lockout_counters(email, caller_ip(self.request))
+        if not count_attempt(counters):
             log.warning("sign-in locked after too many failures")
             raise ValidationError(
                 f"Too many failed attempts. Try again in {LOCK_SECONDS // 60} minutes.", code="locked"
             )
         cleaned: dict[str, Any] = super().clean()
-        forgive(doors)
+        clear_failures(counters)
         return cleaned
 
 
@@ -46,7 +46,7 @@ def caller_ip(request: HttpRequest | None) -> str:
     return nearest or request.META.get("REMOTE_ADDR", "")
 
 
-def doors_of(email: str, ip: str) -> dict[str, int]:
+def lockout_counters(email: str, ip: str) -> dict[str, int]:
     """Return the counters of an attempt with their limits; the keys hold digests, so Redis learns no addresses."""
     digest = hashlib.sha256(f"{email.lower()}\0{ip}".encode()).hexdigest()
     return {
@@ -55,27 +55,27 @@ def doors_of(email: str, ip: str) -> dict[str, int]:
     }
 
 
-def take_attempt(doors: dict[str, int]) -> bool:
-    """Count an attempt on every door and say whether all are still open. Without Redis nobody is locked out."""
+def count_attempt(counters: dict[str, int]) -> bool:
+    """Count an attempt and say whether no counter is above its limit. Without Redis nobody is locked out."""
     try:
         with shared_client().pipeline(transaction=True) as pipe:
-            for key in doors:
+            for key in counters:
                 pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
                 pipe.incr(key)
             counts = pipe.execute()[1::2]
     except RedisError:
         log.warning("sign-in attempt not counted: Redis does not answer")
         return True
-    return all(count <= limit for count, limit in zip(counts, doors.values(), strict=True))
+    return all(count <= limit for count, limit in zip(counts, counters.values(), strict=True))
 
 
-def forgive(doors: dict[str, int]) -> None:
-    """Forget the person's failures after a success, and take this attempt off the place's count."""
-    own, place = doors
+def clear_failures(counters: dict[str, int]) -> None:
+    """Clear the person's failures after a success, and take this attempt off the count of the IP address."""
+    own, of_ip = counters
     try:
         with shared_client().pipeline(transaction=True) as pipe:
             pipe.delete(own)
-            pipe.decr(place)
+            pipe.decr(of_ip)
             pipe.execute()
     except RedisError:
-        log.warning("sign-in attempts not forgotten: Redis does not answer")
+        log.warning("sign-in failures not cleared: Redis does not answer")

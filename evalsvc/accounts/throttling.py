@@ -1,4 +1,4 @@
-"""Rate limits per account: a clock minute and a calendar month, counted by the gate."""
+"""Rate limits per account: a clock minute and a calendar month, counted by the rate limiter."""
 
 from __future__ import annotations
 

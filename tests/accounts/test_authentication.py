@@ -149,7 +149,7 @@ def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytes
     authentication._cache.put(text.public, entry.value, entry.epoch, until=0.0)
     reads: list[str] = []
     all_found_it_old, n = threading.Barrier(8, timeout=60), 8
-    admit, find = authentication.permits.admit, authentication.find_key
+    admit, find = authentication.permits.take_permit, authentication.find_key
 
     def admitted(*args: Any, **options: Any) -> Any:
         admission = admit(*args, **options)
@@ -160,7 +160,7 @@ def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytes
         reads.append(public)
         return find(public)
 
-    monkeypatch.setattr(authentication.permits, "admit", admitted)
+    monkeypatch.setattr(authentication.permits, "take_permit", admitted)
     monkeypatch.setattr(authentication, "find_key", noted)
     monkeypatch.setattr("evalsvc.tenancy.reading.WAIT_SECONDS", 60)
 

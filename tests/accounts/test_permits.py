@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts import gate, permits
-from evalsvc.accounts.gate import bump_epoch
+from evalsvc.accounts import permits, rate_limiter
+from evalsvc.accounts.rate_limiter import bump_epoch
 from tests.conftest import new_account
 
 PLENTY = 10**9
@@ -20,13 +20,13 @@ PLENTY = 10**9
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that grows by how many permits each round trip takes."""
     taken: list[int] = []
-    admit = gate.admit
+    admit = rate_limiter.count_requests
 
-    def noting(account_id: int, *, n: int = 1, **others: Any) -> gate.Admission:
+    def noting(account_id: int, *, n: int = 1, **others: Any) -> rate_limiter.Admission:
         taken.append(n)
         return admit(account_id, n=n, **others)
 
-    monkeypatch.setattr(gate, "admit", noting)
+    monkeypatch.setattr(rate_limiter, "count_requests", noting)
     return taken
 
 
@@ -40,8 +40,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def admit(account: int, rpm: int = PLENTY) -> gate.Admission:
-    return permits.admit(account, rpm=rpm, monthly=PLENTY)
+def admit(account: int, rpm: int = PLENTY) -> rate_limiter.Admission:
+    return permits.take_permit(account, rpm=rpm, monthly=PLENTY)
 
 
 def test_an_account_that_calls_now_and_then_is_counted_call_by_call(asked: list[int], clock: list[float]) -> None:
@@ -70,7 +70,7 @@ def test_what_was_not_used_is_counted_off_again(asked: list[int], clock: list[fl
         clock[0] += 0.002
     clock[0] += 5
     assert admit(account).n_minute == 101
-    assert gate.admit(account).n_minute == 102
+    assert rate_limiter.count_requests(account).n_minute == 102
 
 
 def test_permits_of_one_minute_are_none_of_the_next(clock: list[float]) -> None:
@@ -122,7 +122,7 @@ def test_after_a_bump_nobody_goes_by_the_old_epoch() -> None:
         bumped = []
         for _ in range(5):
             bump_epoch(account)
-            bumped.append((time.monotonic(), gate.admit(account).epoch))
+            bumped.append((time.monotonic(), rate_limiter.count_requests(account).epoch))
         done.set()
     for at, epoch in bumped:
         later = [other for then, other in seen if then > at]
@@ -143,8 +143,8 @@ def test_accounts_hold_permits_of_their_own(clock: list[float]) -> None:
 def test_without_redis_nothing_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     account = new_account().pk
     admit(account)
-    down: Any = gate.Admission(0, 0, None, 0)
-    monkeypatch.setattr(gate, "admit", lambda *_, **__: down)
+    down: Any = rate_limiter.Admission(0, 0, None, 0)
+    monkeypatch.setattr(rate_limiter, "count_requests", lambda *_, **__: down)
     permits._held.pop(account, None)
     assert admit(account) is down
     assert account not in permits._held

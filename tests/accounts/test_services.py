@@ -10,10 +10,10 @@ import pytest
 from django.db import IntegrityError
 
 from evalsvc.accounts.authentication import identify
-from evalsvc.accounts.gate import admit
 from evalsvc.accounts.keys import hash_secret, new_key_text, parse_key
 from evalsvc.accounts.membership import Membership
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
+from evalsvc.accounts.rate_limiter import count_requests
 from evalsvc.accounts.selectors import (
     find_key,
     get_account,
@@ -56,7 +56,7 @@ def trail(account: Any) -> list[tuple[str, str, str, dict[str, Any]]]:
 
 
 def epoch_of(account: Any) -> str | None:
-    return admit(account.pk).epoch
+    return count_requests(account.pk).epoch
 
 
 def test_a_new_account_starts_its_own_trail() -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 from django.test import override_settings
 
-from evalsvc.accounts import gate
+from evalsvc.accounts import rate_limiter
 from evalsvc.accounts.models import Account
 from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, wait_until
@@ -23,14 +23,14 @@ EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "la
 
 def limit(caller: Caller, **limits: int) -> None:
     Account.objects.using("system").filter(pk=caller.account.pk).update(**limits)
-    gate.bump_epoch(caller.account.pk)
+    rate_limiter.bump_epoch(caller.account.pk)
 
 
 @pytest.fixture
 def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the clock in one minute: the window of a limit is a clock minute."""
     moment = time.gmtime()
-    monkeypatch.setattr(gate.time, "gmtime", lambda: moment)
+    monkeypatch.setattr(rate_limiter.time, "gmtime", lambda: moment)
 
 
 def test_exactly_the_limit_passes_when_all_come_at_once(alice: Caller, one_minute: None) -> None:
@@ -104,7 +104,7 @@ def forget_clients() -> None:
 
 @pytest.fixture
 def redis_down() -> Iterator[None]:
-    """Point the gate at a socket where nobody listens."""
+    """Point Redis at a socket where nobody listens."""
     forget_clients()
     with override_settings(REDIS_URL="unix:///nonexistent/valkey.sock"):
         yield

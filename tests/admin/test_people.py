@@ -51,12 +51,12 @@ def test_unknown_people_are_locked_alike(monkeypatch: pytest.MonkeyPatch) -> Non
     assert ["Too many" in answer for answer in answers] == [False] * 10 + [True]
 
 
-def test_a_success_forgives_earlier_failures() -> None:
-    from evalsvc.accounts.signin import doors_of
+def test_a_success_clears_earlier_failures() -> None:
+    from evalsvc.accounts.signin import lockout_counters
     from evalsvc.infra.redis import shared_client
 
     user, ip = new_user(password=PASSWORD), "10.4.0.1"
-    own, _ = doors_of(user.email, ip)
+    own, _ = lockout_counters(user.email, ip)
     sign_in(user.email, "wrong", ip)
     assert shared_client().get(own) == b"1"
 

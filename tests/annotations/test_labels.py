@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from evalsvc.accounts.gate import admit
+from evalsvc.accounts.rate_limiter import count_requests
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.maintenance.sweep import prune
 from evalsvc.evaluations.models import EvaluationRequest
@@ -125,7 +125,7 @@ def test_a_correction_moves_what_processes_remember(alice: Caller) -> None:
     def remembered() -> list[float]:
         with account_scope(alice.account.pk):
             pairs = [(f"annotation:{criteria['id']}", "")]
-            (found,) = read_histories(alice.account.pk, pairs, epoch=admit(alice.account.pk).epoch)
+            (found,) = read_histories(alice.account.pk, pairs, epoch=count_requests(alice.account.pk).epoch)
         assert found is not None
         return list(found.scores)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts.gate import admit
+from evalsvc.accounts.rate_limiter import count_requests
 from evalsvc.catalog import resolve as resolve_module
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
@@ -233,7 +233,7 @@ def rename_behind_the_cache(caller: Caller, name: str) -> None:
 
 def test_under_one_epoch_the_rows_are_read_once(alice: Caller) -> None:
     own(alice, "one")
-    epoch = admit(alice.account.pk).epoch
+    epoch = count_requests(alice.account.pk).epoch
     first = own_catalog(alice.account.pk, epoch)
     rename_behind_the_cache(alice, "two")
 
@@ -253,21 +253,21 @@ def test_without_an_epoch_nothing_is_taken_from_the_cache(alice: Caller) -> None
 
 
 def test_every_change_moves_the_epoch_of_its_account_alone(alice: Caller, charlie: Caller) -> None:
-    theirs = admit(charlie.account.pk).epoch
-    seen = [admit(alice.account.pk).epoch]
+    theirs = count_requests(charlie.account.pk).epoch
+    seen = [count_requests(alice.account.pk).epoch]
     row = profile(alice, "mine")
-    seen.append(admit(alice.account.pk).epoch)
+    seen.append(count_requests(alice.account.pk).epoch)
     revise(alice, row, "squad_f1")
-    seen.append(admit(alice.account.pk).epoch)
+    seen.append(count_requests(alice.account.pk).epoch)
     archive_profile(account=alice.account, profile=row, now=row.created_at, actor="test")
-    seen.append(admit(alice.account.pk).epoch)
+    seen.append(count_requests(alice.account.pk).epoch)
     mine = own(alice, "one")
-    seen.append(admit(alice.account.pk).epoch)
+    seen.append(count_requests(alice.account.pk).epoch)
     switch_evaluator(account=alice.account, evaluator=mine, is_enabled=False, actor="test")
-    seen.append(admit(alice.account.pk).epoch)
+    seen.append(count_requests(alice.account.pk).epoch)
 
     assert len(set(seen)) == len(seen)
-    assert admit(charlie.account.pk).epoch == theirs
+    assert count_requests(charlie.account.pk).epoch == theirs
 
 
 def test_a_default_of_another_family_does_not_run(alice: Caller) -> None:

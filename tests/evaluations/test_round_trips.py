@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from evalsvc.accounts import gate
+from evalsvc.accounts import rate_limiter
 from evalsvc.evaluations.evaluate.stored import get_stored
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.workers.lane import work_off
@@ -93,19 +93,19 @@ def test_who_is_told_to_come_back_is_known_to_every_process_for_as_long(
     alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(gate.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(rate_limiter.time, "monotonic", lambda: now[0])
     account, key = alice.account.pk, f"repeats:{{{alice.account.pk}}}"
-    gate.expect_repeats(account, seconds=60)
-    assert shared_client().ttl(key) > 60 + gate.RENEWED_SECONDS
+    rate_limiter.expect_repeats(account, seconds=60)
+    assert shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS
     # Said a moment ago: nothing is written again, until it is time to.
     shared_client().expire(key, 70)
-    now[0] += gate.RENEWED_SECONDS - 1
-    gate.expect_repeats(account, seconds=60)
+    now[0] += rate_limiter.RENEWED_SECONDS - 1
+    rate_limiter.expect_repeats(account, seconds=60)
     assert shared_client().ttl(key) <= 70
     now[0] += 2
-    gate.expect_repeats(account, seconds=60)
-    assert shared_client().ttl(key) > 60 + gate.RENEWED_SECONDS
-    assert not gate.admit(charlie.account.pk).expects_repeats
+    rate_limiter.expect_repeats(account, seconds=60)
+    assert shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS
+    assert not rate_limiter.count_requests(charlie.account.pk).expects_repeats
 
 
 def test_what_is_read_so_is_what_the_models_say(alice: Caller, charlie: Caller) -> None:

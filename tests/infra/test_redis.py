@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import NoScriptError
 
-from evalsvc.accounts import gate
+from evalsvc.accounts import rate_limiter
 from evalsvc.infra.redis import CLOCK, Script, make_client, shared_client
 from tests.docs.pages import CHECKOUT
 
@@ -51,7 +51,7 @@ def test_the_clock_is_redis_own_in_three_units() -> None:
 def test_an_epoch_is_the_time_in_microseconds() -> None:
     account_id = -uuid.uuid4().int % 10**12
     before, _ = shared_client().time()
-    epoch = gate.admit(account_id).epoch
+    epoch = rate_limiter.count_requests(account_id).epoch
     shared_client().delete(f"epoch:{{{account_id}}}")
 
     assert epoch is not None and before <= int(epoch) // 10**6 <= before + 60

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts import gate
+from evalsvc.accounts import rate_limiter
 from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.evaluate import inline_turns as turns_module
 from evalsvc.evaluations.evaluate.inline_turns import Turns
@@ -138,7 +138,7 @@ def test_slow_work_of_one_account_leaves_others_their_turn(
 def test_a_call_without_a_turn_that_is_repeated_counts_once(alice: Caller, turns: Turns) -> None:
     """Nothing in it says that there is something to repeat, and the process that is asked may be another."""
     account = alice.account.pk
-    assert not gate.admit(account).expects_repeats
+    assert not rate_limiter.count_requests(account).expects_repeats
     assert take_all(turns, account) == 2
     first_status, first = answer_of(alice, Prefer="wait=0")
     turns.leave(account)
@@ -146,7 +146,7 @@ def test_a_call_without_a_turn_that_is_repeated_counts_once(alice: Caller, turns
 
     assert (first_status, again_status) == ("pending", "pending")
     assert again.json()["id"] == first.json()["id"]
-    assert gate.admit(account).expects_repeats
+    assert rate_limiter.count_requests(account).expects_repeats
     work(alice, first.json()["id"])
     assert answer_of(alice, Prefer="wait=0")[1].json()["id"] == first.json()["id"]
     # It has been delivered: the same once more is meant anew.
@@ -165,11 +165,11 @@ def test_work_that_turns_out_slow_and_is_repeated_counts_once(alice: Caller, mon
 def test_repeats_are_expected_of_whom_they_are_expected_and_without_redis(
     alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate.expect_repeats(alice.account.pk, seconds=60)
-    assert gate.admit(alice.account.pk).expects_repeats
-    assert not gate.admit(charlie.account.pk).expects_repeats
+    rate_limiter.expect_repeats(alice.account.pk, seconds=60)
+    assert rate_limiter.count_requests(alice.account.pk).expects_repeats
+    assert not rate_limiter.count_requests(charlie.account.pk).expects_repeats
 
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setattr("django.conf.settings.REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setattr(redis, "shared_client", lambda: redis.make_client(timeout=1))
-    assert gate.admit(charlie.account.pk).expects_repeats
+    assert rate_limiter.count_requests(charlie.account.pk).expects_repeats

@@ -64,7 +64,7 @@ class ApiKeyAdmin(ScopedAdmin):
 
     @display(description="State", label={"live": "success", "expired": "warning", "revoked": "danger"})
     def state(self, key: ApiKey) -> str:
-        """Say whether the key opens the door now."""
+        """Say whether the key is valid now."""
         if key.revoked_at is not None:
             return "revoked"
         return "live" if key.is_live(timezone.now()) else "expired"

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from evalsvc.accounts.authentication import Caller
-from evalsvc.accounts.gate import expect_repeats
+from evalsvc.accounts.rate_limiter import expect_repeats
 from evalsvc.evaluations.evaluate import accept, waiting
 from evalsvc.evaluations.evaluate.accept import Accepted, Entry
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connections, transaction
 from django.db.utils import OperationalError
 
-from evalsvc.accounts.gate import bump_epochs
+from evalsvc.accounts.rate_limiter import bump_epochs
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH
 from evalsvc.evaluations.partitions import TABLES
 from evalsvc.tenancy.scope import SYSTEM

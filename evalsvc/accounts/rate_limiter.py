@@ -1,4 +1,4 @@
-"""The door of /v1 in one Redis round trip: the counters of the rate limit and the account's epoch.
+"""The rate limiter of /v1: one Redis round trip counts requests and reads the account's epoch.
 
 An account's epoch changes when anything that processes cache about it changes (its keys, its profiles). Every request
 reads it together with the counters, so a revoked key stops working on the next request of every process. A process in
@@ -21,11 +21,11 @@ from evalsvc.infra.cache import BoundedCache
 from evalsvc.infra.redis import CLOCK, Script, shared_client
 
 log = logging.getLogger(__name__)
-OPEN_DOORS = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
+UNCOUNTED = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
 
 # One script, so that two requests cannot both take the last place. A window is a clock minute or a calendar month, as
 # clients of this API compute their pauses from it. The epoch is a time: a lost key never brings an old one back.
-ADMIT = Script(
+COUNT = Script(
     CLOCK,
     """
 local function count(key, by, seconds)
@@ -51,7 +51,7 @@ HELD_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the gate saw: requests counted in this minute and month (this one included), and the account's epoch."""
+    """What the rate limiter answers: requests of this minute and month, this one included, and the account's epoch."""
 
     n_minute: int
     n_month: int
@@ -66,21 +66,21 @@ def window(now: time.struct_time) -> tuple[int, int]:
     return (now.tm_yday * 100 + now.tm_hour) * 100 + now.tm_min, now.tm_year * 100 + now.tm_mon
 
 
-def admit(
+def count_requests(
     account_id: int, *, n: int = 1, now: time.struct_time | None = None, unused: tuple[int, int] = (0, 0)
 ) -> Admission:
     """Count `n` requests more; return the counts with all of them.
 
-    `unused` were counted in this minute, and in this month, and never came. When Redis is down the door stays open,
+    `unused` were counted in this minute, and in this month, and never came. When Redis is down requests pass
     uncounted and uncached: verdicts outrank limits.
     """
     now = now or time.gmtime()
     tag, (minute, month) = f"{{{account_id}}}", window(now)
     keys = [f"rl:{tag}:{minute}", f"rl:{tag}:{month}", f"epoch:{tag}", f"repeats:{tag}"]
     try:
-        n_minute, n_month, epoch, repeats = ADMIT.run(keys=keys, args=[n - unused[0], n - unused[1]])
+        n_minute, n_month, epoch, repeats = COUNT.run(keys=keys, args=[n - unused[0], n - unused[1]])
     except RedisError:
-        OPEN_DOORS.inc()
+        UNCOUNTED.inc()
         log.warning("rate limit skipped: Redis does not answer")
         return Admission(0, 0, None, now.tm_sec, expects_repeats=True)
     return Admission(n_minute, n_month, epoch.decode(), now.tm_sec, bool(repeats))
