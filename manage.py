@@ -15,7 +15,7 @@ def main() -> None:
         for name, value in load_secrets(evalsvc_home(Path(__file__).resolve().parent)).items():
             os.environ.setdefault(name, value)
         if "--prepare" not in sys.argv:
-            from evalsvc.local.supervisor.command import main as up
+            from evalsvc.local.supervisor.command import run_command as up
 
             return up(sys.argv[2:])
     elif "SECRET_KEY" not in os.environ:

@@ -18,10 +18,10 @@ from evalsvc.accounts.keys import KeyText, parse_key, same_secret
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.rate_limiter import Admission, count_requests
 from evalsvc.accounts.selectors import KeyRow, find_key
-from evalsvc.infra.cache import AccountCache, Entry
+from evalsvc.infra.cache import AccountCache, CacheEntry
 from evalsvc.rest.door import belongs_to
 from evalsvc.rest.problems import Problem
-from evalsvc.tenancy.reading import Turns
+from evalsvc.tenancy.reading import KeyLocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Cached:
 MAX_CACHED = 10_000
 _cache: AccountCache[str, Cached] = AccountCache(MAX_CACHED, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 _word = secrets.token_bytes(32)
-_turns = Turns()
+_turns = KeyLocks()
 
 
 def limits_of(row: KeyRow) -> tuple[int, int]:
@@ -77,7 +77,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 def identified(request: Request | HttpRequest) -> Caller:
     """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike."""
-    text = key_of(request)
+    text = read_api_key(request)
     if text is None:
         raise unauthenticated("The request carries no API key.")
     caller = identify(text)
@@ -92,7 +92,7 @@ def unauthenticated(detail: str) -> Problem:
     return Problem(detail, code="unauthenticated", headers={"WWW-Authenticate": 'Bearer realm="evalsvc"'})
 
 
-def key_of(request: Request | HttpRequest) -> KeyText | None:
+def read_api_key(request: Request | HttpRequest) -> KeyText | None:
     """Read the key from either header."""
     if text := request.META.get("HTTP_X_API_KEY"):
         return parse_key(text)
@@ -123,7 +123,7 @@ def identify(text: KeyText) -> Caller | None:
         return _identify_anew(text, admission)
 
 
-def _is_held(entry: Entry[Cached], admission: Admission) -> bool:
+def _is_held(entry: CacheEntry[Cached], admission: Admission) -> bool:
     return _cache.holds(entry, admission.epoch) and _is_valid(entry.value.row)
 
 

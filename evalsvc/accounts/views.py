@@ -26,7 +26,7 @@ from evalsvc.rest.idempotency import (
     claim_try,
     fingerprint_of,
     finish_claim,
-    key_of,
+    read_idempotency_key,
     release_claim,
     retries_of,
 )
@@ -129,7 +129,7 @@ class AccountView(APIView):
 
     def _claim(self, request: Request) -> Claim | Replay | None:
         """Claim the caller's key, or the one that is made for a client that counts its retries."""
-        if request.method == "POST" and (key := key_of(request)):
+        if request.method == "POST" and (key := read_idempotency_key(request)):
             return claim_key(account_id=self.account.pk, key=key, fingerprint=self.fingerprint(request))
         changes = request.method in self.remembers_tries and not getattr(self, "reads", False)
         if not (changes and self.scoped) or (is_retry := retries_of(request)) is None:

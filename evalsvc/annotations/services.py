@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.annotations.values import Category, Given, categories_of, category_errors, value_of
+from evalsvc.annotations.values import Category, Given, categories_of, category_errors, label_value
 from evalsvc.evaluations.ingest.labels import Label, has_labels, keep_label
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import hold_project
@@ -91,7 +91,7 @@ def annotate(*, account: Account, criteria_id: uuid.UUID, log_id: str, given: Gi
         criteria = _locked(account, criteria_id)
         if criteria is None:
             raise Invalid(FieldError("/annotation_criteria_id", "No such annotation criteria."))
-        value = value_of(criteria.annotation_type, categories_of(criteria), given)
+        value = label_value(criteria.annotation_type, categories_of(criteria), given)
         label = Label(
             criteria_id=criteria.pk,
             name=criteria.name,

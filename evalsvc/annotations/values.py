@@ -105,7 +105,7 @@ def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[Field
             labels.add(category.label)
 
 
-def value_of(kind: str, categories: Sequence[Category], given: Given) -> Value:
+def label_value(kind: str, categories: Sequence[Category], given: Given) -> Value:
     """Return what a label of this type is kept as.
 
     A binary one counts 1 or 0, a category brings what it has of label and score, a text has no score. Raises Invalid

@@ -40,11 +40,11 @@ def run_facts(row: Evaluator) -> dict[str, Any]:
         "scale": list(family.value_range),
         "higher_is_better": True,
         "judge_calls": facts.judge_calls,
-        "metrics": [metric_out(family, name, one) for name, one in metrics_of(family).items()],
+        "metrics": [family_metric_out(family, name, one) for name, one in metrics_of(family).items()],
     }
 
 
-def metric_out(family: Family, name: str, facts: Facts) -> dict[str, Any]:
+def family_metric_out(family: Family, name: str, facts: Facts) -> dict[str, Any]:
     """Return one metric of a family, with the managed profiles that choose it."""
     profiles = [row.name for row in managed_profiles().values() if row.family is family]
     chosen = {row.name for row in managed_profiles().values() if row.settings.get("metric") == name}

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.services import forget_caches
 from evalsvc.catalog.models import Profile, ProfileRevision
-from evalsvc.catalog.resolve import ProfileState, Resolved, Unresolved, resolve_evaluator
+from evalsvc.catalog.resolve import ProfileState, Resolved, UnresolvedEvaluator, resolve_evaluator
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family
 
@@ -43,12 +43,12 @@ def is_inline_name(name: str) -> bool:
 
 def _check(family: Family, settings: dict[str, Any]) -> None:
     if not family.accepts_own_profiles:
-        raise Unresolved("invalid_settings", f"Family {family.name!r} takes no settings of your own.")
+        raise UnresolvedEvaluator("invalid_settings", f"Family {family.name!r} takes no settings of your own.")
     if len(orjson.dumps(settings)) > MAX_BYTES:
-        raise Unresolved("invalid_settings", f"`profile_inline` is longer than {MAX_BYTES} bytes.")
+        raise UnresolvedEvaluator("invalid_settings", f"`profile_inline` is longer than {MAX_BYTES} bytes.")
     if problems := family.check_settings(settings):
         told = "; ".join(f"{problem.pointer or 'the object'} {problem.detail}" for problem in problems[:5])
-        raise Unresolved("invalid_settings", f"`profile_inline` cannot be run: {told}.")
+        raise UnresolvedEvaluator("invalid_settings", f"`profile_inline` cannot be run: {told}.")
 
 
 def _name(family: Family, settings: dict[str, Any]) -> str:
@@ -71,7 +71,7 @@ def _create(account_id: int, family: Family, name: str, settings: dict[str, Any]
         detail = (
             f"The account keeps {MAX_KEPT} sets of such settings already. Make a profile, and name it in `criteria`."
         )
-        raise Unresolved("invalid_settings", detail)
+        raise UnresolvedEvaluator("invalid_settings", detail)
     try:
         with transaction.atomic():
             profile = Profile.objects.create(account_id=account_id, family=family.name, name=name, n_revisions=1)

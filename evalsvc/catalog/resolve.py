@@ -13,7 +13,7 @@ from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, ma
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.nearest import suggestion
-from evalsvc.tenancy.reading import Turns
+from evalsvc.tenancy.reading import KeyLocks
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
@@ -21,7 +21,7 @@ from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, 
 _with_revision = re.compile(r"(?P<name>.+):(?P<number>[0-9]{1,9})")
 
 
-class Unresolved(Exception):
+class UnresolvedEvaluator(Exception):
     """One evaluator of a request cannot run; the others are not affected."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -69,7 +69,7 @@ MAX_CACHED_ACCOUNTS = 1000
 _own: AccountCache[int, OwnCatalog] = AccountCache(
     MAX_CACHED_ACCOUNTS, seconds=lambda: django_settings.API_KEY_CACHE_SECONDS
 )
-_turns = Turns()
+_turns = KeyLocks()
 
 
 def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
@@ -84,10 +84,10 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
     if name is None:
         known = ", ".join(PREFIX + p.name for p in family.managed_profiles)
         hint = f"for example: {known}" if known else "make one with POST /v1/evaluator-criteria"
-        raise Unresolved("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
+        raise UnresolvedEvaluator("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
     state = find_profile(account_id, own, name)
     if state is None or state.family != family.name:
-        raise Unresolved(
+        raise UnresolvedEvaluator(
             "unknown_profile", f"Family {family.name!r} has no profile {name!r}.{_near_profiles(own, family, name)}"
         )
     return Resolved(evaluator_id, family, spec, state)
@@ -100,7 +100,7 @@ def resolve_evaluator(
     own = own_catalog(account_id, epoch)
     evaluator_id, family, spec, default = _find_evaluator(own, evaluator)
     if evaluator_id in own.disabled:
-        raise Unresolved("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
+        raise UnresolvedEvaluator("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
     return evaluator_id, family, spec, default, own
 
 
@@ -109,7 +109,7 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
     found = find_evaluator(row.base if row else ref)
     if found is None:
         hint = suggestion(ref, {*evaluator_names(), *own.evaluators})
-        raise Unresolved("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.{hint}")
+        raise UnresolvedEvaluator("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.{hint}")
     family, spec = found
     row = row or own.evaluators.get(spec.id)
     default = (row.default_profile if row else None) or default_profile_name(family, spec.default_profile)

@@ -94,7 +94,7 @@ def _add_revision(profile: Profile, settings: Settings, description: str) -> Pro
 
 def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
     """Make or change one of the account's own evaluators: a family's, under the account's name and defaults."""
-    errors = evaluator_errors(account, evaluator)
+    errors = own_evaluator_errors(account, evaluator)
     if errors:
         raise Invalid(*errors)
     found = find_evaluator(evaluator.base)
@@ -123,7 +123,7 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
     return save_evaluator(account=account, evaluator=own, actor=actor)
 
 
-def evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
+def own_evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
     """Say what keeps an own evaluator from being saved."""
     errors = []
     found = find_evaluator(evaluator.base)

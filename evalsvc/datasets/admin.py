@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from evalsvc.accounts.admin.base import CODE_CLASS, READER, TEXT_CLASS, ScopedAdmin, short
-from evalsvc.datasets.exports import as_text
+from evalsvc.accounts.admin.base import CODE_CLASS, READER, TEXT_CLASS, ScopedAdmin, shorten
+from evalsvc.datasets.exports import text_or_json
 from evalsvc.datasets.models import Dataset, DatasetVersion
 from evalsvc.datasets.selectors import list_examples, list_versions
 
@@ -95,4 +95,4 @@ class DatasetVersionAdmin(ScopedAdmin):
 
 def shown(value: Any) -> str:
     """Return a value as text, cut."""
-    return short(as_text(value), MAX_SHOWN)
+    return shorten(text_or_json(value), MAX_SHOWN)

@@ -46,7 +46,7 @@ def chunked(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(buffer)
 
 
-def as_text(value: Any) -> str | None:
+def text_or_json(value: Any) -> str | None:
     """Return a text as it is, anything else as JSON."""
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
@@ -70,28 +70,28 @@ def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
     return {
         "dataset_id": dataset_id,
         "sid": example.position + 1,
-        "evaluated_model_input": as_text(example.input) or None,
-        "evaluated_model_gold_answer": as_text(example.expected),
+        "evaluated_model_input": text_or_json(example.input) or None,
+        "evaluated_model_gold_answer": text_or_json(example.expected),
         "evaluated_model_retrieved_context": texts_of(example.contexts),
-        **{name: as_text(first(metadata, names)) for name, names in PATRONUS_TEXTS.items()},
+        **{name: text_or_json(first_present(metadata, names)) for name, names in PATRONUS_TEXTS.items()},
         **{name: flat_object(metadata.get(name)) for name in PATRONUS_OBJECTS},
     }
 
 
 def texts_of(passages: list[Any] | None) -> list[str] | None:
     """Return passages as bare texts; one that is known by its id alone is that id."""
-    return None if passages is None else [text_of(passage) for passage in passages]
+    return None if passages is None else [passage_text(passage) for passage in passages]
 
 
-def text_of(passage: Any) -> str:
+def passage_text(passage: Any) -> str:
     """Return the text of a passage."""
     if isinstance(passage, str):
         return passage
     names = (name for both in PASSAGE_NAMES for name in both)
-    return str(first(passage, names) if isinstance(passage, dict) else passage)
+    return str(first_present(passage, names) if isinstance(passage, dict) else passage)
 
 
-def first(metadata: dict[str, Any], names: Iterable[str]) -> Any:
+def first_present(metadata: dict[str, Any], names: Iterable[str]) -> Any:
     """Return the first value that is there; None if none is."""
     return next((metadata[name] for name in names if metadata.get(name) is not None), None)
 
@@ -106,7 +106,7 @@ def flat_object(value: Any) -> dict[str, str | int | float] | None:
     if not isinstance(value, dict):
         return None
     return {
-        name: part if isinstance(part, (int, float)) else str(as_text(part))
+        name: part if isinstance(part, (int, float)) else str(text_or_json(part))
         for name, part in value.items()
         if part is not None
     }

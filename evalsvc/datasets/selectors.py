@@ -181,7 +181,7 @@ def list_changes(
     return [Change(key, examples.get(old), examples.get(new)) for key, old, new in found]
 
 
-def list_uses(*, dataset: Dataset) -> list[str]:
+def list_dataset_uses(*, dataset: Dataset) -> list[str]:
     """Say which rows of other apps hold on to a dataset, as `2 experiment plans`."""
     uses = []
     for model, path in ((Dataset, ""), (DatasetVersion, "__dataset"), (Example, "__version__dataset")):

@@ -10,16 +10,16 @@ from django.db.models import ProtectedError, RestrictedError
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.datasets.importers.rows import Row
+from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion, Example
-from evalsvc.datasets.selectors import list_uses
-from evalsvc.datasets.store import Stored, new_version_id, store_rows
+from evalsvc.datasets.selectors import list_dataset_uses
+from evalsvc.datasets.store import StoredVersion, new_version_id, store_rows
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
 
 def create_dataset(
-    *, account: Account, name: str, description: str = "", rows: Iterable[Row], format: str, actor: str
+    *, account: Account, name: str, description: str = "", rows: Iterable[ExampleRow], format: str, actor: str
 ) -> DatasetVersion:
     """Make a dataset with its first version; raises what `rows` raises, and then nothing is stored."""
     check_name(name)
@@ -39,7 +39,7 @@ def create_dataset(
 
 
 def add_version(
-    *, account: Account, dataset: Dataset, rows: Iterable[Row], format: str, actor: str
+    *, account: Account, dataset: Dataset, rows: Iterable[ExampleRow], format: str, actor: str
 ) -> tuple[DatasetVersion, bool]:
     """Add the next version; return the one that holds the same rows, and False, if the dataset has it already."""
     with account_scope(account.pk):
@@ -56,7 +56,7 @@ def add_version(
         return version, True
 
 
-def freeze(dataset: Dataset, version_id: int, stored: Stored, format: str) -> DatasetVersion:
+def freeze(dataset: Dataset, version_id: int, stored: StoredVersion, format: str) -> DatasetVersion:
     """Insert the version to which rows have been written; the dataset is new or locked."""
     dataset.n_versions += 1
     dataset.save(update_fields=["n_versions"])
@@ -98,8 +98,8 @@ def delete_dataset(*, account: Account, dataset: Dataset, actor: str) -> None:
     """Delete a dataset with all its versions; `in_use` while an experiment, or anything else, holds on to it."""
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
-            if uses := list_uses(dataset=dataset):
-                raise in_use(dataset, ", ".join(uses))
+            if uses := list_dataset_uses(dataset=dataset):
+                raise dataset_in_use(dataset, ", ".join(uses))
             # Not through Django's collector: it would read every row.
             Example.objects.filter(account=account, version__dataset=dataset)._raw_delete(current_role())
             Dataset.objects.filter(account=account, pk=dataset.pk).delete()
@@ -107,10 +107,10 @@ def delete_dataset(*, account: Account, dataset: Dataset, actor: str) -> None:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             record_audit(account=account, actor=actor, action="dataset.deleted", target=dataset.name)
     except (IntegrityError, ProtectedError, RestrictedError):
-        raise in_use(dataset, "another object") from None
+        raise dataset_in_use(dataset, "another object") from None
 
 
-def in_use(dataset: Dataset, by: str) -> Problem:
+def dataset_in_use(dataset: Dataset, by: str) -> Problem:
     """Make the refusal to delete."""
     return Problem(f"The dataset {dataset.name!r} is used by {by}.", code="in_use")
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
-from evalsvc.datasets.importers.rows import Row
+from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.schema import Shape
 from evalsvc.tenancy.scope import current_role
 
@@ -24,7 +24,7 @@ SELECT %s, %s, rows.* FROM unnest(%s::int[], %s::text[], %s::text[]::json[], %s:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredVersion:
     """What is known of a version once its rows are in."""
 
     n_examples: int
@@ -33,7 +33,7 @@ class Stored:
     expected_schema: dict[str, Any]
 
 
-def store_rows(*, account_id: int, version_id: int, rows: Iterable[Row]) -> Stored:
+def store_rows(*, account_id: int, version_id: int, rows: Iterable[ExampleRow]) -> StoredVersion:
     """Insert the rows in order. Call it in the transaction that will insert the version; the foreign key waits."""
     content, inputs, expecteds = hashlib.sha256(), Shape(), Shape()
     batch: list[tuple[Any, ...]] = []
@@ -43,7 +43,7 @@ def store_rows(*, account_id: int, version_id: int, rows: Iterable[Row]) -> Stor
         inputs.add(row.input)
         expecteds.add(row.expected)
         digest = hashlib.sha256(row.canonical).digest()
-        texts = (text_of(row.input), text_of(row.expected), text_of(row.contexts), text_of(row.metadata))
+        texts = (json_text(row.input), json_text(row.expected), json_text(row.contexts), json_text(row.metadata))
         batch.append((n_examples, row.key, *texts, digest))
         n_examples += 1
         n_bytes += len(row.canonical)
@@ -51,10 +51,10 @@ def store_rows(*, account_id: int, version_id: int, rows: Iterable[Row]) -> Stor
             insert(account_id, version_id, batch)
             batch, n_bytes = [], 0
     insert(account_id, version_id, batch)
-    return Stored(n_examples, content.hexdigest(), inputs.schema(), expecteds.schema())
+    return StoredVersion(n_examples, content.hexdigest(), inputs.schema(), expecteds.schema())
 
 
-def text_of(value: Any) -> str | None:
+def json_text(value: Any) -> str | None:
     """Write a value as JSON in the order it came; None is SQL's NULL."""
     return None if value is None else orjson.dumps(value).decode()
 

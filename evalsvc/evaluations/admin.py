@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import READER, TEXT_CLASS, BigTablePaginator, ScopedAdmin, is_operator, short
+from evalsvc.accounts.admin.base import READER, TEXT_CLASS, BigTablePaginator, ScopedAdmin, is_operator, shorten
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.selectors import id_at
 from evaluators.registry import families
@@ -204,13 +204,13 @@ class EvaluationAdmin(ScopedAdmin):
     @admin.display(description="Evaluator")
     def evaluator(self, evaluation: Evaluation) -> SafeString:
         """Return the evaluator's id, cut."""
-        return isolated(short(evaluation.evaluator_id))
+        return isolated(shorten(evaluation.evaluator_id))
 
     @admin.display(description="Profile")
     def profile(self, evaluation: Evaluation) -> SafeString:
         """Return the profile with its revision, cut."""
         number = f":{evaluation.profile_revision}" if evaluation.profile_revision else ""
-        return isolated(short(evaluation.profile_name, 40) + number)
+        return isolated(shorten(evaluation.profile_name, 40) + number)
 
     @admin.display(description="Runs")
     def work_by(self, evaluation: Evaluation) -> str | None:
@@ -225,7 +225,7 @@ class EvaluationAdmin(ScopedAdmin):
     @admin.display(description="App")
     def app(self, evaluation: Evaluation) -> SafeString:
         """Return the app, cut."""
-        return isolated(short(evaluation.request.app, 40))
+        return isolated(shorten(evaluation.request.app, 40))
 
     @admin.display(description="Explanation")
     def explained(self, evaluation: Evaluation) -> Any:

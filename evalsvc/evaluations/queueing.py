@@ -12,10 +12,10 @@ from evaluators.base import Lane
 
 def enqueue_lane(request_id: int, lane: str, *, reply_to: str | None) -> bool:
     """Tell that one lane of a request has work, and where its verdicts are waited for; say whether that was heard."""
-    wake = judging.wake if lane == Lane.JUDGE else computing.wake
+    wake = judging.wake_judging if lane == Lane.JUDGE else computing.wake_computing
     return wake(request_id, reply_to=reply_to)
 
 
 def enqueue_again(refs: Iterable[LaneRef]) -> bool:
     """Tell of work that nobody has heard of, or that whoever has is gone with; say whether that was heard."""
-    return not any(refs) or computing.nudge()
+    return not any(refs) or computing.nudge_computing()

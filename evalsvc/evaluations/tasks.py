@@ -36,7 +36,7 @@ def compute(self: Task[Any, Any]) -> None:
         if (self.request.delivery_info or {}).get("redelivered"):
             take_over(name)
         if drain(name):
-            waking.call()
+            waking.start_process()
     except Exception:
         # What was claimed stays pending with its lease; the pool's process lives on.
         log.exception("the cpu lane broke")
@@ -82,7 +82,7 @@ def stop_claiming(**kwargs: Any) -> None:
 
 
 @shared_task(name="evalsvc.evaluations.sweep")
-def sweep() -> int:
+def run_sweep() -> int:
     """Enqueue again what has no answer."""
     refs = upkeep.sweep()
     enqueue_again(refs)
@@ -91,15 +91,15 @@ def sweep() -> int:
 
 
 @shared_task(name="evalsvc.evaluations.prune")
-def prune() -> dict[str, int]:
+def run_prune() -> dict[str, int]:
     """Delete what was not captured."""
-    pruned = upkeep.prune()
+    pruned = upkeep.prune_uncaptured()
     close_old_connections()
     return pruned
 
 
 @shared_task(name="evalsvc.evaluations.retain")
-def retain() -> dict[str, int]:
+def run_retention() -> dict[str, int]:
     """Delete what is older than its account's rule, for a while."""
     taken = retention.retain()
     close_old_connections()
@@ -107,7 +107,7 @@ def retain() -> dict[str, int]:
 
 
 @shared_task(name="evalsvc.evaluations.make_partitions")
-def make_partitions() -> list[str]:
+def run_partitions() -> list[str]:
     """Make the partitions of the next months."""
     made = partitions.make_partitions()
     close_old_connections()
@@ -121,10 +121,10 @@ def warm_up(instance: Any, **kwargs: Any) -> None:
     Workers of other queues load a model when an experiment first asks for it: most never do.
     """
     if Lane.CPU.value in instance.app.amqp.queues.consume_from:
-        load_models()
+        load_lane_models()
 
 
-def load_models() -> None:
+def load_lane_models() -> None:
     """Load what the first scores of any family would load."""
     for family in families():
         try:

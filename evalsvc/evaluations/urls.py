@@ -2,21 +2,21 @@
 
 from django.urls import path
 
-from evalsvc.evaluations.api.batch import BatchView
+from evalsvc.evaluations.api.batch import EvaluationBatchView
 from evalsvc.evaluations.api.deletes import EvaluationsView, OneEvaluationView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.marks import FavoriteView, FeedbackView, TagsView
 from evalsvc.evaluations.api.results import ResultBatchView, ResultSearchView, ResultView
-from evalsvc.evaluations.api.search import SearchView
+from evalsvc.evaluations.api.search import EvaluationSearchView
 
 urlpatterns = [
     # First, as each pattern before it would be tried at every evaluation.
     path("v1/evaluate", EvaluateView.as_view()),
     path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
     path("v1/evaluations", EvaluationsView.as_view()),
-    path("v1/evaluations/batch", BatchView.as_view()),
-    path("v1/evaluations/search", SearchView.as_view()),
+    path("v1/evaluations/batch", EvaluationBatchView.as_view()),
+    path("v1/evaluations/search", EvaluationSearchView.as_view()),
     path("v1/evaluations/<id:id>", OneEvaluationView.as_view()),
     path("v1/evaluation-results/batch", ResultBatchView.as_view()),
     path("v1/evaluation-results/search", ResultSearchView.as_view()),

@@ -60,7 +60,7 @@ def score_batch(
     )
     config = Config.objects.get(experiment_id=experiment.pk)
     outputs = {str(row.get("id") or i): row.get("output") for i, row in enumerate(rows, 1)}
-    while leased := units.lease(account=account, config=config, size=len(rows), lease_seconds=LEASE_SECONDS):
+    while leased := units.lease_push_unit(account=account, config=config, size=len(rows), lease_seconds=LEASE_SECONDS):
         units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
             token=leased.unit.token,

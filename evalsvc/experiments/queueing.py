@@ -62,7 +62,7 @@ def n_alive() -> int:
         return 0
 
 
-def join() -> str | None:
+def add_scheduler() -> str | None:
     """Take a place among the schedulers; None when there are as many as wanted."""
     name = uuid.uuid4().hex
     try:
@@ -72,7 +72,7 @@ def join() -> str | None:
     return name
 
 
-def show(name: str) -> None:
+def show_scheduler(name: str) -> None:
     """Say that a scheduler is alive."""
     try:
         _run(SHOW, name)
@@ -84,7 +84,7 @@ def _run(script: Script, *values: str | int) -> int:
     return int(script.run(keys=[SCHEDULERS_KEY], args=[ALIVE_SECONDS, *values]))
 
 
-def leave(name: str) -> None:
+def remove_scheduler(name: str) -> None:
     """Give a place back."""
     try:
         shared_client().zrem(SCHEDULERS_KEY, name)

@@ -22,14 +22,14 @@ LONGEST_SCHEDULER_SECONDS = 3600
 @shared_task(name=queueing.TASK, time_limit=LONGEST_SCHEDULER_SECONDS)
 def schedule_units() -> None:
     """Run a scheduler for a while; enqueue a fresh one if there is more to do."""
-    name = queueing.join()
+    name = queueing.add_scheduler()
     if name is None:
         return
     try:
-        run_scheduler(on_beat=lambda: queueing.show(name))
+        run_scheduler(on_beat=lambda: queueing.show_scheduler(name))
         has_more = not shutting_down.is_set() and store.has_claimable_work()
     finally:
-        queueing.leave(name)
+        queueing.remove_scheduler(name)
         connections.close_all()
     if has_more:
         queueing.enqueue_schedulers()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsvc.experiments.api.batches import BatchView
+from evalsvc.experiments.api.batches import OutputBatchView
 from evalsvc.experiments.api.compare import CompareView
 from evalsvc.experiments.api.configs import (
     CloneView,
@@ -24,7 +24,7 @@ from evalsvc.experiments.api.push import LeaseView, OutputsView
 from evalsvc.experiments.api.results import ResultsView
 
 urlpatterns = [
-    path("v1/score/batch", BatchView.as_view()),
+    path("v1/score/batch", OutputBatchView.as_view()),
     path("v1/compare", CompareView.as_view()),
     path("v1/experiments", ExperimentsView.as_view()),
     path("v1/experiments/preview", PreviewView.as_view()),

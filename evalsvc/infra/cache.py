@@ -26,7 +26,7 @@ def for_ever() -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[V]):
+class CacheEntry(Generic[V]):
     """A value, the epoch under which it was read, and until when it is believed."""
 
     value: V
@@ -49,9 +49,9 @@ class _Entries(Generic[K, V]):
         self._seconds = seconds
         self._clock = clock
 
-    def find(self, key: K) -> Entry[V] | None:
+    def find(self, key: K) -> CacheEntry[V] | None:
         """Return what is there, however old."""
-        entry: Entry[V] | None = self._entries[key]
+        entry: CacheEntry[V] | None = self._entries[key]
         return entry
 
     def drop(self, key: K) -> None:
@@ -87,7 +87,7 @@ class _Entries(Generic[K, V]):
     def __contains__(self, key: K) -> bool:
         return key in self._entries
 
-    def _put(self, key: K, entry: Entry[V]) -> None:
+    def _put(self, key: K, entry: CacheEntry[V]) -> None:
         with self._lock:
             self._entries[key] = entry
 
@@ -97,12 +97,12 @@ class BoundedCache(_Entries[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return what is remembered and believed."""
-        entry: Entry[V] | None = self._entries[key]
+        entry: CacheEntry[V] | None = self._entries[key]
         return entry.value if entry is not None and self._clock() < entry.until else None
 
     def put(self, key: K, value: V) -> None:
         """Remember a value."""
-        self._put(key, Entry(value, self._clock() + self._seconds()))
+        self._put(key, CacheEntry(value, self._clock() + self._seconds()))
 
 
 class AccountCache(_Entries[K, V]):
@@ -113,19 +113,19 @@ class AccountCache(_Entries[K, V]):
 
     def get(self, key: K, epoch: str | None) -> V | None:
         """Return what is remembered and was read under this epoch."""
-        entry: Entry[V] | None = self._entries[key]
+        entry: CacheEntry[V] | None = self._entries[key]
         if entry is not None and entry.epoch == epoch and self._clock() < entry.until:
             return entry.value
         return None
 
-    def holds(self, entry: Entry[V], epoch: str | None) -> bool:
+    def holds(self, entry: CacheEntry[V], epoch: str | None) -> bool:
         """Say whether an entry that was found is believed under this epoch."""
         return entry.epoch == epoch and self._clock() < entry.until
 
     def put(self, key: K, value: V, epoch: str | None, *, until: float | None = None) -> None:
         """Remember a value, which was read under the epoch; `until` where it is made of something older."""
         if epoch is not None:
-            self._put(key, Entry(value, self.end() if until is None else until, epoch))
+            self._put(key, CacheEntry(value, self.end() if until is None else until, epoch))
 
     def end(self) -> float:
         """Return until when something is believed that is read now."""

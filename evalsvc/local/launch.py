@@ -31,7 +31,7 @@ def die_with_parent(parent: int, death_signal: int) -> None:
         sys.exit(128 + signal.SIGKILL)
 
 
-def main(arguments: list[str]) -> None:
+def exec_program(arguments: list[str]) -> None:
     parent, death_signal, user, *argv = arguments
     if user != "-":
         become_user(user)
@@ -44,4 +44,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    exec_program(sys.argv[1:])

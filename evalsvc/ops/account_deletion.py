@@ -44,7 +44,7 @@ def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: f
     """
     gone, note = _noted(tell)
     with role_scope(SYSTEM):
-        began_at = shut(account, actor=actor)
+        began_at = close_account(account, actor=actor)
         _end_work(account)
         _delete_all(account.pk, None, note, account)
         while (left := (began_at - timezone.now()).total_seconds() + grace_seconds) > 0:
@@ -77,7 +77,7 @@ def _noted(tell: Tell) -> tuple[Counter[str], Tell]:
     return gone, note
 
 
-def shut(account: Account, *, actor: str) -> datetime:
+def close_account(account: Account, *, actor: str) -> datetime:
     """End the account's keys and memberships, and say when that was first done. On return no process lets it in."""
     now = timezone.now()
     with account_scope(account.pk):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from ssl import SSLContext
 from weakref import WeakKeyDictionary
 
-from evalsvc.outbound.allowance import current
+from evalsvc.outbound.allowance import current_allowance
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.headers import RawHeaders
 from evalsvc.outbound.wires import Origin, Wire, open_wire
@@ -39,7 +39,7 @@ class Wires:
         """
         wire: Wire | None = None
         try:
-            async with asyncio.timeout(current().seconds()):
+            async with asyncio.timeout(current_allowance().seconds()):
                 wire = self._idle_one(origin) or await open_wire(origin, tls_context())
                 answer = await wire.exchange(method, target, headers=headers, content=content)
         except TimeoutError:

@@ -47,7 +47,7 @@ class Allowance:
             raise OutboundFailed(OutboundFailed.TOO_LARGE, "The answer is larger than this service reads.")
 
 
-def current() -> Allowance:
+def current_allowance() -> Allowance:
     """Return the allowance of the call that this thread is in."""
     allowance = _current.get()
     if allowance is None:

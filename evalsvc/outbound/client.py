@@ -13,7 +13,7 @@ from evalsvc.outbound.aio import wires
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.guard import check_headers, check_url
 from evalsvc.outbound.headers import RawHeaders
-from evalsvc.outbound.wires import origin_of
+from evalsvc.outbound.wires import parse_origin
 
 MAX_BYTES = 4 * 1024 * 1024
 USER_AGENT = "evalsvc"
@@ -59,7 +59,7 @@ async def post_json_async(
     """Do what `post_json` does, for coroutines."""
     parts, raw, content = _written(url, body, headers)
     target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode()
-    origin = origin_of(parts.scheme, parts.hostname or "", parts.port)
+    origin = parse_origin(parts.scheme, parts.hostname or "", parts.port)
     with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
         return _read(*await wires().send("POST", origin, target, headers=raw, content=content))
 

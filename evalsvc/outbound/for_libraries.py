@@ -10,14 +10,14 @@ import httpx2
 
 from evalsvc.outbound.aio import wires
 from evalsvc.outbound.headers import RawHeaders
-from evalsvc.outbound.wires import Origin, origin_of
+from evalsvc.outbound.wires import Origin, parse_origin
 
 Answer: TypeAlias = httpx2.Response
 HTTP_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL)
 """What the libraries' client raises by itself, before and after anything is sent."""
 
 
-class GuardedTransport(httpx2.AsyncBaseTransport):
+class GuardedLoopTransport(httpx2.AsyncBaseTransport):
     """Sends over the running loop's guarded connections. It must be used within an Allowance."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -49,11 +49,11 @@ def letter_of(request: httpx2.Request) -> Letter:
     url = request.url
     left_out = (b"accept-encoding", b"content-length")
     headers = [(name, value) for name, value in request.headers.raw if name.lower() not in left_out]
-    origin = origin_of(url.scheme, url.raw_host.decode(), url.port)
+    origin = parse_origin(url.scheme, url.raw_host.decode(), url.port)
     return Letter(httpx2.Request(request.method, url), origin, headers)
 
 
 @lru_cache(maxsize=1)
 def async_http_client() -> httpx2.AsyncClient:
     """Return the client of all loops: it holds no connections itself."""
-    return httpx2.AsyncClient(transport=GuardedTransport(), follow_redirects=False, trust_env=False, timeout=None)
+    return httpx2.AsyncClient(transport=GuardedLoopTransport(), follow_redirects=False, trust_env=False, timeout=None)

@@ -118,7 +118,7 @@ def _refusal(found: Sequence[Address], *, plain: bool) -> OutboundFailed:
     return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, detail)
 
 
-def look_up(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """Ask the resolver of this machine; one entry for each address."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -157,7 +157,7 @@ def _asked(host: str, port: int) -> Future[list[str]]:
 
     def ask() -> None:
         try:
-            answer.set_result(look_up(host, port))
+            answer.set_result(resolve_host(host, port))
         except (OSError, UnicodeError):
             detail = "The host's name cannot be resolved."
             answer.set_exception(OutboundFailed(OutboundFailed.CONNECTION, detail))

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpcore2
 
-from evalsvc.outbound.allowance import current
+from evalsvc.outbound.allowance import current_allowance
 from evalsvc.outbound.failures import OutboundFailed, certificate_refused, failure
 from evalsvc.outbound.guard import addresses_of
 
@@ -23,7 +23,7 @@ class GuardedStream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return what has arrived; empty at the end."""
-        allowance = current()
+        allowance = current_allowance()
         try:
             self._sock.settimeout(allowance.seconds())
             data = self._sock.recv(max_bytes)
@@ -34,7 +34,7 @@ class GuardedStream(httpcore2.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send everything."""
-        allowance, rest = current(), memoryview(buffer)
+        allowance, rest = current_allowance(), memoryview(buffer)
         try:
             while rest:
                 self._sock.settimeout(allowance.seconds())
@@ -51,7 +51,7 @@ class GuardedStream(httpcore2.NetworkStream):
     ) -> httpcore2.NetworkStream:
         """Shake hands; the certificate is checked against the name, whatever address it led to."""
         try:
-            self._sock.settimeout(current().seconds())
+            self._sock.settimeout(current_allowance().seconds())
             return GuardedStream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
         except ssl.SSLCertVerificationError as exc:
             self.close()
@@ -89,7 +89,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Look the name up, check, and connect to an address that passed: there is no second look-up."""
-        allowance = current()
+        allowance = current_allowance()
         addresses = addresses_of(host, port, plain=self._plain, timeout=allowance.seconds())
         for address in addresses[:-1]:
             try:

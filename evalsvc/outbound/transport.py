@@ -11,7 +11,7 @@ import threading
 import httpcore2
 
 from evalsvc.outbound.aio import IDLE_SECONDS, tls_context
-from evalsvc.outbound.allowance import current
+from evalsvc.outbound.allowance import current_allowance
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.headers import RawHeaders, no_http, refuse_compression
 from evalsvc.outbound.network import GuardedBackend
@@ -44,7 +44,7 @@ class GuardedTransport:
         pool = self._pools.get(target.scheme.decode())
         if pool is None:
             raise OutboundFailed(OutboundFailed.BAD_URL, "The URL must begin with https:// or http://.")
-        timeouts = {"timeout": {"pool": current().seconds()}}
+        timeouts = {"timeout": {"pool": current_allowance().seconds()}}
         request = httpcore2.Request(method, target, headers=headers, content=content, extensions=timeouts)
         try:
             response = pool.handle_request(request)

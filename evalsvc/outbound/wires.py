@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import h11
 
-from evalsvc.outbound.allowance import current
+from evalsvc.outbound.allowance import current_allowance
 from evalsvc.outbound.failures import OutboundFailed, certificate_refused, failure
 from evalsvc.outbound.guard import addresses_found
 from evalsvc.outbound.headers import RawHeaders, no_http, refuse_compression
@@ -131,7 +131,7 @@ class Wire(asyncio.Protocol):
         self._arrived.clear()
         if self._transport is not None and not self._has_ended:
             self._transport.resume_reading()
-        current().count(len(data))
+        current_allowance().count(len(data))
         return data
 
 
@@ -143,7 +143,7 @@ async def open_wire(origin: Origin, context: ssl.SSLContext) -> Wire:
     for address in addresses[:-1]:
         try:
             # Not all of the time for the first address: of two, one is often without a route.
-            async with asyncio.timeout(current().seconds() / 3):
+            async with asyncio.timeout(current_allowance().seconds() / 3):
                 return await _connected(address, origin, tls)
         except OSError:
             continue
@@ -163,7 +163,7 @@ async def _connected(address: str, origin: Origin, tls: ssl.SSLContext | None) -
     return wire
 
 
-def origin_of(scheme: str, host: str, port: int | None) -> Origin:
+def parse_origin(scheme: str, host: str, port: int | None) -> Origin:
     """Return where a URL leads; raises OutboundFailed for what is not HTTP."""
     defaults = {"http": 80, "https": 443}
     if scheme not in defaults:

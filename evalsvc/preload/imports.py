@@ -73,7 +73,7 @@ def _prepare_connections() -> None:
 
 def load_models() -> None:
     """Load what the first scores of the cpu lane would load; an experiment's workers score by the same models."""
-    from evalsvc.evaluations.tasks import load_models as load
+    from evalsvc.evaluations.tasks import load_lane_models as load
 
     gc.disable()
     load()

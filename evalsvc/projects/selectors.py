@@ -44,7 +44,7 @@ def list_apps(*, account: Account) -> QuerySet[App]:
     return App.objects.filter(account=account).order_by("name")
 
 
-def list_uses(*, project: Project) -> list[str]:
+def list_project_uses(*, project: Project) -> list[str]:
     """Say what belongs to a project, as `2 experiments`."""
     found = []
     for field in Project._meta.get_fields(include_hidden=True):

@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.infra.cache import AccountCache, BoundedCache
 from evalsvc.projects.models import App, Project
-from evalsvc.projects.selectors import find_experiment, find_project, get_project, list_uses
+from evalsvc.projects.selectors import find_experiment, find_project, get_project, list_project_uses
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -144,18 +144,18 @@ def delete_project(*, account: Account, id: uuid.UUID, actor: str) -> None:
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
             project = get_project(account=account, id=id, lock=True)
-            if uses := list_uses(project=project):
-                raise in_use(project, ", ".join(uses))
+            if uses := list_project_uses(project=project):
+                raise project_in_use(project, ", ".join(uses))
             Project.objects.filter(account=account, id=id).delete()
             with connections[current_role()].cursor() as cursor:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             record_audit(account=account, actor=actor, action="project.deleted", target=project.name)
             forget_caches(account.pk)
     except (IntegrityError, ProtectedError, RestrictedError):
-        raise in_use(project, "another object") from None
+        raise project_in_use(project, "another object") from None
 
 
-def in_use(project: Project, by: str) -> Problem:
+def project_in_use(project: Project, by: str) -> Problem:
     """Make the refusal to delete."""
     return Problem(f"The project {project.name!r} holds {by}.", code="in_use")
 

@@ -131,21 +131,21 @@ def visiting(visit: Visit) -> Iterator[None]:
         door.go(visit)
 
 
-def current() -> Visit | None:
+def current_visit() -> Visit | None:
     """Return the visit that this thread serves; None where requests do not come by the door, as in a worker."""
     return getattr(_current, "visit", None)
 
 
 def belongs_to(account_id: int) -> None:
     """Say whose request this thread serves."""
-    if (visit := current()) is not None:
+    if (visit := current_visit()) is not None:
         visit.account_id = account_id
 
 
 @contextmanager
 def aside() -> Iterator[None]:
     """Wait for others: meanwhile this thread's request takes no place."""
-    visit = current()
+    visit = current_visit()
     if visit is None:
         yield
         return

@@ -81,7 +81,7 @@ class Replay:
     resource_id: int | None = None
 
 
-def key_of(request: HttpRequest) -> str | None:
+def read_idempotency_key(request: HttpRequest) -> str | None:
     """Return the request's key; 422 for one that is empty, too long or not printable ASCII."""
     key = request.META.get(KEY_META)
     if key is None:

@@ -40,7 +40,7 @@ class RequestMiddleware:
         """Answer the request."""
         started = time.perf_counter()
         request_id = begin_request_id(request.META.get("HTTP_X_REQUEST_ID"))
-        refusal = refused(request)
+        refusal = refuse_request(request)
         response = problem_response(refusal) if refusal else self.get_response(request)
         response.headers[HEADER] = request_id
         response.headers[POLICY_HEADER] = policy_of(request, response)
@@ -51,7 +51,7 @@ class RequestMiddleware:
         return response
 
 
-def refused(request: HttpRequest) -> Problem | None:
+def refuse_request(request: HttpRequest) -> Problem | None:
     """Say why no view may see this request: a host that is not ours, or a key sent over plain http."""
     try:
         request.get_host()

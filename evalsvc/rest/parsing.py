@@ -43,7 +43,7 @@ def read_body(request: Request | HttpRequest) -> bytes:
     http_request: HttpRequest = getattr(request, "_request", request)
     join_chunks(http_request)
     if content_length(http_request) > settings.MAX_BODY_BYTES:
-        raise too_large()
+        raise body_too_large()
     return http_request.body
 
 
@@ -54,7 +54,7 @@ def join_chunks(request: HttpRequest) -> None:
         return
     body = request.META["wsgi.input"].read(settings.MAX_BODY_BYTES + 1)
     if len(body) > settings.MAX_BODY_BYTES:
-        raise too_large()
+        raise body_too_large()
     request._body = body
     request.META["CONTENT_LENGTH"] = str(len(body))
 
@@ -67,7 +67,7 @@ def content_length(request: HttpRequest) -> int:
     return int(text)
 
 
-def too_large() -> Problem:
+def body_too_large() -> Problem:
     """Make the 413."""
     return Problem(f"The body has more than {settings.MAX_BODY_BYTES} bytes.", code="body_too_large")
 

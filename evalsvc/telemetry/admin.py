@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from evalsvc.accounts.admin.base import CODE_CLASS, READER, BigTablePaginator, ScopedAdmin, short
+from evalsvc.accounts.admin.base import CODE_CLASS, READER, BigTablePaginator, ScopedAdmin, shorten
 from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span
 
@@ -78,7 +78,7 @@ class SpanAdmin(RecordAdmin):
     @admin.display(description="Name")
     def short_name(self, row: Span) -> str:
         """Return the name, cut for the list."""
-        return short(row.name) or "(none)"
+        return shorten(row.name) or "(none)"
 
     @admin.display(description="Kind")
     def kind_name(self, row: Span) -> str:

@@ -11,7 +11,7 @@ KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 STATUSES = ("UNSET", "OK", "ERROR")
 
 
-def iso_duration(nanoseconds: int) -> str:
+def duration_of_nanoseconds(nanoseconds: int) -> str:
     """Write a duration as ISO 8601 seconds, to the nanosecond."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return f"PT{seconds}.{rest:09d}".rstrip("0").rstrip(".") + "S"
@@ -33,7 +33,7 @@ def shared_out(row: Span | LogRecord) -> dict[str, Any]:
     }
 
 
-def as_text(out: dict[str, Any]) -> dict[str, Any]:
+def attributes_as_text(out: dict[str, Any]) -> dict[str, Any]:
     """Return a span or log with the values of its attributes as texts; what is none is written as JSON."""
     return {
         name: {key: one if isinstance(one, str) else dumps(one).decode() for key, one in value.items()}
@@ -53,7 +53,7 @@ def span_out(row: Span) -> dict[str, Any]:
         "span_name": row.name,
         "span_kind": f"SPAN_KIND_{KINDS[row.kind]}",
         "timestamp": row.started_at,
-        "duration": iso_duration(row.duration_ns),
+        "duration": duration_of_nanoseconds(row.duration_ns),
         "status_code": f"STATUS_CODE_{STATUSES[row.status_code]}",
         "status_message": row.status_message,
         "span_attributes": row.attributes,

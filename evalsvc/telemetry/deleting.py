@@ -40,7 +40,7 @@ SELECT count(*), min(id), (SELECT count(*) FROM gone) FROM doomed
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class TelemetryDeletion:
     """What a deletion has done: how many spans and logs, and whether all that matched are gone."""
 
     n: Mapping[str, int]
@@ -49,7 +49,7 @@ class Deleted:
 
 def delete_traces(
     *, account: Account, filters: Mapping[str, Any], actor: str, clock: Callable[[], float] = time.monotonic
-) -> Deleted:
+) -> TelemetryDeletion:
     """Delete the spans and the logs that meet all filters (keys of CONDITIONS), newest first.
 
     Ends after TIME_SECONDS with `done` false; what came in meanwhile may be left. Raises Problem `search_too_slow`
@@ -62,10 +62,10 @@ def delete_traces(
         before: int | None = 2**63 - 1
         while before is not None:
             if clock() >= ends_at:
-                return Deleted(n, done=False)
+                return TelemetryDeletion(n, done=False)
             n_gone, before = _portion(account, kind, filters, before, actor)
             n[kind] += n_gone
-    return Deleted(n, done=True)
+    return TelemetryDeletion(n, done=True)
 
 
 def _portion(

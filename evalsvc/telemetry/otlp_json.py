@@ -17,7 +17,7 @@ Unread = list[msgspec.Raw] | None
 NOTHING = msgspec.Raw(b"{}")
 
 
-class Unreadable(ValueError):
+class UnreadableMessage(ValueError):
     """A part of a request that cannot be read, and why."""
 
 
@@ -31,12 +31,12 @@ def decoder_of(kind: type[Message]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def read(raw: msgspec.Raw, kind: type[Message]) -> Any:
+def read_message(raw: msgspec.Raw, kind: type[Message]) -> Any:
     """Read a part; raise Unreadable for a value that is not of its field's type, or out of its range."""
     try:
         return decoder_of(kind).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-        raise Unreadable(str(exc)) from None
+        raise UnreadableMessage(str(exc)) from None
 
 
 class Parts(Sequence[Any]):
@@ -56,7 +56,7 @@ class Parts(Sequence[Any]):
         """Read one, or take some of them."""
         if isinstance(place, slice):
             return Parts(self._raw[place], self._kind)
-        return read(self._raw[place], self._kind)
+        return read_message(self._raw[place], self._kind)
 
 
 def unread(name: str) -> Any:
@@ -152,7 +152,7 @@ class Link(Attributed):
     span_id: Any = None
 
 
-class Span(Attributed):
+class OtlpSpan(Attributed):
     """An operation."""
 
     trace_id: Any = None
@@ -178,7 +178,7 @@ class Span(Attributed):
         return Parts(self.links_, Link)
 
 
-class LogRecord(Attributed):
+class OtlpLogRecord(Attributed):
     """A line of a log."""
 
     time_unix_nano: Whole = None
@@ -199,7 +199,7 @@ class OfLibrary(Message):
     @property
     def scope(self) -> Scope:
         """Return which library it is."""
-        found: Scope = read(self.scope_, Scope)
+        found: Scope = read_message(self.scope_, Scope)
         return found
 
 
@@ -211,7 +211,7 @@ class OfSender(Message):
     @property
     def resource(self) -> Resource:
         """Return who it is."""
-        found: Resource = read(self.resource_, Resource)
+        found: Resource = read_message(self.resource_, Resource)
         return found
 
 
@@ -223,7 +223,7 @@ class ScopeSpans(OfLibrary):
     @property
     def spans(self) -> Parts:
         """Return the operations."""
-        return Parts(self.spans_, Span)
+        return Parts(self.spans_, OtlpSpan)
 
 
 class ResourceSpans(OfSender):
@@ -256,7 +256,7 @@ class ScopeLogs(OfLibrary):
     @property
     def log_records(self) -> Parts:
         """Return the lines."""
-        return Parts(self.log_records_, LogRecord)
+        return Parts(self.log_records_, OtlpLogRecord)
 
 
 class ResourceLogs(OfSender):

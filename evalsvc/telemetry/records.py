@@ -12,8 +12,8 @@ import orjson
 from django.conf import settings
 
 from evalsvc.rest.problems import Problem
-from evalsvc.telemetry.otlp_json import Unreadable
-from evalsvc.telemetry.values import Reader, hex_id, moment, short, whole
+from evalsvc.telemetry.otlp_json import UnreadableMessage
+from evalsvc.telemetry.values import ValueReader, column_text, hex_id, moment, whole
 
 MAX_ITEMS = 10_000  # spans or logs of one request
 MAX_SENDERS = 2 * MAX_ITEMS  # senders and libraries of one request: a sender with one library for each item
@@ -28,7 +28,7 @@ BIGINT = 2**63
 
 
 @dataclass
-class Batch:
+class RecordBatch:
     """The rows of one request, each as JSON, and how many items were rejected for which reason."""
 
     rows: list[bytes] = field(default_factory=list)
@@ -79,9 +79,9 @@ class Part:
     problem: str | None = None
 
 
-def read_batch(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | str]) -> Batch:
+def read_records(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | str]) -> RecordBatch:
     """Read the items of all parts; those beyond MAX_ITEMS are counted and never looked at."""
-    batch, left = Batch(), MAX_ITEMS
+    batch, left = RecordBatch(), MAX_ITEMS
     for part in parts:
         n = len(part.items)
         batch.reject(TOO_MANY, n - left)
@@ -92,27 +92,27 @@ def read_batch(parts: Iterator[Part], row_of: Callable[..., dict[str, Any] | str
                 continue
             try:
                 batch.add(row_of(part.columns, part.items[i]))
-            except Unreadable as exc:
+            except UnreadableMessage as exc:
                 batch.add(unreadable(exc))
         left = max(0, left - n)
     return batch
 
 
-def unreadable(exc: Unreadable) -> str:
+def unreadable(exc: UnreadableMessage) -> str:
     """Return why an item is rejected."""
     return f"an item cannot be read: {exc}"
 
 
-def read_spans(request: Any) -> Batch:
+def read_spans(request: Any) -> RecordBatch:
     """Read the body of POST /v1/traces."""
-    return read_batch(parts_of(request.resource_spans, "scope_spans", "spans"), span_row)
+    return read_records(parts_of(request.resource_spans, "scope_spans", "spans"), span_row)
 
 
-def read_logs(request: Any) -> Batch:
+def read_logs(request: Any) -> RecordBatch:
     """Read the body of POST /v1/logs."""
     seen: Counter[bytes] = Counter()
     parts = parts_of(request.resource_logs, "scope_logs", "log_records")
-    return read_batch(parts, lambda shared, log: log_row(shared, log, seen))
+    return read_records(parts, lambda shared, log: log_row(shared, log, seen))
 
 
 def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
@@ -141,7 +141,7 @@ def shared_by(message: Any, name: str, columns_of: Callable[[Any], dict[str, Any
     """Return the columns that a sender's or a library's items share, without the items."""
     try:
         columns = columns_of(getattr(message, name))
-    except Unreadable as exc:
+    except UnreadableMessage as exc:
         return Part({}, 0, (), unreadable(exc))
     return Part(columns, len(orjson.dumps(columns)), ())
 
@@ -157,16 +157,16 @@ def refuse_scattered(senders: Any, parts: str) -> None:
 
 def sender_columns(resource: Any) -> dict[str, Any]:
     """Return the columns that all items of one sender share."""
-    attributes = Reader().attributes(resource.attributes)
-    return {"resource": attributes, "service_name": text_of(attributes, "service.name")}
+    attributes = ValueReader().attributes(resource.attributes)
+    return {"resource": attributes, "service_name": attribute_text(attributes, "service.name")}
 
 
 def scope_columns(scope: Any) -> dict[str, Any]:
     """Return the columns that the items of one library share beside those."""
     return {
-        "scope_name": short(scope.name),
-        "scope_version": short(scope.version),
-        "scope_attributes": Reader().attributes(scope.attributes),
+        "scope_name": column_text(scope.name),
+        "scope_version": column_text(scope.version),
+        "scope_attributes": ValueReader().attributes(scope.attributes),
     }
 
 
@@ -175,7 +175,7 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
     trace_id, span_id = hex_id(span.trace_id, 16), hex_id(span.span_id, 8)
     if trace_id is None or span_id is None:
         return NO_IDS
-    reader = Reader()
+    reader = ValueReader()
     attributes = reader.attributes(span.attributes)
     started, ended = whole(span.start_time_unix_nano), whole(span.end_time_unix_nano)
     return {
@@ -184,8 +184,8 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
         "trace_id": trace_id,
         "span_id": span_id,
         "parent_span_id": hex_id(span.parent_span_id, 8),
-        "trace_state": short(span.trace_state, 512),
-        "name": short(span.name) or "",
+        "trace_state": column_text(span.trace_state, 512),
+        "name": column_text(span.name) or "",
         "kind": span.kind if 0 <= span.kind <= 5 else 0,
         "started_at": moment(started),
         "ended_at": moment(max(started, ended)),
@@ -198,16 +198,16 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
     }
 
 
-def event_of(reader: Reader, event: Any) -> dict[str, Any]:
+def event_of(reader: ValueReader, event: Any) -> dict[str, Any]:
     """Return an event of a span."""
     return {
         "timestamp": moment(whole(event.time_unix_nano)),
-        "name": short(event.name),
+        "name": column_text(event.name),
         "attributes": reader.attributes(event.attributes),
     }
 
 
-def link_of(reader: Reader, link: Any) -> dict[str, Any]:
+def link_of(reader: ValueReader, link: Any) -> dict[str, Any]:
     """Return a link of a span to another."""
     return {
         "trace_id": hex_id(link.trace_id, 16),
@@ -218,7 +218,7 @@ def link_of(reader: Reader, link: Any) -> dict[str, Any]:
 
 def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str, Any]:
     """Return a log's columns; `seen` counts the digests of those without an id."""
-    reader = Reader()
+    reader = ValueReader()
     attributes = reader.attributes(log.attributes)
     occurred, observed = whole(log.time_unix_nano), whole(log.observed_time_unix_nano)
     log_id = attributes.get("pat.log.id")
@@ -232,14 +232,14 @@ def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str,
         "occurred_at": moment(occurred or observed) if occurred or observed else None,
         "observed_at": moment(observed) if observed else None,
         "severity_number": log.severity_number if 1 <= log.severity_number <= 24 else None,
-        "severity_text": short(log.severity_text),
+        "severity_text": column_text(log.severity_text),
         "body": reader.value(log.body),
         "attributes": attributes,
     }
-    return row | {"digest": None if row["log_id"] else digest_of(row, (occurred, observed), seen)}
+    return row | {"digest": None if row["log_id"] else record_digest(row, (occurred, observed), seen)}
 
 
-def digest_of(row: dict[str, Any], times: tuple[int, int], seen: Counter[bytes]) -> str:
+def record_digest(row: dict[str, Any], times: tuple[int, int], seen: Counter[bytes]) -> str:
     """Tell a record without an id apart: the same in a retried export, and not that of its twin in the same one."""
     digest = hashlib.sha256(orjson.dumps([row, times])).digest()
     seen[digest] += 1
@@ -249,16 +249,16 @@ def digest_of(row: dict[str, Any], times: tuple[int, int], seen: Counter[bytes])
 def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
     """Return where an item belongs, as Patronus' SDK says it in attributes of the item or its scope."""
     scope = shared["scope_attributes"]
-    experiment = text_of(attributes, "pat.experiment.id") or text_of(scope, "pat.experiment.id") or ""
+    experiment = attribute_text(attributes, "pat.experiment.id") or attribute_text(scope, "pat.experiment.id") or ""
     is_id = experiment.isascii() and experiment.isdigit() and len(experiment) < 20
     return {
-        "project_name": text_of(attributes, "pat.project.name") or text_of(scope, "pat.project.name"),
-        "app": text_of(attributes, "pat.app") or text_of(scope, "pat.app"),
+        "project_name": attribute_text(attributes, "pat.project.name") or attribute_text(scope, "pat.project.name"),
+        "app": attribute_text(attributes, "pat.app") or attribute_text(scope, "pat.app"),
         "experiment_id": int(experiment) if is_id and int(experiment) < BIGINT else None,
     }
 
 
-def text_of(attributes: dict[str, Any], name: str) -> str | None:
+def attribute_text(attributes: dict[str, Any], name: str) -> str | None:
     """Return an attribute as a text for a column."""
     value = attributes.get(name)
-    return short(str(value)) if isinstance(value, str | int) else None
+    return column_text(str(value)) if isinstance(value, str | int) else None

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, connections
 
 from evalsvc.accounts.models import Account
-from evalsvc.telemetry.records import Batch
+from evalsvc.telemetry.records import RecordBatch
 from evalsvc.tenancy.scope import SYSTEM
 
 PRUNE_ROWS = 5000
@@ -79,23 +79,23 @@ DELETE FROM {table} t USING oldest WHERE t.id = oldest.id
 """
 
 
-def store_spans(*, account: Account, batch: Batch) -> None:
+def store_spans(*, account: Account, batch: RecordBatch) -> None:
     """Write spans; one that is there already stays as it is."""
     _store(INSERT_SPANS, account, batch)
 
 
-def store_logs(*, account: Account, batch: Batch) -> None:
+def store_logs(*, account: Account, batch: RecordBatch) -> None:
     """Write logs; one that is there already stays as it is."""
     _store(INSERT_LOGS, account, batch)
 
 
-def _store(sql: str, account: Account, batch: Batch) -> None:
+def _store(sql: str, account: Account, batch: RecordBatch) -> None:
     if batch.rows:
         with connection.cursor() as cursor:
             cursor.execute(sql, [account.pk, (b"[" + b",".join(batch.rows) + b"]").decode()])
 
 
-def prune() -> dict[str, int]:
+def prune_telemetry() -> dict[str, int]:
     """Delete what is older than retention allows, as the system role, in portions; 0 days keep everything."""
     if not settings.RETENTION_TELEMETRY_DAYS:
         return {"spans": 0, "logs": 0}

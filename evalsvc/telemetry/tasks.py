@@ -9,8 +9,8 @@ from evalsvc.telemetry import services
 
 
 @shared_task(name="evalsvc.telemetry.prune")
-def prune() -> dict[str, int]:
+def run_telemetry_prune() -> dict[str, int]:
     """Delete what is older than retention allows."""
-    pruned = services.prune()
+    pruned = services.prune_telemetry()
     close_old_connections()
     return pruned

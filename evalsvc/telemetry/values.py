@@ -34,7 +34,7 @@ def cut(text: str, limit: int) -> str:
     return (clean(text[: max(0, limit - len(mark))]) + mark)[:limit]
 
 
-def short(text: str | None, limit: int = 255) -> str | None:
+def column_text(text: str | None, limit: int = 255) -> str | None:
     """Return a text for a column, None for an empty one."""
     return cut(text, limit) if text else None
 
@@ -63,7 +63,7 @@ def moment(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
 
 
-class Reader:
+class ValueReader:
     """Reads the values of one item, within the item's allowance."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from evalsvc.rest.parsing import decode, read_body
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.telemetry import otlp_json
-from evalsvc.telemetry.records import Batch, read_logs, read_spans
+from evalsvc.telemetry.records import RecordBatch, read_logs, read_spans
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 # zlib's word for "gzip or zlib, see its head".
@@ -35,7 +35,7 @@ class Signal(msgspec.Struct, frozen=True):
 
     protobuf: Any
     decoder: Any
-    read: Callable[[Any], Batch]
+    read: Callable[[Any], RecordBatch]
     response: Any
     count: str
     list: str
@@ -59,7 +59,7 @@ LOGS = Signal(
 )
 
 
-def read_request(request: Request, signal: Signal) -> Batch:
+def read_request(request: Request, signal: Signal) -> RecordBatch:
     """Read an exporter's body into rows.
 
     Raises 400 for what cannot be read, 413 for too much of it, 415 for another encoding: exporters drop such a batch,
@@ -67,11 +67,11 @@ def read_request(request: Request, signal: Signal) -> Batch:
     """
     kind = media_type(request)
     body = inflate(read_body(request), request.META.get("HTTP_CONTENT_ENCODING", ""))
-    with one_at_a_time(body):
+    with limit_large_bodies(body):
         message = parse_protobuf(body, signal) if kind == PROTOBUF else parse_json(body, signal)
         try:
             return signal.read(message)
-        except otlp_json.Unreadable as exc:
+        except otlp_json.UnreadableMessage as exc:
             # A sender or a library that is no object: there is no telling how many items it has.
             raise Invalid(FieldError(f"/{signal.list}", f"{exc}.")) from None
 
@@ -85,7 +85,7 @@ def media_type(request: Request) -> str:
 
 
 @contextmanager
-def one_at_a_time(body: bytes) -> Iterator[None]:
+def limit_large_bodies(body: bytes) -> Iterator[None]:
     """Let small bodies pass, and large ones one by one."""
     if len(body) <= LARGE_BYTES:
         yield
@@ -139,7 +139,7 @@ def whole_characters(body: bytes, problem: Problem) -> bytes:
         raise problem from None
 
 
-def answer(request: Request, signal: Signal, batch: Batch) -> HttpResponse:
+def answer(request: Request, signal: Signal, batch: RecordBatch) -> HttpResponse:
     """Answer 200 as OTLP wants it: `partial_success` is there only where something was rejected."""
     response = signal.response()
     if batch.n_rejected:
@@ -150,7 +150,7 @@ def answer(request: Request, signal: Signal, batch: Batch) -> HttpResponse:
     return HttpResponse(json.dumps(json_answer(signal, batch)), content_type=JSON)
 
 
-def json_answer(signal: Signal, batch: Batch) -> dict[str, Any]:
+def json_answer(signal: Signal, batch: RecordBatch) -> dict[str, Any]:
     """Return the answer of OTLP/JSON, in which 64-bit integers are texts."""
     if not batch.n_rejected:
         return {}

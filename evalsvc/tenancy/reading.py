@@ -10,7 +10,7 @@ WAIT_SECONDS = 0.5
 """Then everyone reads for himself: whoever has the turn may be waiting for a connection that another one holds."""
 
 
-class Turns:
+class KeyLocks:
     """Locks by key, a few for all keys."""
 
     def __init__(self, n: int = 64) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from evalsvc.accounts.rate_limiter import count_requests
 from evalsvc.evaluations.history.store import read_histories
-from evalsvc.evaluations.maintenance.sweep import prune
+from evalsvc.evaluations.maintenance.sweep import prune_uncaptured
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import (
@@ -208,7 +208,7 @@ def test_the_books_are_right_after_all_of_it(alice: Caller) -> None:
 
 def test_a_label_survives_the_pruning_of_what_was_not_captured(alice: Caller) -> None:
     found = label(alice, new_criteria(alice))
-    prune()
+    prune_uncaptured()
 
     assert alice.get(f"/v1/evaluations/{found['id']}").status_code == 200
 

@@ -13,7 +13,7 @@ from evalsvc.accounts.rate_limiter import count_requests
 from evalsvc.catalog import resolve as resolve_module
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.catalog.resolve import OwnCatalog, Resolved, Unresolved, own_catalog, resolve
+from evalsvc.catalog.resolve import OwnCatalog, Resolved, UnresolvedEvaluator, own_catalog, resolve
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile, save_evaluator, switch_evaluator
 from evalsvc.tenancy import reading
 from evalsvc.tenancy.scope import account_scope
@@ -28,7 +28,7 @@ def found(caller: Caller, evaluator: str, profile: str | None = None, epoch: str
 
 
 def code(caller: Caller, evaluator: str, profile: str | None = None) -> str:
-    with pytest.raises(Unresolved) as caught:
+    with pytest.raises(UnresolvedEvaluator) as caught:
         found(caller, evaluator, profile)
     assert caught.value.message
     return caught.value.code
@@ -88,7 +88,7 @@ def test_what_the_id_promises_is_part_of_what_runs(alice: Caller) -> None:
 def test_no_profile_means_the_default_or_a_question_back(alice: Caller, empty: str | None) -> None:
     assert found(alice, EXACT, empty).profile.name == "patronus:exact-match"
     assert code(alice, METRICS, empty) == "profile_required"
-    with pytest.raises(Unresolved, match="patronus:compute-bleu"):
+    with pytest.raises(UnresolvedEvaluator, match="patronus:compute-bleu"):
         found(alice, METRICS, empty)
 
 

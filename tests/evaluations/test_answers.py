@@ -18,7 +18,7 @@ from evalsvc.evaluations.wire.answer import (
     RequestFacts,
     as_number,
     digits,
-    iso_duration,
+    duration_of_microseconds,
 )
 from evalsvc.rest.shapes import to_plain
 from tests.evaluators.samples import make_sample
@@ -66,13 +66,13 @@ def entry(verdict: Verdict = SUCCESS, **fields: Any) -> EntryFacts:
     ],
 )
 def test_a_duration_is_iso_8601(microseconds: int | None, text: str | None) -> None:
-    assert iso_duration(microseconds) == text
+    assert duration_of_microseconds(microseconds) == text
 
 
 @quick
 @given(st.integers(0, 10**12))
 def test_a_duration_keeps_every_microsecond(microseconds: int) -> None:
-    text = iso_duration(microseconds)
+    text = duration_of_microseconds(microseconds)
     assert text is not None
 
     assert text.startswith("PT") and text.endswith("S") and "e" not in text

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.wire import request as calls
-from evalsvc.evaluations.wire.inputs import first
-from evalsvc.evaluations.wire.request import fingerprint, read_call, text_of
+from evalsvc.evaluations.wire.inputs import first_spelling
+from evalsvc.evaluations.wire.request import fingerprint, id_text, read_call
 from evalsvc.rest.problems import Invalid
 from evalsvc.rest.scalars import is_bigint, read_uuid
 from evaluators.base import Passage
@@ -37,7 +37,7 @@ def pointers(**fields: Any) -> set[str]:
 def test_the_first_that_was_sent_counts_even_when_it_is_empty(values: list[Any]) -> None:
     sent = [value for value in values if value is not None]
 
-    assert first(*values) == (sent[0] if sent else None)
+    assert first_spelling(*values) == (sent[0] if sent else None)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_one_context_is_a_list_of_one(sent: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize(("sent", "expected"), [(None, None), (7, "7"), (0, "0"), ("x", "x"), ("", "")])
 def test_ids_may_be_numbers(sent: Any, expected: str | None) -> None:
-    assert text_of(sent) == expected
+    assert id_text(sent) == expected
 
 
 @pytest.mark.parametrize(

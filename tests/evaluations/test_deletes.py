@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.evaluations.maintenance import deletion
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.workers.lane import finish, work_off
+from evalsvc.evaluations.workers.lane import finish_lane, work_off
 from tests.conftest import Caller, findings, scores_of
 from tests.projects.test_place import new_experiment
 from tests.rest.shapes import assert_problem
@@ -148,7 +148,7 @@ def test_a_pending_one_is_not_finished_later(alice: Caller) -> None:
     delete(alice, id_of(made))
 
     verdict = {"position": 0, "status": "success", "score": 0.5, "passed": True}
-    assert finish(alice.account.pk, int(made["id"]), [verdict]) == []
+    assert finish_lane(alice.account.pk, int(made["id"]), [verdict]) == []
     assert work_off(account_id=alice.account.pk, request_id=int(made["id"]), lane="cpu", expected_attempts=0) == []
     assert (n_left(alice), n_left(alice, EvaluationRequest), scores_of(alice, "")) == (0, 0, [])
     assert findings(alice) == {}

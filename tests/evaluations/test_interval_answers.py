@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalsvc.evaluations.history import interval
-from evalsvc.evaluations.history.cache import History
+from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.wire.interval_request import LEVEL, IntervalAsk
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES, history_rule
 from evaluators.base import Family
@@ -24,16 +24,16 @@ NUMBERS = ("lower", "median", "upper")
 BINARY, CONTINUOUS = (next(one for one in families() if one.binary is binary) for binary in (True, False))
 
 
-def history(*scores: float) -> History:
+def history(*scores: float) -> HistorySnapshot:
     ids = range(len(scores), 0, -1)
     facts = array("i", [2 if score >= 0.5 else 1 for score in scores])
-    return History(array("q", ids).tobytes(), array("d", scores).tobytes(), facts.tobytes(), None, None, 0.0)
+    return HistorySnapshot(array("q", ids).tobytes(), array("d", scores).tobytes(), facts.tobytes(), None, None, 0.0)
 
 
 def interval_of(
-    strategy: str, kind: Family | None, row: History | None, *, level: float = LEVEL, of: str | None = None
+    strategy: str, kind: Family | None, row: HistorySnapshot | None, *, level: float = LEVEL, of: str | None = None
 ) -> dict[str, Any] | None:
-    return interval.interval_of(IntervalAsk(strategy, level, of), kind, row)
+    return interval.answer_interval(IntervalAsk(strategy, level, of), kind, row)
 
 
 def fits(strategy: str, kind: Family, n: int) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.evaluations.history.cache import History
-from evalsvc.evaluations.history.interval import REACH, _may_have_moved, window_of
+from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.interval import REACH, _may_have_moved, interval_values
 from evalsvc.evaluations.history.packed import verdicts_of
 
 
@@ -59,9 +59,9 @@ def test_the_row_the_source_and_the_passes() -> None:
 def test_what_is_not_all_alike_is_told_apart(facts: bytes) -> None:
     assert verdicts_of(facts) is None
     n = len(facts) // 4
-    history = History(np.arange(n, 0, -1).tobytes(), np.ones(n).tobytes(), facts, None, None, 0.0)
+    history = HistorySnapshot(np.arange(n, 0, -1).tobytes(), np.ones(n).tobytes(), facts, None, None, 0.0)
 
-    window = window_of(history, "pass", None)
+    window = interval_values(history, "pass", None)
 
     judged = (np.frombuffer(facts, np.int32) & 3) > 0
     assert (window.values.size, window.n_no_verdict) == (judged.sum(), n - judged.sum())
@@ -71,9 +71,9 @@ def test_what_is_not_all_alike_is_told_apart(facts: bytes) -> None:
 @pytest.mark.parametrize("most", [None, 1, 3, 10])
 def test_a_window_of_the_newest_scores(most: int | None) -> None:
     verdicts = np.array([1, 0, 0, 1, 1])
-    history = History(np.arange(5, 0, -1).tobytes(), np.ones(5).tobytes(), facts_of(verdicts), None, None, 0.0)
+    history = HistorySnapshot(np.arange(5, 0, -1).tobytes(), np.ones(5).tobytes(), facts_of(verdicts), None, None, 0.0)
 
-    window = window_of(history, "pass", most)
+    window = interval_values(history, "pass", most)
 
     assert window.values.tolist() == verdicts[:most].tolist()
     assert window.ids.tolist() == [5, 4, 3, 2, 1][:most]

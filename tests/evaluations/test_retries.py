@@ -13,7 +13,7 @@ from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.evaluate.accept import verdict_columns
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.verdicts import Verdict, score_sample
-from evalsvc.evaluations.workers.lane import finish, work_off
+from evalsvc.evaluations.workers.lane import finish_lane, work_off
 from tests.conftest import Caller, findings, scores_of
 
 QUICK = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -84,7 +84,7 @@ def test_a_repeat_of_what_still_runs_joins_it(alice: Caller) -> None:
 def fail(caller: Caller, request_id: str, position: int = 0) -> None:
     """Be a worker whose evaluator could not finish."""
     verdict = Verdict(status="error", error_code="timeout", error_message="It took too long.")
-    finish(caller.account.pk, int(request_id), [{"position": position, **verdict_columns(verdict)}])
+    finish_lane(caller.account.pk, int(request_id), [{"position": position, **verdict_columns(verdict)}])
 
 
 def work(caller: Caller, request_id: str, expected_attempts: int = 0) -> int:

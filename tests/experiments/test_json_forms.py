@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.experiments.definition.fields.json_forms import Node, Reader, Unknown, types_of
+from evalsvc.experiments.definition.fields.json_forms import Node, SchemaReader, Unknown, types_of
 from tests.datasets.test_schema import schema_of
 
 values = st.recursive(
@@ -33,7 +33,7 @@ def paths_in(value: Any) -> Iterator[list[str]]:
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_whatever_a_value_has_may_lie_there(seen: list[Any]) -> None:
     schema = schema_of(*seen)
-    nowhere = [path for value in seen for path in paths_in(value) if not Reader().at(Node(schema, schema), path)]
+    nowhere = [path for value in seen for path in paths_in(value) if not SchemaReader().at(Node(schema, schema), path)]
     assert nowhere == []
 
 
@@ -42,7 +42,7 @@ def test_whatever_a_value_has_may_lie_there(seen: list[Any]) -> None:
 def test_specimens_satisfy_the_schema(seen: list[Any]) -> None:
     schema = schema_of(*seen)
     try:
-        specimens = Reader().specimens(Node(schema, schema))
+        specimens = SchemaReader().specimens(Node(schema, schema))
     except Unknown:
         return
     validator = jsonschema.Draft202012Validator(schema)
@@ -82,7 +82,7 @@ A, B = (
     ],
 )
 def test_it_reads_combinations(schema: Any, pointer: str, types: set[str] | None) -> None:
-    found = Reader().at(Node(schema, schema), pointer.split("/") if pointer else [])
+    found = SchemaReader().at(Node(schema, schema), pointer.split("/") if pointer else [])
     if types is None:
         assert found == []
     else:
@@ -91,7 +91,7 @@ def test_it_reads_combinations(schema: Any, pointer: str, types: set[str] | None
 
 def test_a_schema_of_trees_is_read_as_far_as_asked() -> None:
     tree = {"properties": {"left": {"$ref": "#"}, "value": {"type": "number"}}, "required": ["left"]}
-    (found,) = Reader().at(Node(tree, tree), ["left"] * 30 + ["value"])
+    (found,) = SchemaReader().at(Node(tree, tree), ["left"] * 30 + ["value"])
     assert found.schema == {"type": "number"}
     with pytest.raises(Unknown):
-        Reader().specimens(Node(tree, tree))
+        SchemaReader().specimens(Node(tree, tree))

@@ -11,7 +11,7 @@ from django.db import connections
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.decisions import policy, step
-from evalsvc.experiments.definition.templates import names_in
+from evalsvc.experiments.definition.templates import template_names
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     chat,
@@ -29,7 +29,7 @@ CLIENT = {"name": "stars", "source": "client", "value_range": [0, 5]}
 
 
 def test_a_template_of_many_blanks_is_read_at_once() -> None:
-    assert list(names_in("{{" + " " * 1_000_000 + "{{ input.question }}")) == ["input.question"]
+    assert list(template_names("{{" + " " * 1_000_000 + "{{ input.question }}")) == ["input.question"]
 
 
 def test_values_that_repeat_in_a_search_are_tried_once(alice: Caller) -> None:

@@ -235,9 +235,9 @@ def test_schedulers_are_counted_by_one_clock(
     """A scheduler whose clock is a day off neither passes for alive after its end nor is overlooked."""
     real = time.time
     with mock.patch("time.time", lambda: real() + jump):
-        name = queueing.join()
+        name = queueing.add_scheduler()
         assert name is not None
-        queueing.show(name)
+        queueing.show_scheduler(name)
     assert queueing.n_alive() == 1
     seconds, _ = shared_client().time()
     assert [abs(score - seconds) < 60 for _, score in schedulers_seen()] == [True]
@@ -248,16 +248,16 @@ def test_schedulers_noted_in_the_future_are_forgotten(schedulers_seen: Callable[
     seconds, _ = shared_client().time()
     shared_client().zadd(queueing.SCHEDULERS_KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
     assert queueing.n_alive() == 0
-    assert queueing.join() is not None
+    assert queueing.add_scheduler() is not None
 
 
 def test_a_scheduler_too_many_ends_at_once(schedulers_seen: Callable[[], list[tuple[bytes, float]]]) -> None:
     with ThreadPoolExecutor(10) as pool:
-        names = [name for name in pool.map(lambda _: queueing.join(), range(10)) if name]
+        names = [name for name in pool.map(lambda _: queueing.add_scheduler(), range(10)) if name]
     assert len(names) == queueing.n_alive() == 2
     assert queueing.enqueue_schedulers() == 0
-    queueing.leave(names[0])
-    assert queueing.join() is not None
+    queueing.remove_scheduler(names[0])
+    assert queueing.add_scheduler() is not None
 
 
 def test_a_stop_is_felt_within_a_query(alice: Caller, connection: str, stub: RunningStub) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.tasks import sweep
+from evalsvc.evaluations.tasks import run_sweep
 from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.faults.conftest import put_off_what_is_pending
 
@@ -54,7 +54,7 @@ def statuses(caller: Caller) -> list[str]:
 
 
 def is_done(caller: Caller) -> bool:
-    sweep()
+    run_sweep()
     return "pending" not in statuses(caller)
 
 

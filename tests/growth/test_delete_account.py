@@ -163,9 +163,9 @@ def test_what_a_call_under_way_writes_late_goes_too() -> None:
 
 def test_begun_again_it_waits_no_second_time() -> None:
     alice, told = new_caller(name="alice"), []
-    began = account_deletion.shut(alice.account, actor="operator")
+    began = account_deletion.close_account(alice.account, actor="operator")
 
-    assert account_deletion.shut(alice.account, actor="operator") == began
+    assert account_deletion.close_account(alice.account, actor="operator") == began
     query("UPDATE accounts_auditentry SET created_at = created_at - interval '1 hour' WHERE account_id = %s RETURNING 1",
           [alice.account.pk])  # fmt: skip
     delete_account(alice.account, actor="operator", tell=lambda what, n: told.append(what))

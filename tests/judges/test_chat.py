@@ -201,9 +201,9 @@ def recording(sent: list[Any]) -> Any:
     """A client of the guarded transport that shows what it sends."""
     import httpx2
 
-    from evalsvc.outbound.for_libraries import GuardedTransport
+    from evalsvc.outbound.for_libraries import GuardedLoopTransport
 
-    class Recording(GuardedTransport):
+    class Recording(GuardedLoopTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             sent.append(request)
             return await super().handle_async_request(request)

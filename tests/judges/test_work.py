@@ -186,9 +186,9 @@ def test_a_missed_turn_is_no_answer_to_what_another_worker_has_taken(stub: Runni
     work(judge.caller, accept(judge.caller, name))
     second = accept(judge.caller, name)
     put_off_others(judge.caller)
-    (claimed,) = store.claim(limit=9, slots=9, lends=False, held={})
+    (claimed,) = store.claim_judging(limit=9, slots=9, lends=False, held={})
     store.give_back([claimed])
-    (again,) = store.claim(limit=9, slots=9, lends=False, held={})
+    (again,) = store.claim_judging(limit=9, slots=9, lends=False, held={})
     missed = Postponable("error", error_code="rate_limited", retry_after_seconds=1)
 
     recording.record([(claimed, missed)])

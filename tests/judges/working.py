@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.workers.judging.runner import Runner
+from evalsvc.evaluations.workers.judging.runner import JudgeRunner
 from tests.conftest import Caller, wait_until
 
 
@@ -26,10 +26,10 @@ def put_off_others(*callers: Caller) -> None:
 
 
 @contextmanager
-def running(*callers: Caller, slots: int = 64, grace_seconds: float = 60.0) -> Iterator[Runner]:
+def running(*callers: Caller, slots: int = 64, grace_seconds: float = 60.0) -> Iterator[JudgeRunner]:
     """Let a runner work for these accounts; it drains at the end."""
     put_off_others(*callers)
-    runner = Runner(slots=slots)
+    runner = JudgeRunner(slots=slots)
     runner.start()
     try:
         yield runner

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from evalsvc.local.supervisor import demo
-from evalsvc.local.supervisor.demo import EARLIER_OUTPUTS, Verdict, banner, first_evaluation, write_demo_env
+from evalsvc.local.supervisor.demo import EARLIER_OUTPUTS, DemoVerdict, banner, first_evaluation, write_demo_env
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 ACCOUNT = {
@@ -32,30 +32,30 @@ FLAT = {"lower": 1.0, "upper": 1.0, "alpha": 0.95, "n": 8, "advice": {"lower": 0
 
 @pytest.mark.parametrize("interval", [None, {}, {"lower": None, "upper": None, "alpha": 0.95, "n": 0}])
 def test_a_verdict_without_a_history_claims_no_interval(interval: Any) -> None:
-    assert str(Verdict(True, 1.0, interval)) == "pass, score 1, no interval yet"
+    assert str(DemoVerdict(True, 1.0, interval)) == "pass, score 1, no interval yet"
 
 
 def test_a_verdict_says_what_its_interval_is_of() -> None:
-    text = str(Verdict(False, 0.25, WIDE))
+    text = str(DemoVerdict(False, 0.25, WIDE))
 
     assert text == "fail, score 0.25; 95% interval of the mean of the 8 scores before it: 0.500 to 0.900"
-    assert "95% interval of the pass rate of the 8 scores" in str(Verdict(True, 1.0, WIDE | {"of": "pass"}))
+    assert "95% interval of the pass rate of the 8 scores" in str(DemoVerdict(True, 1.0, WIDE | {"of": "pass"}))
 
 
 def test_a_degenerate_interval_is_never_shown_as_certainty() -> None:
-    text = str(Verdict(True, 1.0, FLAT))
+    text = str(DemoVerdict(True, 1.0, FLAT))
 
     assert text.endswith(": 0.676 to 1.000")
 
 
 @pytest.mark.parametrize("advice", [None, {}])
 def test_empty_advice_leaves_the_interval_itself(advice: Any) -> None:
-    assert str(Verdict(True, 1.0, WIDE | {"advice": advice})).endswith(": 0.500 to 0.900")
+    assert str(DemoVerdict(True, 1.0, WIDE | {"advice": advice})).endswith(": 0.500 to 0.900")
 
 
 def test_an_interval_at_zero_is_an_interval() -> None:
     """A lower end of 0 is a number and not the absence of one."""
-    assert str(Verdict(False, 0.0, WIDE | {"lower": 0.0, "alpha": 0.9})).endswith(
+    assert str(DemoVerdict(False, 0.0, WIDE | {"lower": 0.0, "alpha": 0.9})).endswith(
         "90% interval of the mean of the 8 scores before it: 0.000 to 0.900"
     )
 
@@ -268,7 +268,7 @@ def test_only_its_owner_reads_the_file_for_the_shell(tmp_path: Path) -> None:
 
 
 def test_the_banner_holds_all_one_needs_to_go_on() -> None:
-    verdict = Verdict(True, 1.0, WIDE)
+    verdict = DemoVerdict(True, 1.0, WIDE)
     rows = [line.split(":", 1) for line in banner("http://127.0.0.1:8001", ACCOUNT, verdict).splitlines() if line]
     said = {name.strip(): value.strip() for name, value in rows}
 
@@ -284,7 +284,7 @@ def test_the_banner_holds_all_one_needs_to_go_on() -> None:
 
 
 def test_the_values_of_the_banner_stand_in_one_column() -> None:
-    lines = [line for line in banner("http://a", ACCOUNT, Verdict(True, 1.0, None)).splitlines() if line]
+    lines = [line for line in banner("http://a", ACCOUNT, DemoVerdict(True, 1.0, None)).splitlines() if line]
 
     assert {line[20] for line in lines} == {" "}
     assert all(line[21] != " " for line in lines)

@@ -49,7 +49,7 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def hanging_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No name has its addresses before the test is over."""
     release = threading.Event()
-    monkeypatch.setattr(guard, "look_up", lambda host, port: release.wait(60) and [])
+    monkeypatch.setattr(guard, "resolve_host", lambda host, port: release.wait(60) and [])
     yield
     release.set()
 
@@ -61,7 +61,7 @@ def no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     def look_up(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
-    monkeypatch.setattr(guard, "look_up", look_up)
+    monkeypatch.setattr(guard, "resolve_host", look_up)
 
 
 def networks(*texts: str) -> list[Any]:

@@ -150,7 +150,7 @@ def test_a_name_is_looked_up_once(
         asked.append(host)
         return answers.pop(0)
 
-    monkeypatch.setattr(guard, "look_up", look_up)
+    monkeypatch.setattr(guard, "resolve_host", look_up)
     with pytest.raises(OutboundFailed) as caught:
         post_json("https://rebinding.example/v1", {}, timeout_seconds=LONG)
     assert caught.value.code == "connection"
@@ -164,7 +164,7 @@ def test_a_name_is_looked_up_once(
 
 
 def test_the_next_address_of_a_name_is_tried(monkeypatch: pytest.MonkeyPatch, no_sockets: list[Any]) -> None:
-    monkeypatch.setattr(guard, "look_up", lambda host, port: ["2606:4700::1", "8.8.8.8"])
+    monkeypatch.setattr(guard, "resolve_host", lambda host, port: ["2606:4700::1", "8.8.8.8"])
 
     with pytest.raises(OutboundFailed):
         post_json("https://two.example/v1", {}, timeout_seconds=LONG)
@@ -305,7 +305,7 @@ def test_who_wants_a_name_at_the_same_time_shares_the_look_up_and_each_is_checke
         assert release.wait(60)
         return ["10.0.0.1"]
 
-    monkeypatch.setattr(guard, "look_up", look_up)
+    monkeypatch.setattr(guard, "resolve_host", look_up)
 
     async def many() -> list[Any]:
         calls = [client.post_json_async("https://many.example/v1", {}, timeout_seconds=LONG) for _ in range(50)]

@@ -70,7 +70,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]
         asked.append(host)
         return left.pop(0)
 
-    monkeypatch.setattr(guard, "look_up", look_up)
+    monkeypatch.setattr(guard, "resolve_host", look_up)
     return asked
 
 

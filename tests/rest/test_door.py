@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evalsvc.rest import door as doors
-from evalsvc.rest.door import FEW, Door, Visit, aside, belongs_to, current, visiting
+from evalsvc.rest.door import FEW, Door, Visit, aside, belongs_to, current_visit, visiting
 from tests.conftest import wait_until
 
 ALICE, STRANGER = 1, 2
@@ -95,12 +95,12 @@ def test_the_slow_lose_their_places(street: Street, monkeypatch: pytest.MonkeyPa
 def test_a_thread_knows_its_visit_and_whose_it_is(street: Street) -> None:
     visit = street.comes("a", None)
     with visiting(visit):
-        assert current() is visit
+        assert current_visit() is visit
         belongs_to(STRANGER)
         with aside():
             assert street.door.n_at_work == 0
         assert street.door.n_at_work == 1
-    assert (visit.account_id, visit.is_over, current()) == (STRANGER, True, None)
+    assert (visit.account_id, visit.is_over, current_visit()) == (STRANGER, True, None)
     assert street.door.n_at_work == 0
 
 

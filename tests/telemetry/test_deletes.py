@@ -115,7 +115,7 @@ def test_it_goes_by_portions_each_in_the_audit_log(
 def test_it_ends_in_time_and_says_so(alice: Caller, project_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
 
-    def short(**wanted: Any) -> deleting.Deleted:
+    def short(**wanted: Any) -> deleting.TelemetryDeletion:
         return deleting.delete_traces(**wanted, clock=lambda: float(next(ticks) * 15))
 
     monkeypatch.setattr("evalsvc.telemetry.api.spans.delete_traces", short)

@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evalsvc.telemetry import records
-from evalsvc.telemetry.values import Reader
+from evalsvc.telemetry.values import ValueReader
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import (
@@ -144,7 +144,7 @@ def test_a_sender_or_library_that_cannot_be_read_costs_its_items(alice: Caller, 
     body = {"resourceSpans": [sender, {"scopeSpans": [{"spans": [span(new_id())]}]}]}
     raw = json.dumps(body).replace('"HERE"', "1e400").encode()
 
-    with count_calls(Reader, "attributes") as calls:
+    with count_calls(ValueReader, "attributes") as calls:
         answer = send(alice, "/v1/traces", raw, kind="application/json")
     assert answer.json()["partialSuccess"]["rejectedSpans"] == str(3 - n_kept)
     assert n_spans(alice) == n_kept
@@ -297,7 +297,7 @@ def test_a_sender_is_read_once_however_many_parts_it_has(alice: Caller) -> None:
     for n in range(50):
         sender.scope_spans.add(spans=[{"trace_id": b"a" * 16, "span_id": bytes([1 + n] * 8)}] if n % 2 else ())
 
-    with count_calls(Reader, "attributes") as calls:
+    with count_calls(ValueReader, "attributes") as calls:
         assert send(alice, "/v1/traces", request.SerializeToString()).status_code == 200
     assert n_spans(alice) == 25
     # One for the sender, and for each part that has a span one for its library and one for the span.
@@ -314,7 +314,7 @@ def test_what_finds_no_room_is_not_read(alice: Caller, path: str) -> None:
         "/v1/logs": {"resourceLogs": [sender | {"scopeLogs": [{"logRecords": items}]}]},
     }
 
-    with count_calls(Reader, "attributes") as calls:
+    with count_calls(ValueReader, "attributes") as calls:
         answer = alice.post(path, bodies[path])
     n_kept = n_spans(alice) + n_logs(alice)
     assert answer.json()["partialSuccess"]["errorMessage"].startswith(f"{500 - n_kept} rejected")
@@ -326,7 +326,7 @@ def test_senders_beyond_the_bound_are_not_read(alice: Caller, monkeypatch: pytes
     monkeypatch.setattr(records, "MAX_ITEMS", 5)
     senders = [{"scopeSpans": [{"spans": [{"traceId": new_id(), "spanId": new_id(8)}]}]} for _ in range(30)]
 
-    with count_calls(Reader, "attributes") as calls:
+    with count_calls(ValueReader, "attributes") as calls:
         answer = alice.post("/v1/traces", {"resourceSpans": [*[{}] * 30, *senders]})
     assert answer.json()["partialSuccess"]["rejectedSpans"] == "25"
     assert n_spans(alice) == 5
@@ -379,7 +379,7 @@ def test_items_beyond_the_bound_are_counted_and_not_read(alice: Caller, kind: st
     if kind != PROTOBUF:
         raw = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%s]}]}]}' % EMPTY
 
-    with count_calls(records.Batch, "add") as calls:
+    with count_calls(records.RecordBatch, "add") as calls:
         answer = send(alice, "/v1/traces", raw, kind=kind)
     assert answer.status_code == 200
     assert b"90000 rejected: a request holds at most 10000 items" in answer.content

@@ -7,7 +7,7 @@ from django.db import connections
 
 from evalsvc.celery import app
 from evalsvc.telemetry import services
-from evalsvc.telemetry.tasks import prune
+from evalsvc.telemetry.tasks import run_telemetry_prune
 from tests.conftest import Caller
 from tests.telemetry.otlp import log, logs, n_logs, n_spans, new_id, span, traces
 
@@ -34,7 +34,7 @@ def kept(alice: Caller) -> Caller:
 
 def test_what_is_old_goes(kept: Caller) -> None:
     age(kept, 31, 2)
-    pruned = prune()
+    pruned = run_telemetry_prune()
 
     assert (n_spans(kept), n_logs(kept)) == (1, 1)
     assert pruned["spans"] >= 2
@@ -43,7 +43,7 @@ def test_what_is_old_goes(kept: Caller) -> None:
 
 def test_what_is_younger_stays(kept: Caller) -> None:
     age(kept, 29, 3)
-    prune()
+    run_telemetry_prune()
 
     assert (n_spans(kept), n_logs(kept)) == (3, 3)
 
@@ -51,7 +51,7 @@ def test_what_is_younger_stays(kept: Caller) -> None:
 def test_the_days_are_a_setting(kept: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     age(kept, 29, 3)
     monkeypatch.setattr("django.conf.settings.RETENTION_TELEMETRY_DAYS", 28)
-    prune()
+    run_telemetry_prune()
 
     assert (n_spans(kept), n_logs(kept)) == (0, 0)
 
@@ -60,16 +60,16 @@ def test_zero_keeps_everything(kept: Caller, monkeypatch: pytest.MonkeyPatch) ->
     age(kept, 200, 3)
     monkeypatch.setattr("django.conf.settings.RETENTION_TELEMETRY_DAYS", 0)
 
-    assert prune() == {"spans": 0, "logs": 0}
+    assert run_telemetry_prune() == {"spans": 0, "logs": 0}
     assert (n_spans(kept), n_logs(kept)) == (3, 3)
     monkeypatch.undo()
-    prune()
+    run_telemetry_prune()
 
 
 def test_more_than_a_portion_goes_at_once(kept: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     age(kept, 31, 3)
     monkeypatch.setattr(services, "PRUNE_ROWS", 2)
-    prune()
+    run_telemetry_prune()
 
     assert (n_spans(kept), n_logs(kept)) == (0, 0)
 

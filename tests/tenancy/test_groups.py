@@ -14,7 +14,7 @@ import evalsvc.evaluations
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.captures import Capture, Captured, capture_together
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.round_trips import dumps
+from evalsvc.evaluations.round_trips import dump_jsonb
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests.conftest import Caller, new_caller, scores_of
 from tests.work.group_tools import gathered, results
@@ -62,7 +62,7 @@ def wanted_of(caller: Caller, columns: dict[str, Any] | None = None) -> Capture:
     base = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
     row = {**base, "explain_strategy": "never", "lane": "inline", "position": 0, **KEPT}
     request = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a", **(columns or {})}
-    return Capture(caller.account.pk, dumps(request), dumps([row]), 1, [PAIR], None, 600.0)
+    return Capture(caller.account.pk, dump_jsonb(request), dump_jsonb([row]), 1, [PAIR], None, 600.0)
 
 
 def capture(*callers: Caller) -> list[Captured]:

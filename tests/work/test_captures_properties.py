@@ -11,7 +11,7 @@ from evalsvc.evaluations.evaluate import captures as capturing
 from evalsvc.evaluations.evaluate.captures import Capture, capture_alone, capture_together
 from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
-from evalsvc.evaluations.round_trips import dumps
+from evalsvc.evaluations.round_trips import dump_jsonb
 from tests.conftest import Caller, findings, new_caller
 
 PROFILE = "patronus:exact-match"
@@ -54,10 +54,10 @@ def wanted(caller: Caller, entries: Any, tags: Any, epoch: str | None) -> Captur
         for i, (pair, verdict, _) in enumerate(entries)
     ]
     pairs = [pair if reads else None for pair, _, reads in entries]
-    return Capture(caller.account.pk, dumps(request), dumps(rows), len(rows), pairs, epoch, 600.0)
+    return Capture(caller.account.pk, dump_jsonb(request), dump_jsonb(rows), len(rows), pairs, epoch, 600.0)
 
 
-def scores(histories: list[cache.History | None]) -> list[Any]:
+def scores(histories: list[cache.HistorySnapshot | None]) -> list[Any]:
     return [history and (history.scores.tolist(), history.facts.tolist()) for history in histories]
 
 
@@ -101,8 +101,8 @@ def test_a_group_is_as_many_calls_at_one_moment(groups: Any) -> None:
 def test_what_several_want_is_read_once(monkeypatch: Any) -> None:
     alice, charlie = new_caller(), new_caller()
     sent: list[list[Any]] = []
-    call = capturing.call
-    monkeypatch.setattr(capturing, "call", lambda sql, values: sent.append(values) or call(sql, values))
+    call = capturing.call_function
+    monkeypatch.setattr(capturing, "call_function", lambda sql, values: sent.append(values) or call(sql, values))
     entries = [(pair, "passed", True) for pair in PAIRS[:2]]
 
     capture_together([wanted(caller, entries, None, "1") for caller in (alice, charlie, alice, charlie, alice)])

@@ -20,7 +20,7 @@ from evalsvc.evaluations.tasks import compute
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.workers.computing import drain as draining
 from evalsvc.evaluations.workers.computing import store, waking
-from evalsvc.evaluations.workers.computing.drain import drain, step, take_over
+from evalsvc.evaluations.workers.computing.drain import compute_batch, drain, take_over
 from evalsvc.evaluations.workers.computing.neighbours import Neighbours
 from evalsvc.evaluations.workers.judging import recording
 from evalsvc.evaluations.workers.pushes import Ear
@@ -36,7 +36,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     sent: list[bool] = []
     for name in ("KEY", "CALLED_KEY"):
         monkeypatch.setattr(waking, name, f"test:{name}:{uuid.uuid4()}")
-    monkeypatch.setattr(waking, "call", lambda: sent.append(True) or True)
+    monkeypatch.setattr(waking, "start_process", lambda: sent.append(True) or True)
     return sent
 
 
@@ -76,9 +76,9 @@ def let_leases_end() -> None:
 def test_several_requests_are_one_batch_and_each_hears_of_its_own(alice: Caller, charlie: Caller) -> None:
     box = reply_box()
     ids = [accept(alice, "exact-match", "pii"), accept(charlie), accept(alice, gold_answer="Rome")]
-    waking.wake(ids[0], reply_to=box.address)
+    waking.wake_computing(ids[0], reply_to=box.address)
     with box.waiting_for(ids[0], Waiter(alice.account.pk)) as waiter:
-        assert step("one") is False
+        assert compute_batch("one") is False
         assert sorted(verdict["position"] for verdict in waiter.take(30)) == [0, 1]
 
     assert [states(alice), states(charlie)] == [["success"] * 3, ["success"]]
@@ -91,12 +91,12 @@ def test_who_holds_least_is_first_however_much_another_has_sent(alice: Caller, c
         accept(alice, "exact-match", "pii")
     accept(charlie)
 
-    first = store.claim(limit=4)
+    first = store.claim_computing(limit=4)
     assert [one.account_id for one in first] == [alice.account.pk] * 2 + [charlie.account.pk] + [alice.account.pk]
 
     accept(charlie)
     # Alice holds two requests by now, Charlie one: his second is as near as her third.
-    second = store.claim(limit=3)
+    second = store.claim_computing(limit=3)
     assert charlie.account.pk in [one.account_id for one in second]
     # What one begins first is claimed first, and nothing is claimed twice.
     assert not {one.id for one in first} & {one.id for one in second}
@@ -118,7 +118,7 @@ def test_what_stands_in_a_partition_of_another_time_is_claimed_all_the_same(alic
                 [ms, ms, caller.account.pk],
             )
 
-    claimed = [one.account_id for _ in range(2) for one in store.claim(limit=8)]
+    claimed = [one.account_id for _ in range(2) for one in store.claim_computing(limit=8)]
 
     assert sorted(claimed) == sorted([alice.account.pk, charlie.account.pk])
 
@@ -129,7 +129,7 @@ def test_accounts_by_the_hundred_have_their_turn_in_the_order_of_their_requests(
         accept(caller)
         accept(caller)
 
-    claimed = [one.account_id for _ in range(5) for one in store.claim(limit=4)]
+    claimed = [one.account_id for _ in range(5) for one in store.claim_computing(limit=4)]
 
     assert claimed == [caller.account.pk for caller in callers]
 
@@ -137,13 +137,13 @@ def test_accounts_by_the_hundred_have_their_turn_in_the_order_of_their_requests(
 def test_a_claim_that_is_full_calls_another_process(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draining, "MOST_AT_ONCE", 2)
     nudged: list[bool] = []
-    monkeypatch.setattr(waking, "nudge", lambda: nudged.append(True))
+    monkeypatch.setattr(waking, "nudge_computing", lambda: nudged.append(True))
     for _ in range(3):
         accept(alice)
 
-    assert step("one") is True and nudged == [True]
-    assert step("one") is False and nudged == [True]
-    assert step("one") is False
+    assert compute_batch("one") is True and nudged == [True]
+    assert compute_batch("one") is False and nudged == [True]
+    assert compute_batch("one") is False
     assert states(alice) == ["success"] * 3
 
 
@@ -154,7 +154,7 @@ def test_what_is_not_begun_within_a_slice_is_given_back_and_no_attempt(
     for _ in range(3):
         accept(alice)
 
-    assert step("one") is True
+    assert compute_batch("one") is True
     assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1), ("pending", 0), ("pending", 0)]
     assert drain("one") is False
     assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1)] * 3
@@ -165,14 +165,14 @@ def test_short_texts_wait_for_no_long_one_and_long_ones_for_another_process(alic
         accept(charlie, output="Paris " * 10_000)
     accept(alice)
 
-    assert step("one") is True
+    assert compute_batch("one") is True
     assert [states(alice), states(charlie)] == [["success"], ["pending"] * 2]
     assert [row.n_attempts for row in rows(charlie)] == [0, 0]
-    assert step("one") is True
+    assert compute_batch("one") is True
     assert [(row.status, row.n_attempts) for row in rows(charlie)] == [("success", 1), ("pending", 0)]
-    assert step("one") is True, "Others may have left something to a process that was busy for long."
+    assert compute_batch("one") is True, "Others may have left something to a process that was busy for long."
     assert states(charlie) == ["success"] * 2
-    assert step("one") is False
+    assert compute_batch("one") is False
 
 
 class Neighbour:
@@ -206,17 +206,17 @@ def test_one_process_is_left_to_others_while_all_the_rest_are_slow(
     alice: Caller, charlie: Caller, neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nudged: list[bool] = []
-    monkeypatch.setattr(waking, "nudge", lambda: nudged.append(True))
+    monkeypatch.setattr(waking, "nudge_computing", lambda: nudged.append(True))
     bob = new_caller(name="bob")
     neighbour.begins(charlie.account.pk)
     for _ in range(20):
         accept(charlie)
     accept(bob, output="Paris " * 10_000)
-    assert (step("one"), nudged) == (False, [])
+    assert (compute_batch("one"), nudged) == (False, [])
     accept(alice)
 
-    assert step("one") is True
-    assert step("one") is False
+    assert compute_batch("one") is True
+    assert compute_batch("one") is False
     assert states(alice) == ["success"]
     assert {(row.status, row.n_attempts) for who in (bob, charlie) for row in rows(who)} == {("pending", 0)}
 
@@ -256,32 +256,32 @@ def test_a_neighbour_that_is_gone_keeps_nothing(neighbour: Neighbour) -> None:
 def test_alone_a_process_takes_everything(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draining, "neighbours", Neighbours())
     accept(alice, output="Paris " * 10_000)
-    assert step("one") is True
+    assert compute_batch("one") is True
     assert states(alice) == ["success"]
 
 
 def test_what_a_process_was_lost_with_is_claimed_again_alone(alice: Caller, charlie: Caller) -> None:
     for _ in range(3):
         accept(alice)
-    lost = store.claim(limit=8)
+    lost = store.claim_computing(limit=8)
     assert len(lost) == 3
-    assert store.claim(limit=8) == []
+    assert store.claim_computing(limit=8) == []
     accept(charlie)
-    assert [one.account_id for one in store.claim(limit=8)] == [charlie.account.pk]
+    assert [one.account_id for one in store.claim_computing(limit=8)] == [charlie.account.pk]
 
     let_leases_end()
 
     for _ in range(4):
-        (alone,) = store.claim(limit=8)
+        (alone,) = store.claim_computing(limit=8)
         assert alone.n_attempts == 2
-    assert store.claim(limit=8) == []
+    assert store.claim_computing(limit=8) == []
 
 
 def test_a_message_that_comes_again_does_not_wait_for_a_lost_process(alice: Caller) -> None:
     name = str(uuid.uuid4())
     accept(alice)
-    waking.hold(name, store.claim(limit=8))
-    assert step("another") is False
+    waking.note_computing(name, store.claim_computing(limit=8))
+    assert compute_batch("another") is False
     assert states(alice) == ["pending"]
 
     compute.push_request(id=name, delivery_info={"redelivered": True})
@@ -300,9 +300,9 @@ def test_what_loses_its_process_again_and_again_ends(alice: Caller) -> None:
     accept(alice)
     with override_settings(MAX_ATTEMPTS=2):
         for _ in range(2):
-            assert len(store.claim(limit=8)) == 1
+            assert len(store.claim_computing(limit=8)) == 1
             let_leases_end()
-        step("one")
+        compute_batch("one")
 
     assert [(row.status, row.error_code) for row in rows(alice)] == [("error", "worker_lost")]
 
@@ -318,10 +318,10 @@ def test_a_database_that_is_away_leaves_all_to_the_next_lease(
     monkeypatch.setattr(draining, "PAUSE_SECONDS", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(store if where == "claim" else draining, where, away)
-        assert step("one") is False
+        assert compute_batch("one") is False
     assert states(alice) == ["pending"]
     let_leases_end()
-    step("one")
+    compute_batch("one")
     assert states(alice) == ["success"]
 
 
@@ -336,7 +336,7 @@ def test_verdicts_wait_for_the_database(alice: Caller, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(draining, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(recording.store, "finish", finish)
-    step("one")
+    compute_batch("one")
 
     assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1)]
 
@@ -349,14 +349,14 @@ def test_without_redis_the_sweep_finds_it(alice: Caller, monkeypatch: pytest.Mon
 
     accept(alice)
     monkeypatch.setattr(waking, "shared_client", away)
-    assert waking.nudge() is False
-    assert step("one") is False
+    assert waking.nudge_computing() is False
+    assert compute_batch("one") is False
     assert states(alice) == ["success"]
 
 
 def test_what_was_deleted_meanwhile_has_no_verdict(alice: Caller) -> None:
     accept(alice)
-    claimed = store.claim(limit=8)
+    claimed = store.claim_computing(limit=8)
     Evaluation.objects.using("system").filter(account_id=alice.account.pk).delete()
 
     assert draining._work_off(claimed, None) is False
@@ -371,7 +371,7 @@ def test_a_verdict_that_cannot_be_kept_fails_alone(
     whole = draining.computed
     poisoned = iter([Verdict("success", score=float("nan"), passed=True)])
     monkeypatch.setattr(draining, "computed", lambda *args, **facts: next(poisoned, None) or whole(*args, **facts))
-    step("one")
+    compute_batch("one")
 
     assert [(row.status, row.error_code) for row in rows(alice)] == [("error", "evaluator_failed")]
     assert states(charlie) == ["success"]
@@ -380,9 +380,9 @@ def test_a_verdict_that_cannot_be_kept_fails_alone(
 def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     called: list[bool],
 ) -> None:
-    assert waking.wake(1, reply_to=None) and called == [True]
-    assert waking.wake(2, reply_to=None) and called == [True]  # whoever starts finds both
+    assert waking.wake_computing(1, reply_to=None) and called == [True]
+    assert waking.wake_computing(2, reply_to=None) and called == [True]  # whoever starts finds both
     waking.answer_call()
-    assert waking.wake(3, reply_to=None) and called == [True, True]
+    assert waking.wake_computing(3, reply_to=None) and called == [True, True]
     assert Ear(waking.KEY, 1.0).hears() is True
     assert shared_client().llen(waking.KEY) == 0

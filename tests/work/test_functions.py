@@ -137,7 +137,7 @@ def test_ids_of_a_capture_are_in_the_order_of_positions(alice: Caller) -> None:
 
 def test_a_finish_is_partial_until_the_last_and_keeps_the_first_verdict(alice: Caller) -> None:
     kept = keep(alice, {}, {})
-    finish = lane.finish
+    finish = lane.finish_lane
 
     assert finish(alice.account.pk, kept.request_id, [{"position": 1, **SUCCESS}]) == [1]
     assert not is_complete(kept)
@@ -164,7 +164,7 @@ def test_a_late_verdict_is_kept_as_the_request_asked(
     alice: Caller, capture: str, passed: bool, captured: bool, in_history: bool
 ) -> None:
     kept = keep(alice, {}, capture=capture)
-    lane.finish(alice.account.pk, kept.request_id, [{"position": 0, **SUCCESS, "passed": passed}])
+    lane.finish_lane(alice.account.pk, kept.request_id, [{"position": 0, **SUCCESS, "passed": passed}])
     (row,) = stored(kept)
 
     assert (row.captured, row.in_history) == (captured, in_history)
@@ -173,7 +173,9 @@ def test_a_late_verdict_is_kept_as_the_request_asked(
 
 def test_an_error_is_kept_and_is_no_history(alice: Caller) -> None:
     kept = keep(alice, {})
-    lane.finish(alice.account.pk, kept.request_id, [{"position": 0, "status": "error", "error_code": "worker_lost"}])
+    lane.finish_lane(
+        alice.account.pk, kept.request_id, [{"position": 0, "status": "error", "error_code": "worker_lost"}]
+    )
     (row,) = stored(kept)
 
     assert (row.status, row.score, row.captured, row.in_history) == ("error", None, True, False)

@@ -14,7 +14,7 @@ from django.db import connections
 
 from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import HistoryScore
-from evalsvc.evaluations.round_trips import call
+from evalsvc.evaluations.round_trips import call_function
 from evalsvc.projects.services import remember_app
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
@@ -74,7 +74,7 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
 
     held = cache._memory.find((alice.account.pk, *PAIR))
     assert held is not None
-    row = call(
+    row = call_function(
         "SELECT ids, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
         [alice.account.pk, [PAIR[0]], [PAIR[1]], [held.value.snapshot]],
     )

@@ -29,7 +29,7 @@ from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recording, store
 from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
-from evalsvc.evaluations.workers.judging.waking import wake
+from evalsvc.evaluations.workers.judging.waking import wake_judging
 from evalsvc.judges.questions import retries
 from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
@@ -62,7 +62,7 @@ def waits(caller: Caller, of: Profile, n: int = 1, **request: Any) -> list[int]:
 
 def claim(limit: int = 100, *, slots: int = 100, held: dict[tuple[int, str], int] | None = None) -> list[Claimed]:
     held = held or {}
-    return store.claim(limit=limit, slots=slots, lends=sum(held.values()) >= slots, held=held)
+    return store.claim_judging(limit=limit, slots=slots, lends=sum(held.values()) >= slots, held=held)
 
 
 def shared(claimed: list[Claimed]) -> Counter[tuple[int, str]]:
@@ -231,15 +231,15 @@ def test_two_accounts_of_a_batch_see_nothing_of_each_other(
     with bare_functions():
         for name in ("READ", "FINISH"):
             monkeypatch.setattr(store, name, getattr(store, name).replace("FROM ", "FROM bare_"))
-        read = store.read([one, other])
+        read = store.read_claimed([one, other])
         assert {id: found.inputs.output for id, found in read.items()} == {
             one.id: f"Of {one.account_id}.",
             other.id: f"Of {other.account_id}.",
         }
         # An account that is wrong by mistake reads nothing and writes nothing.
         wrong = other._replace(account_id=one.account_id)
-        assert store.read([one, wrong]).keys() == {one.id}
-        assert store.finish(recording.items_of([(one, SUCCESS), (wrong, SUCCESS)])) == {(one.request_id, 0)}
+        assert store.read_claimed([one, wrong]).keys() == {one.id}
+        assert store.finish_judging(recording.items_of([(one, SUCCESS), (wrong, SUCCESS)])) == {(one.request_id, 0)}
 
     status = {row.account_id: row.status for row in rows_of(alice, charlie)}
     assert status == {one.account_id: "success", other.account_id: "pending"}
@@ -251,7 +251,7 @@ def test_inputs_are_read_once_for_a_request_and_what_is_gone_is_left_out(alice: 
     claimed = sorted(claim(), key=lambda one: one.id)
     rows_of(alice).filter(request_id=kept[1]).delete()
 
-    found = store.read(claimed)
+    found = store.read_claimed(claimed)
     assert found.keys() == {claimed[0].id}
     assert found[claimed[0].id].inputs.contexts == ["one", "two"]
     assert found[claimed[0].id].settings["connection"] == "mine"
@@ -325,9 +325,9 @@ def test_a_batch_writes_what_a_request_by_itself_writes(
         for item in items:
             item["verdicts"] = [{k: v for k, v in one.items() if k != "id"} for one in item["verdicts"]]
 
-    assert lane.finish(alice.account.pk, alone, own["verdicts"]) == [0, 1, 2]
-    assert store.finish(items) == {(batch, 0), (batch, 1), (batch, 2), (theirs, 0), (part, 1)}
-    assert store.finish(items) == set()
+    assert lane.finish_lane(alice.account.pk, alone, own["verdicts"]) == [0, 1, 2]
+    assert store.finish_judging(items) == {(batch, 0), (batch, 1), (batch, 2), (theirs, 0), (part, 1)}
+    assert store.finish_judging(items) == set()
 
     assert what_is_stored(alice, batch) == what_is_stored(alice, alone)
     facts, scores, _, ended = what_is_stored(alice, part)
@@ -364,7 +364,7 @@ def test_verdicts_are_pushed_to_where_their_request_waits(alice: Caller, charlie
         box.waiting_for(mine, Waiter(alice.account.pk)) as waiter,
         box.waiting_for(theirs, Waiter(charlie.account.pk)) as stranger,
     ):
-        assert wake(mine, reply_to=box.address)
+        assert wake_judging(mine, reply_to=box.address)
         recording.record([(one, SUCCESS) for one in claim()])
         (verdict,) = waiter.take(30)
 
@@ -402,7 +402,7 @@ def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None
     with connections["system"].cursor() as cursor:
         sql = "UPDATE evaluations_evaluationrequest SET completed_at = '2001-01-01' WHERE id = %s"
         cursor.execute(sql, [request_id])
-    sweep.prune()
+    sweep.prune_uncaptured()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.history import cache
-from evalsvc.evaluations.history.cache import HISTORY_LENGTH, History, brought_up_to_date, remembered
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, brought_up_to_date, remembered
 from evalsvc.infra.cache import AccountCache
 
 quick = settings(deadline=None, max_examples=200)
@@ -43,8 +43,8 @@ def newest(scores: dict[int, float]) -> list[int]:
     return sorted(scores, reverse=True)[:HISTORY_LENGTH]
 
 
-def history(scores: dict[int, float], *, epoch: str | None = "1", until: float = 1e18) -> History:
-    return History(*packed(scores, newest(scores)), "1:1:", epoch, until)
+def history(scores: dict[int, float], *, epoch: str | None = "1", until: float = 1e18) -> HistorySnapshot:
+    return HistorySnapshot(*packed(scores, newest(scores)), "1:1:", epoch, until)
 
 
 def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes, bytes]:
@@ -60,7 +60,7 @@ def answer(scores: dict[int, float], *, is_new: bool, snapshot: str | None = "2:
     return [[ids], [values], [facts], [snapshot], [is_new]]
 
 
-def pairs_of(found: History) -> list[tuple[int, float]]:
+def pairs_of(found: HistorySnapshot) -> list[tuple[int, float]]:
     assert found.facts.tolist() == [fact(i) for i in found.ids]
     return list(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
 
@@ -78,7 +78,7 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     everything = {**new, **old}
     parts = cache._inserted(history(old), *packed(new, order))
 
-    assert pairs_of(History(*parts, None, None, 0.0)) == model(everything)
+    assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(everything)
 
 
 @quick
@@ -89,7 +89,7 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
 
     parts = cache._inserted(history(old), *packed(old, again))
 
-    assert pairs_of(History(*parts, None, None, 0.0)) == model(old)
+    assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(old)
 
 
 @settings(deadline=None, max_examples=25)
@@ -98,7 +98,7 @@ def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
     old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
     new = {2 * i + 1: 0.5 for i in odd}
     parts = cache._inserted(history(old), *packed(new, list(new)))
-    found = pairs_of(History(*parts, None, None, 0.0))
+    found = pairs_of(HistorySnapshot(*parts, None, None, 0.0))
 
     assert found == model({**new, **old})
     assert len(found) <= HISTORY_LENGTH

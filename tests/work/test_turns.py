@@ -12,7 +12,7 @@ import pytest
 from evalsvc.accounts import rate_limiter
 from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.evaluate import inline_turns as turns_module
-from evalsvc.evaluations.evaluate.inline_turns import Turns
+from evalsvc.evaluations.evaluate.inline_turns import InlineTurns
 from evalsvc.evaluations.verdicts import score_sample
 from evalsvc.evaluations.workers.lane import work_off
 from evalsvc.infra import redis
@@ -22,9 +22,9 @@ BODY = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label"
 
 
 @pytest.fixture
-def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
+def turns(monkeypatch: pytest.MonkeyPatch) -> InlineTurns:
     """Eight threads of which one account may compute in two, and all accounts in six."""
-    turns = Turns(8)
+    turns = InlineTurns(8)
     monkeypatch.setattr(accept, "turns", turns)
     return turns
 
@@ -35,7 +35,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def take_all(turns: Turns, account_id: int) -> int:
+def take_all(turns: InlineTurns, account_id: int) -> int:
     """Take every turn that an account gets; return how many."""
     n = 0
     while turns.take(account_id):
@@ -43,7 +43,7 @@ def take_all(turns: Turns, account_id: int) -> int:
     return n
 
 
-def test_an_account_has_its_share_and_all_accounts_leave_threads_free(turns: Turns) -> None:
+def test_an_account_has_its_share_and_all_accounts_leave_threads_free(turns: InlineTurns) -> None:
     assert [take_all(turns, account_id) for account_id in (1, 2, 3, 4)] == [2, 2, 2, 0]
 
 
@@ -51,12 +51,12 @@ def test_an_account_has_its_share_and_all_accounts_leave_threads_free(turns: Tur
     ("n_threads", "most", "most_of_one"), [(16, 14, 4), (8, 6, 2), (3, 1, 1), (1, 1, 1), (0, 1, 1)]
 )
 def test_the_share_follows_the_threads(n_threads: int, most: int, most_of_one: int) -> None:
-    turns = Turns(n_threads)
+    turns = InlineTurns(n_threads)
 
     assert (turns.most, turns.most_of_one) == (most, most_of_one)
 
 
-def test_a_turn_that_comes_free_is_taken(turns: Turns, pool: ThreadPoolExecutor, monkeypatch: Any) -> None:
+def test_a_turn_that_comes_free_is_taken(turns: InlineTurns, pool: ThreadPoolExecutor, monkeypatch: Any) -> None:
     monkeypatch.setattr(turns_module, "PATIENCE_SECONDS", 60.0)
     assert turns.take(1) and turns.take(1)
     waiting = [pool.submit(turns.take, 1) for _ in range(2)]
@@ -68,7 +68,7 @@ def test_a_turn_that_comes_free_is_taken(turns: Turns, pool: ThreadPoolExecutor,
     assert turns._held == {1: 2}
 
 
-def test_who_waited_in_vain_speaks_for_its_account_only(turns: Turns, monkeypatch: Any) -> None:
+def test_who_waited_in_vain_speaks_for_its_account_only(turns: InlineTurns, monkeypatch: Any) -> None:
     monkeypatch.setattr(turns_module, "BUSY_SECONDS", 1000.0)
     assert take_all(turns, 1) == 2
     monkeypatch.setattr(turns_module, "PATIENCE_SECONDS", 1000.0)
@@ -79,7 +79,7 @@ def test_who_waited_in_vain_speaks_for_its_account_only(turns: Turns, monkeypatc
     assert turns.take(1)
 
 
-def test_given_back_turns_leave_nothing_behind(turns: Turns, pool: ThreadPoolExecutor) -> None:
+def test_given_back_turns_leave_nothing_behind(turns: InlineTurns, pool: ThreadPoolExecutor) -> None:
     def many(account_id: int) -> None:
         for _ in range(500):
             if turns.take(account_id):
@@ -101,7 +101,7 @@ def work(caller: Caller, request_id: str) -> None:
 
 
 def test_slow_work_of_one_account_leaves_others_their_turn(
-    alice: Caller, charlie: Caller, turns: Turns, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    alice: Caller, charlie: Caller, turns: InlineTurns, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_on, slow = threading.Event(), threading.local()
 
@@ -135,7 +135,7 @@ def test_slow_work_of_one_account_leaves_others_their_turn(
     assert findings(alice, charlie) == {}
 
 
-def test_a_call_without_a_turn_that_is_repeated_counts_once(alice: Caller, turns: Turns) -> None:
+def test_a_call_without_a_turn_that_is_repeated_counts_once(alice: Caller, turns: InlineTurns) -> None:
     """Nothing in it says that there is something to repeat, and the process that is asked may be another."""
     account = alice.account.pk
     assert not rate_limiter.count_requests(account).expects_repeats

@@ -13,7 +13,7 @@ from django.test import override_settings
 
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.workers.lane import finish, work_off
+from evalsvc.evaluations.workers.lane import finish_lane, work_off
 from tests.conftest import Caller, findings, scores_of, wait_until
 
 KIND = "You are very kind."
@@ -94,8 +94,8 @@ def test_the_second_of_two_verdicts_changes_nothing(alice: Caller) -> None:
     request_id = accept(alice)
     verdict = {"position": 0, "status": "success", "score": 0.5, "passed": True}
 
-    assert finish(alice.account.pk, request_id, [verdict]) == [0]
-    assert finish(alice.account.pk, request_id, [verdict | {"score": 0.9}]) == []
+    assert finish_lane(alice.account.pk, request_id, [verdict]) == [0]
+    assert finish_lane(alice.account.pk, request_id, [verdict | {"score": 0.9}]) == []
     assert [score for _, score, _ in scores_of(alice, "toxicity")] == [0.5]
 
 
@@ -103,7 +103,8 @@ def test_a_stranger_cannot_finish_or_lease(alice: Caller, charlie: Caller) -> No
     request_id = accept(alice)
 
     assert (
-        finish(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}]) == []
+        finish_lane(charlie.account.pk, request_id, [{"position": 0, "status": "success", "score": 1, "passed": True}])
+        == []
     )
     assert work(charlie, request_id) == []
     assert only(request_id).status == "pending"
@@ -153,10 +154,10 @@ def test_capture_none_is_purged_an_hour_after_completion(alice: Caller) -> None:
     assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
     assert scores_of(alice, "toxicity") == []
 
-    sweep.prune()
+    sweep.prune_uncaptured()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 200
     age(request_id)
-    sweep.prune()
+    sweep.prune_uncaptured()
 
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
     assert not Evaluation.objects.using("system").filter(request_id=request_id).exists()
@@ -177,8 +178,8 @@ def test_fails_only_keeps_the_fails(alice: Caller) -> None:
     work(alice, request_id)
     age(request_id)
 
-    sweep.prune()
-    sweep.prune()
+    sweep.prune_uncaptured()
+    sweep.prune_uncaptured()
 
     kept = Evaluation.objects.using("system").filter(request_id=request_id).values_list("family", "captured")
     assert list(kept) == [("exact-match", True)]

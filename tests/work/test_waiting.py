@@ -195,7 +195,7 @@ def test_pauses_follow_what_such_work_usually_takes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(waiting, "_usual_seconds", BoundedCache(10))
 
     def pauses(account_id: int, *ages: float) -> list[int]:
-        return [waiting.retry_after(account_id, asks_judge=True, age_seconds=age) for age in ages]
+        return [waiting.pending_retry_after(account_id, asks_judge=True, age_seconds=age) for age in ages]
 
     assert pauses(1, 0, 0.5, 2, 6, 100) == [1, 1, 1, 3, 10]
     waiting._learn((1, True), 4.0, True)

@@ -50,7 +50,7 @@ def actor_of(request: HttpRequest) -> str:
 TEXT_CLASS, CODE_CLASS = "evalsvc-text", "evalsvc-code"
 
 
-def short(text: str | None, length: int = 60) -> str:
+def shorten(text: str | None, length: int = 60) -> str:
     """Cut text for a list; the template escapes it."""
     return Truncator(text or "").chars(length)
 

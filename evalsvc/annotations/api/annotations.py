@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
 from evalsvc.annotations import services
-from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, schema_of
+from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, body_schema
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
@@ -28,7 +28,7 @@ from evalsvc.rest.shapes import AnswerShape, KeyWarning, answers_with
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-class CriteriaQuery(serializers.Serializer[Any]):
+class AnnotationCriteriaQuery(serializers.Serializer[Any]):
     """The query of GET /v1/annotation-criteria."""
 
     project_id = serializers.UUIDField(required=False)
@@ -69,7 +69,7 @@ class AnnotationCriteriaPage(AnswerShape):
     annotation_criteria: list[AnnotationCriteriaFacts]
 
 
-def criteria_out(row: AnnotationCriteria) -> AnnotationCriteriaFacts:
+def annotation_criteria_out(row: AnnotationCriteria) -> AnnotationCriteriaFacts:
     """Return a criteria as the API shows it."""
     return AnnotationCriteriaFacts(**{name: getattr(row, name) for name in AnnotationCriteriaFacts.__struct_fields__})
 
@@ -94,22 +94,22 @@ class AllAnnotationCriteriaView(AnnotationsView):
     @extend_schema(
         operation_id="list_annotation_criteria",
         tags=["annotations"],
-        parameters=[CriteriaQuery],
+        parameters=[AnnotationCriteriaQuery],
         responses=answers_with(AnnotationCriteriaPage),
     )
     def get(self, request: Request) -> Response:
         """List annotation criteria, newest first, or those of one project. Unknown parameters are ignored."""
-        query = CriteriaQuery(data=sent(request))
+        query = AnnotationCriteriaQuery(data=sent(request))
         query.is_valid(raise_exception=True)
         wanted = query.validated_data
         rows = list_criteria(account=self.account, project_id=wanted.get("project_id"))
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response(AnnotationCriteriaPage(annotation_criteria=[criteria_out(row) for row in found]))
+        return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in found]))
 
     @extend_schema(
         operation_id="create_annotation_criteria",
         tags=["annotations"],
-        request=schema_of(NewCriteriaBody),
+        request=body_schema(NewCriteriaBody),
         responses=ENVELOPE,
     )
     def post(self, request: Request) -> Response:
@@ -118,7 +118,7 @@ class AllAnnotationCriteriaView(AnnotationsView):
         row = services.create_criteria(
             account=self.account, project_id=body.project_id, fields=body.fields(), actor=self.caller.actor
         )
-        return Response(AnnotationCriteriaAnswer(annotation_criteria=criteria_out(row)))
+        return Response(AnnotationCriteriaAnswer(annotation_criteria=annotation_criteria_out(row)))
 
 
 class AnnotationCriteriaView(AnnotationsView):
@@ -128,12 +128,12 @@ class AnnotationCriteriaView(AnnotationsView):
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return annotation criteria by their id."""
         row = get_criteria(account=self.account, id=id)
-        return Response(AnnotationCriteriaAnswer(annotation_criteria=criteria_out(row)))
+        return Response(AnnotationCriteriaAnswer(annotation_criteria=annotation_criteria_out(row)))
 
     @extend_schema(
         operation_id="revise_annotation_criteria",
         tags=["annotations"],
-        request=schema_of(CriteriaBody),
+        request=body_schema(CriteriaBody),
         responses=ENVELOPE,
     )
     def put(self, request: Request, id: uuid.UUID) -> Response:
@@ -141,7 +141,7 @@ class AnnotationCriteriaView(AnnotationsView):
         criteria = get_criteria(account=self.account, id=id)
         fields = self.read(request, CriteriaBody).fields()
         row = services.revise_criteria(account=self.account, criteria=criteria, fields=fields, actor=self.caller.actor)
-        return Response(AnnotationCriteriaAnswer(annotation_criteria=criteria_out(row)))
+        return Response(AnnotationCriteriaAnswer(annotation_criteria=annotation_criteria_out(row)))
 
     @extend_schema(
         operation_id="delete_annotation_criteria",
@@ -163,7 +163,7 @@ class AnnotateView(AnnotationsView):
     @extend_schema(
         operation_id="annotate",
         tags=["annotations"],
-        request=schema_of(AnnotateBody),
+        request=body_schema(AnnotateBody),
         responses=answers_with(EvaluationEnvelope),
     )
     def post(self, request: Request) -> Response:

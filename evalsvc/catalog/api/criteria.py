@@ -32,7 +32,7 @@ class CriteriaOut(serializers.Serializer[ProfileRevision]):
     description = serializers.CharField()
 
 
-class CriteriaQuery(serializers.Serializer[Any]):
+class EvaluatorCriteriaQuery(serializers.Serializer[Any]):
     """The query of GET /v1/evaluator-criteria."""
 
     evaluator_family = serializers.CharField(required=False, max_length=60)
@@ -63,7 +63,7 @@ class RevisionIn(serializers.Serializer[Any]):
     description = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=10_000)
 
 
-def criteria_out(revision: ProfileRevision) -> dict[str, Any]:
+def evaluator_criteria_out(revision: ProfileRevision) -> dict[str, Any]:
     """Return a profile revision in the wire's shape; `config` is never null."""
     profile = revision.profile
     return {
@@ -86,17 +86,17 @@ class CriteriaView(AccountView):
     @extend_schema(
         operation_id="list_criteria",
         tags=["catalog"],
-        parameters=[CriteriaQuery],
+        parameters=[EvaluatorCriteriaQuery],
         responses=inline_serializer("CriteriaList", {"evaluator_criteria": CriteriaOut(many=True)}),
     )
     def get(self, request: Request) -> Response:
         """List profile revisions: the account's own and the managed ones. Unknown parameters are ignored."""
-        query = CriteriaQuery(data=sent(request))
+        query = EvaluatorCriteriaQuery(data=sent(request))
         query.is_valid(raise_exception=True)
         wanted = query.validated_data
         rows = self._rows(wanted)
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response({self.many: [criteria_out(row) for row in found]})
+        return Response({self.many: [evaluator_criteria_out(row) for row in found]})
 
     def _rows(self, wanted: dict[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
@@ -123,7 +123,7 @@ class CriteriaView(AccountView):
             description=body.validated_data.get("description") or "",
             actor=self.caller.actor,
         )
-        return Response({self.one: criteria_out(revision)})
+        return Response({self.one: evaluator_criteria_out(revision)})
 
 
 class RevisionView(AccountView):
@@ -149,7 +149,7 @@ class RevisionView(AccountView):
             description=body.validated_data.get("description"),
             actor=self.caller.actor,
         )
-        return Response({self.one: criteria_out(revision)})
+        return Response({self.one: evaluator_criteria_out(revision)})
 
 
 class ArchiveView(AccountView):
@@ -169,4 +169,4 @@ class ArchiveView(AccountView):
         revisions = services.archive_profile(
             account=self.account, profile=profile, now=timezone.now(), actor=self.caller.actor
         )
-        return Response({self.many: [criteria_out(revision) for revision in revisions]})
+        return Response({self.many: [evaluator_criteria_out(revision) for revision in revisions]})

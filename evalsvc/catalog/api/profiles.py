@@ -8,8 +8,8 @@ from evalsvc.catalog.api.criteria import (
     ArchiveView,
     CriteriaIn,
     CriteriaOut,
-    CriteriaQuery,
     CriteriaView,
+    EvaluatorCriteriaQuery,
     RevisionIn,
     RevisionView,
 )
@@ -20,7 +20,9 @@ MANY = inline_serializer("ProfileList", {"evaluator_profiles": CriteriaOut(many=
 
 
 @extend_schema_view(
-    get=extend_schema(operation_id="list_profiles", tags=["catalog"], parameters=[CriteriaQuery], responses=MANY),
+    get=extend_schema(
+        operation_id="list_profiles", tags=["catalog"], parameters=[EvaluatorCriteriaQuery], responses=MANY
+    ),
     post=extend_schema(operation_id="create_profile", tags=["catalog"], request=CriteriaIn, responses=ONE),
 )
 class ProfilesView(CriteriaView):

@@ -34,7 +34,7 @@ from evalsvc.datasets.api.shapes import (
 from evalsvc.datasets.importers.lines import decode_json
 from evalsvc.datasets.importers.names import check_mapping
 from evalsvc.datasets.importers.reading import Upload, read_examples, read_upload
-from evalsvc.datasets.importers.rows import Row
+from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import (
     count_changes,
@@ -68,7 +68,7 @@ class UploadView(AccountView):
 
     def read(
         self, request: Request, form_type: type[FormIn], body_type: type[ExamplesIn]
-    ) -> tuple[Mapping[str, Any], str, Iterator[Row]]:
+    ) -> tuple[Mapping[str, Any], str, Iterator[ExampleRow]]:
         """Return the checked fields, the format and the rows of the body."""
         if self.form is None:
             body = body_type(data=request.data)

@@ -43,7 +43,7 @@ class Form:
         return digest.digest()
 
 
-class Watched:
+class CountedBody:
     """A body as it is read: it counts, and remembers how the body ended."""
 
     def __init__(self, body: Any, limit: int) -> None:
@@ -56,7 +56,7 @@ class Watched:
         chunk: bytes = self.body.read(size)
         self.n_bytes += len(chunk)
         if self.n_bytes > self.limit:
-            raise too_large()
+            raise upload_too_large()
         self.tail = (self.tail + chunk)[-TAIL:]
         return chunk
 
@@ -70,12 +70,12 @@ def receive_form(request: HttpRequest) -> Form:
     """Read a multipart body; 413 when it is too large, 400 when it is broken or ends early."""
     length = content_length(request)
     if length > settings.MAX_UPLOAD_BYTES:
-        raise too_large()
+        raise upload_too_large()
     is_chunked = "CONTENT_LENGTH" not in request.META and request.META.get("wsgi.input_terminated")
     with spooled(request.META["wsgi.input"]) if is_chunked else nullcontext((request, length)) as (source, length):
         # Django's parser believes in lengths only.
         request.META["CONTENT_LENGTH"] = str(length)
-        body = Watched(source, settings.MAX_UPLOAD_BYTES)
+        body = CountedBody(source, settings.MAX_UPLOAD_BYTES)
         try:
             fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
         except (MultiPartParserError, UnreadablePostError) as exc:
@@ -92,7 +92,7 @@ def receive_form(request: HttpRequest) -> Form:
 @contextmanager
 def spooled(stream: Any) -> Iterator[tuple[Any, int]]:
     """Copy a body of unknown length to a temporary file; return it and its length."""
-    watched = Watched(stream, settings.MAX_UPLOAD_BYTES)
+    watched = CountedBody(stream, settings.MAX_UPLOAD_BYTES)
     with tempfile.TemporaryFile() as file:
         while chunk := watched.read():
             file.write(chunk)
@@ -100,6 +100,6 @@ def spooled(stream: Any) -> Iterator[tuple[Any, int]]:
         yield file, watched.n_bytes
 
 
-def too_large() -> Problem:
+def upload_too_large() -> Problem:
     """Make the 413."""
     return Problem(f"The upload has more than {settings.MAX_UPLOAD_BYTES} bytes.", code="body_too_large")

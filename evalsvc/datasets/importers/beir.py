@@ -149,14 +149,14 @@ def as_record(index: sqlite3.Connection, query: str, text: str, metadata: Record
     return {
         "id": query,
         "input": text,
-        "expected": {"gold_contexts": list(passages(relevant))},
+        "expected": {"gold_contexts": list(relevant_passages(relevant))},
         "metadata": metadata
         | ({"not_relevant": others} if others else {})
         | ({"not_in_corpus": missing} if missing else {}),
     }
 
 
-def passages(relevant: Sequence[tuple[str, int, str | None]]) -> Iterator[Record]:
+def relevant_passages(relevant: Sequence[tuple[str, int, str | None]]) -> Iterator[Record]:
     """Yield documents with their texts, as far as these fit in a row; the others are known by their ids."""
     n_chars = 0
     for document, relevance, text in relevant:

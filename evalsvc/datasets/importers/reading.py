@@ -15,7 +15,7 @@ from evalsvc.datasets.importers.lines import BOM, Record, read_objects
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import Names
 from evalsvc.datasets.importers.parquet import read_parquet
-from evalsvc.datasets.importers.rows import Row, make_rows
+from evalsvc.datasets.importers.rows import ExampleRow, make_rows
 from evalsvc.datasets.importers.squad import read_squad
 from evalsvc.datasets.importers.table import JSON_SUFFIX, read_csv
 from evalsvc.datasets.models import DatasetVersion
@@ -36,7 +36,7 @@ class Upload:
     mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_upload(upload: Upload) -> tuple[str, Iterator[Row]]:
+def read_upload(upload: Upload) -> tuple[str, Iterator[ExampleRow]]:
     """Return the format and the rows. The iterator raises Invalid, at its end at the latest, if any row is bad."""
     names = Names(upload.mapping)
     format = upload.format or detect(upload.files, names)
@@ -61,7 +61,9 @@ def read_upload(upload: Upload) -> tuple[str, Iterator[Row]]:
     return format, make_rows(records, names, refusals)
 
 
-def read_examples(examples: Iterable[Any], *, mapping: Mapping[str, Sequence[str]] | None = None) -> Iterator[Row]:
+def read_examples(
+    examples: Iterable[Any], *, mapping: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[ExampleRow]:
     """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does."""
     refusals = Refusals()
 

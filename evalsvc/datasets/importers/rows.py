@@ -24,7 +24,7 @@ OUTPUT_COLUMNS = ("evaluated_model_output", "task_output")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExampleRow:
     """An example to be: checked, with its key, and the bytes that stand for it in hashes."""
 
     key: str
@@ -37,7 +37,7 @@ class Row:
 
 def make_rows(
     records: Iterable[tuple[SourceLocation, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
-) -> Iterator[Row]:
+) -> Iterator[ExampleRow]:
     """Yield a row for each record, in order; raise Invalid at the end, or sooner, if any could not be one.
 
     `text_cells` is for formats whose cells are text: contexts and metadata are then read as JSON.
@@ -83,12 +83,12 @@ class KeyIndex:
 
 def make_row(
     location: SourceLocation, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
-) -> Row | None:
+) -> ExampleRow | None:
     """Return the record as a row, or None after saying what keeps it from being one."""
     n_before, rest = len(refusals.errors), dict(record)
     taken = {field: names.take(rest, field) for field in names.columns}
     names.rename(rest)
-    key = read_key(location, refusals, *taken["id"], number=number)
+    key = read_row_key(location, refusals, *taken["id"], number=number)
     column, value = taken["input"]
     if value is None and any(rest.get(name) is not None for name in OUTPUT_COLUMNS):
         value = ""  # clients of Patronus upload outputs to be judged alone
@@ -105,10 +105,10 @@ def make_row(
     canonical = canonical_bytes(location, refusals, fields)
     if canonical is None:
         return None
-    return Row(key, value, taken["expected"][1], contexts, metadata, canonical)
+    return ExampleRow(key, value, taken["expected"][1], contexts, metadata, canonical)
 
 
-def read_key(location: SourceLocation, refusals: Refusals, column: str, value: Any, *, number: int) -> str:
+def read_row_key(location: SourceLocation, refusals: Refusals, column: str, value: Any, *, number: int) -> str:
     """Return the caller's id as text; a row without one is known by its number, from 1."""
     if value is None:
         return str(number)

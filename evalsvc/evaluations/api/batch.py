@@ -11,21 +11,21 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api.search import evaluation_out
-from evalsvc.evaluations.ingest.rows import MAX_ROWS, Batch, Row, read_batch
+from evalsvc.evaluations.ingest.rows import MAX_ROWS, LoggedScore, ScoreBatchBody, read_score_batch
 from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.evaluations.wire.shapes import KeptEvaluations
 from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.shapes import answers_with
 
 
-def request_schema() -> dict[str, Any]:
+def score_batch_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes its rows."""
-    _, components = msgspec.json.schema_components([Row], ref_template="#/components/schemas/{name}")
+    _, components = msgspec.json.schema_components([LoggedScore], ref_template="#/components/schemas/{name}")
     rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": components["Row"]}
     return {"type": "object", "required": ["evaluations"], "properties": {"evaluations": rows}}
 
 
-class BatchView(AccountView):
+class EvaluationBatchView(AccountView):
     """Scores made elsewhere."""
 
     remembers_tries = ()
@@ -33,7 +33,7 @@ class BatchView(AccountView):
     @extend_schema(
         operation_id="keep_evaluations",
         tags=["evaluations"],
-        request={"application/json": request_schema()},
+        request={"application/json": score_batch_schema()},
         responses=answers_with(KeptEvaluations),
     )
     def post(self, request: Request) -> Response:
@@ -42,8 +42,8 @@ class BatchView(AccountView):
         Each row is kept once: the same batch again answers with the evaluations that it made.
         """
         body = read_body(request)
-        rows = read_batch(self.account.pk, body)
-        self.warn_of(keys_of(body), Batch.__struct_fields__, rows.warnings)
+        rows = read_score_batch(self.account.pk, body)
+        self.warn_of(keys_of(body), ScoreBatchBody.__struct_fields__, rows.warnings)
         kept, unplaced = keep_scores(account=self.account, scores=rows.scores)
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
         return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in kept], errors=errors))

@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.catalog.resolve import Unresolved, resolve, resolve_evaluator
+from evalsvc.catalog.resolve import UnresolvedEvaluator, resolve, resolve_evaluator
 from evalsvc.evaluations.history import store
-from evalsvc.evaluations.history.cache import History
-from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import origins_of
 from evalsvc.evaluations.history.read import history_summary, list_history, profiles_with_scores, thresholds_of
-from evalsvc.evaluations.history.scope import Window, window_of
+from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import shapes
@@ -96,13 +96,13 @@ class HistoryView(AccountView):
         ask = read_query({name: value for name, value in query.items() if is_asked(name)})
         evaluator_id, profile_name, family = self._resolve(wanted["evaluator"], wanted.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
-        window = window_of(self.account.pk, ask, pointer="")
+        window = scope_window(self.account.pk, ask, pointer="")
         rows = list_history(account=self.account, **names, window=window)
         of = f"history:{self.account.pk}:{evaluator_id}:{profile_name}:{sorted(window.items())}"
         points, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=of)
         history = self._read((evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
-        answer["confidence_interval"] = shapes.interval_shape(interval_of(ask, family, history))
+        answer["confidence_interval"] = shapes.interval_shape(answer_interval(ask, family, history))
         if not answer["n_total"]:
             answer |= self._elsewhere(evaluator_id, profile_name, ask)
         lines = thresholds_of(account=self.account, profile_name=profile_name, family=family, rows=points)
@@ -121,7 +121,7 @@ class HistoryView(AccountView):
             answer["warnings"] = [KeyWarning(**warning, did_you_mean=nearest(name, names))]
         return answer
 
-    def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> History:
+    def _read(self, pair: tuple[str, str], ask: IntervalAsk, window: Window) -> HistorySnapshot:
         if ask.is_plain:
             (history,) = store.read_histories(self.account.pk, [pair])
         else:
@@ -136,7 +136,7 @@ class HistoryView(AccountView):
         epoch = self.caller.admission.epoch
         try:
             run = resolve(account_id=self.account.pk, epoch=epoch, evaluator=evaluator, profile=profile)
-        except Unresolved as exc:
+        except UnresolvedEvaluator as exc:
             field = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/profile"
             message = self._profile_wanted(evaluator) if exc.code == "profile_required" else exc.message
             raise Invalid(FieldError(field, message)) from None

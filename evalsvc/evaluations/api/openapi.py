@@ -101,7 +101,7 @@ def inlined(part: Any, components: dict[str, Any]) -> Any:
     return {name: inlined(one, components) for name, one in part.items()}
 
 
-def request_schema() -> dict[str, Any]:
+def evaluate_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes it."""
     _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
     body = inlined(components["Body"], components)
@@ -127,7 +127,7 @@ PREFER = OpenApiParameter(
 EVALUATE: dict[str, Any] = {
     "operation_id": "evaluate",
     "tags": ["evaluations"],
-    "request": {"application/json": request_schema()},
+    "request": {"application/json": evaluate_schema()},
     "parameters": [PREFER],
     "responses": {
         (200, "application/json"): answer_with(EvaluateAnswer, "A result per evaluator, each with its own status."),

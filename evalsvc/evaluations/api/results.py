@@ -22,7 +22,7 @@ from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.evaluations.search.results import FEEDBACK, get_result, result_condition, search_results
 from evalsvc.evaluations.selectors import id_at
 from evalsvc.evaluations.wire.answer import evaluation_result
-from evalsvc.evaluations.wire.inputs import Inputs
+from evalsvc.evaluations.wire.inputs import InputSpellings
 from evalsvc.evaluations.wire.request import EXPLAIN
 from evalsvc.evaluations.wire.shapes import (
     EvaluationResultAnswer,
@@ -46,7 +46,7 @@ ORDERS = [f"{sign}{column}" for column in ("created_at", "dataset_sample_id") fo
 
 def batch_schema() -> dict[str, Any]:
     """Return the JSON Schema of a batch, from the structs that decode its rows."""
-    _, components = msgspec.json.schema_components([ResultRow, Inputs], ref_template="{name}")
+    _, components = msgspec.json.schema_components([ResultRow, InputSpellings], ref_template="{name}")
     row, inputs = (inlined(components[name], components) for name in ("ResultRow", "Inputs"))
     row["properties"] |= inputs["properties"] | input_schemas()
     rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": row}

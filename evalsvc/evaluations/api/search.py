@@ -18,9 +18,9 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, unread_members
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
-from evalsvc.evaluations.wire.answer import digits, iso_duration
+from evalsvc.evaluations.wire.answer import digits, duration_of_microseconds
 from evalsvc.evaluations.wire.inputs import as_sent
-from evalsvc.evaluations.wire.scores import extra_of, score_of
+from evalsvc.evaluations.wire.scores import score_of, shown_extra
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage, StoredEvaluation
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rest.shapes import answers_with
@@ -78,8 +78,8 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         text_output=row.text_output,
         metadata=_metadata(row, details),
         explanation=row.explanation,
-        evaluation_duration=iso_duration(row.duration_us),
-        explanation_duration=iso_duration(details.get("explanation_us")),
+        evaluation_duration=duration_of_microseconds(row.duration_us),
+        explanation_duration=duration_of_microseconds(details.get("explanation_us")),
         usage=usage_of(row.extra) if row.extra else None,
         metric_name=details.get("metric_name"),
         metric_description=details.get("metric_description"),
@@ -109,7 +109,7 @@ def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
         return details.get("metadata")
     if row.status != Evaluation.Status.SUCCESS:
         return None
-    return {"positions": row.spans, "extra": extra_of(row.family, row.score, row.extra)}
+    return {"positions": row.spans, "extra": shown_extra(row.family, row.score, row.extra)}
 
 
 class EvaluationView(AccountView):
@@ -127,7 +127,7 @@ class EvaluationView(AccountView):
         return Response(EvaluationEnvelope(evaluation=evaluation_out(row, config=config)))
 
 
-class SearchView(AccountView):
+class EvaluationSearchView(AccountView):
     """Captured evaluations by filters."""
 
     reads = True

@@ -12,14 +12,14 @@ from django.conf import settings
 from django.utils import timezone
 
 from evalsvc.catalog.inline import resolve_inline
-from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
 from evalsvc.evaluations.history import store
-from evalsvc.evaluations.history.alongside import Side, UnknownConfig, find_side
-from evalsvc.evaluations.history.cache import History
-from evalsvc.evaluations.history.interval import interval_of
-from evalsvc.evaluations.history.scope import Window, window_of
+from evalsvc.evaluations.history.alongside import PlannedRun, UnknownConfig, find_side
+from evalsvc.evaluations.history.cache import HistorySnapshot
+from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.evaluations.verdicts import PENDING, Verdict, refused, score_sample, unfit
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
@@ -35,7 +35,7 @@ VERDICT_FIELDS = tuple(field.name for field in fields(Verdict))
 
 
 @dataclass(slots=True)
-class Entry:
+class PlannedEvaluation:
     """One evaluator of a call on its way: what it resolved to, where it runs, what came of it."""
 
     position: int
@@ -56,7 +56,7 @@ class Accepted:
     account_id: int
     call: EvaluateCall
     placement: Placement
-    entries: list[Entry]
+    entries: list[PlannedEvaluation]
     request_id: int | None = None
     created_at: datetime | None = None
     is_told_pending: bool = False
@@ -68,7 +68,7 @@ class Accepted:
         return sorted({entry.lane for entry in self.entries if entry.lane and entry.verdict.status == "pending"})
 
 
-def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entry]:
+def plan_evaluations(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[PlannedEvaluation]:
     """Resolve each evaluator and decide where it runs; what cannot run has its verdict already."""
     entries = [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
     _mark_repeats(entries)
@@ -77,7 +77,7 @@ def plan(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[Entr
     return entries
 
 
-def _mark_repeats(entries: list[Entry]) -> None:
+def _mark_repeats(entries: list[PlannedEvaluation]) -> None:
     """Mark what an earlier entry names as well: a history counts an output once, however often it is judged."""
     seen: set[tuple[str, str]] = set()
     for entry in entries:
@@ -87,7 +87,7 @@ def _mark_repeats(entries: list[Entry]) -> None:
             seen.add(pair)
 
 
-def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
+def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
     try:
         find_side(account_id=account_id, experiment_id=call.experiment_id, config=call.config)
     except UnknownConfig as exc:
@@ -95,14 +95,16 @@ def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[En
             entry.verdict, entry.lane = refused("unknown_config", str(exc)), None
 
 
-def _plan_one(account_id: int, epoch: str | None, sample: Sample, position: int, wanted: EvaluatorRequest) -> Entry:
+def _plan_one(
+    account_id: int, epoch: str | None, sample: Sample, position: int, wanted: EvaluatorRequest
+) -> PlannedEvaluation:
     try:
         resolved = _resolved(account_id, epoch, wanted)
-    except Unresolved as exc:
-        return Entry(position, wanted, None, refused(exc.code, exc.message))
+    except UnresolvedEvaluator as exc:
+        return PlannedEvaluation(position, wanted, None, refused(exc.code, exc.message))
     if verdict := unfit(resolved.family, resolved.evaluator_id, resolved.settings, sample):
-        return Entry(position, wanted, resolved, verdict)
-    return Entry(position, wanted, resolved, PENDING, lane_of(resolved, sample))
+        return PlannedEvaluation(position, wanted, resolved, verdict)
+    return PlannedEvaluation(position, wanted, resolved, PENDING, lane_of(resolved, sample))
 
 
 def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> Resolved:
@@ -125,7 +127,7 @@ def accept(
     account_id: int,
     epoch: str | None,
     call: EvaluateCall,
-    entries: list[Entry],
+    entries: list[PlannedEvaluation],
     fingerprint: int,
     keep_always: bool = False,
     tells_pending: bool = False,
@@ -145,12 +147,14 @@ def accept(
     histories = _store(accepted, kept, fingerprint, epoch, window)
     for entry, history in zip(entries, histories, strict=True):
         if (run := entry.resolved) is not None:
-            entry.interval = interval_of(call.interval, run.family, history)
+            entry.interval = answer_interval(call.interval, run.family, history)
             entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None
     return accepted
 
 
-def beside(account_id: int, call: EvaluateCall, entries: list[Entry]) -> tuple[Side | None, Window | None]:
+def beside(
+    account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]
+) -> tuple[PlannedRun | None, Window | None]:
     """Return what a planned experiment says beside the history, and the window of that; None: the plain history.
 
     A history that stands beside an experiment is without the experiment's own scores.
@@ -164,7 +168,7 @@ def beside(account_id: int, call: EvaluateCall, entries: list[Entry]) -> tuple[S
         return None, None
     without = call.experiment_id if side is not None else None
     pointer = "/confidence_interval_strategy"
-    return side, window_of(account_id, call.interval, pointer=pointer, without_experiment=without)
+    return side, scope_window(account_id, call.interval, pointer=pointer, without_experiment=without)
 
 
 def named(call: EvaluateCall) -> EvaluateCall:
@@ -172,7 +176,7 @@ def named(call: EvaluateCall) -> EvaluateCall:
     return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(new_uuid()))
 
 
-def score_inline(account_id: int, call: EvaluateCall, entries: list[Entry]) -> None:
+def score_inline(account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
     """Score what is quick within the request; what turns out not to be is left, with the rest, to a worker.
 
     So is all of it while slow work of the account has every turn that it may have.
@@ -190,7 +194,7 @@ def score_inline(account_id: int, call: EvaluateCall, entries: list[Entry]) -> N
         turns.leave(account_id)
 
 
-def _score_in_turn(call: EvaluateCall, entries: list[Entry]) -> None:
+def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
     began = time.monotonic()
     with allowed(INLINE_SECONDS) as allowance:
         for entry in entries:
@@ -206,12 +210,12 @@ def _score_in_turn(call: EvaluateCall, entries: list[Entry]) -> None:
                 entry.verdict = verdict
 
 
-def leave_to_workers(entry: Entry) -> None:
+def leave_to_workers(entry: PlannedEvaluation) -> None:
     """Have an inline evaluation done by a worker after all."""
     entry.lane = Lane.CPU.value
 
 
-def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[Entry]:
+def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[PlannedEvaluation]:
     """Return what gets a row: everything when somebody comes back for it, else what capture keeps.
 
     A request that captures all keeps its unresolved entries too, so that its stored results line up with the sent ones.
@@ -235,7 +239,7 @@ def place_call(account_id: int, call: EvaluateCall, epoch: str | None) -> Placem
     )
 
 
-def is_kept(call: EvaluateCall, entry: Entry) -> bool:
+def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
     """Say whether capture keeps this finished evaluation."""
     if call.capture == "fails-only":
         return entry.verdict.passed is False
@@ -243,8 +247,8 @@ def is_kept(call: EvaluateCall, entry: Entry) -> bool:
 
 
 def _store(
-    accepted: Accepted, kept: Sequence[Entry], fingerprint: int, epoch: str | None, window: Window | None
-) -> list[History | None]:
+    accepted: Accepted, kept: Sequence[PlannedEvaluation], fingerprint: int, epoch: str | None, window: Window | None
+) -> list[HistorySnapshot | None]:
     call = accepted.call
     pairs = [
         (entry.resolved.evaluator_id, entry.resolved.profile.name)
@@ -294,7 +298,7 @@ def request_row(accepted: Accepted, fingerprint: int) -> dict[str, Any]:
     }
 
 
-def evaluation_row(call: EvaluateCall, entry: Entry) -> dict[str, Any]:
+def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, Any]:
     """Return the columns of one Evaluation."""
     finished = entry.verdict.status != "pending"
     row = {
@@ -330,7 +334,7 @@ def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:
     entry.verdict = Verdict(**{name: row[name] for name in VERDICT_FIELDS})
 
 
-def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
+def answer_facts(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
     """Return what the answer is written from."""
     call, placement = accepted.call, accepted.placement
     request = RequestFacts(
@@ -351,7 +355,7 @@ def facts_of(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
     return request, [_entry_facts(call, entry) for entry in accepted.entries]
 
 
-def _entry_facts(call: EvaluateCall, entry: Entry) -> EntryFacts:
+def _entry_facts(call: EvaluateCall, entry: PlannedEvaluation) -> EntryFacts:
     run = entry.resolved
     facts = EntryFacts(
         evaluator_id=run.evaluator_id if run else entry.wanted.evaluator,

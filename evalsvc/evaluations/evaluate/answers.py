@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from django.utils import timezone
 
 from evalsvc.evaluations.evaluate import waiting
-from evalsvc.evaluations.evaluate.accept import Accepted, facts_of
-from evalsvc.evaluations.evaluate.stored import Stored, facts_of_stored
+from evalsvc.evaluations.evaluate.accept import Accepted, answer_facts
+from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
 from evalsvc.evaluations.wire.answer import evaluate_answer
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.shapes import EvaluateAnswer
@@ -27,13 +27,13 @@ def answer_accepted(accepted: Accepted, prefer: Prefer, *, age_seconds: float = 
         headers["Location"] = address_of(accepted.request_id)
     if accepted.pending_lanes:
         asks_judge = Lane.JUDGE in accepted.pending_lanes
-        pause = waiting.retry_after(accepted.account_id, asks_judge=asks_judge, age_seconds=age_seconds)
+        pause = waiting.pending_retry_after(accepted.account_id, asks_judge=asks_judge, age_seconds=age_seconds)
         headers["Retry-After"] = str(pause)
     status = 202 if headers and prefer.respond_async else 200
-    return _answer(status, evaluate_answer(*facts_of(accepted)), headers, prefer.applied)
+    return _answer(status, evaluate_answer(*answer_facts(accepted)), headers, prefer.applied)
 
 
-def answer_stored(stored: Stored, prefer: Prefer) -> WrittenAnswer:
+def answer_stored(stored: StoredRequest, prefer: Prefer) -> WrittenAnswer:
     """Answer a call that was accepted before, as far as it has come."""
     headers = {}
     if not stored.is_finished:
@@ -52,9 +52,9 @@ def address_of(request_id: int | None) -> str:
     return f"/v1/evaluate/{request_id}"
 
 
-def _pause_for(stored: Stored) -> int:
+def _pause_for(stored: StoredRequest) -> int:
     """Return in how many seconds to ask again for what is pending; what was given another try is as old as that."""
     began = max(evaluation.created_at for evaluation in stored.pending)
     asks_judge = any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
     age = (timezone.now() - began).total_seconds()
-    return waiting.retry_after(stored.request.account_id, asks_judge=asks_judge, age_seconds=age)
+    return waiting.pending_retry_after(stored.request.account_id, asks_judge=asks_judge, age_seconds=age)

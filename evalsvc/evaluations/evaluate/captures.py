@@ -15,8 +15,8 @@ from django.db import DatabaseError, connection
 from psycopg import Error
 
 from evalsvc.evaluations.evaluate.group_commit import Group
-from evalsvc.evaluations.history.cache import History, Pairs, brought_up_to_date, remembered, split
-from evalsvc.evaluations.round_trips import call, dumps
+from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, brought_up_to_date, remembered, split
+from evalsvc.evaluations.round_trips import call_function, dump_jsonb
 from evalsvc.tenancy.scope import APP, current_role
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class Captured:
     request_id: int
     created_at: datetime
     evaluation_ids: list[int]
-    histories: list[History | None]
+    histories: list[HistorySnapshot | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def capture(
     Within a transaction of the caller's, or another role, it is written by itself.
     """
     wanted = Capture(
-        account_id, dumps(request), dumps(evaluations), len(evaluations), pairs, epoch, float(lease_seconds)
+        account_id, dump_jsonb(request), dump_jsonb(evaluations), len(evaluations), pairs, epoch, float(lease_seconds)
     )
     if wanted.is_small and current_role() == APP and not connection.in_atomic_block:
         return captures.ask(wanted)
@@ -104,7 +104,7 @@ def capture_alone(wanted: Capture, *, waits: bool = True) -> Captured:
     known = remembered(wanted.account_id, wanted.epoch, wanted.pairs)
     values = [wanted.account_id, wanted.request, wanted.evaluations, wanted.lease_seconds, *split(wanted.pairs)]
     values += [[history.snapshot if history else None for history in known], waits]
-    request_id, created_at, evaluation_ids, *histories = call(CAPTURE, values)
+    request_id, created_at, evaluation_ids, *histories = call_function(CAPTURE, values)
     up_to_date = brought_up_to_date(wanted.account_id, wanted.epoch, wanted.pairs, known, histories)
     return Captured(request_id, created_at, evaluation_ids, up_to_date)
 
@@ -132,7 +132,7 @@ def _capture_batch(wanted: Sequence[Capture]) -> list[Captured]:
         *split([pair for _, _, pair in reads]),
         [history.snapshot if history else None for history in known],
     ]
-    request_ids, created_at, evaluation_ids, *row = call(CAPTURE_BATCH, values)
+    request_ids, created_at, evaluation_ids, *row = call_function(CAPTURE_BATCH, values)
     histories = {
         (account_id, epoch, pair): brought_up_to_date(account_id, epoch, [pair], [old], [[part[i]] for part in row])[0]
         for i, ((account_id, epoch, pair), old) in enumerate(zip(reads, known, strict=True))

@@ -26,7 +26,7 @@ Item_contra = TypeVar("Item_contra", contravariant=True)
 Answer_co = TypeVar("Answer_co", covariant=True)
 
 
-class Work(Protocol[Item_contra, Answer_co]):
+class GroupWork(Protocol[Item_contra, Answer_co]):
     """What is done for many callers in one call."""
 
     def prepare(self) -> None:
@@ -100,7 +100,7 @@ class _Caller(Generic[Item, Answer]):
 class Group(Generic[Item, Answer]):
     """The callers of one process that want the same work done."""
 
-    def __init__(self, work: Work[Item, Answer], *, most: int) -> None:
+    def __init__(self, work: GroupWork[Item, Answer], *, most: int) -> None:
         """Do at most `most` items in a call."""
         self._work = work
         self._most = most

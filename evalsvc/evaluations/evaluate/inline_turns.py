@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 0.05
 BUSY_SECONDS = 0.5
 
 
-class Turns:
+class InlineTurns:
     """The turns of one process."""
 
     def __init__(self, n_threads: int) -> None:
@@ -72,5 +72,5 @@ class Turns:
         return False
 
 
-turns = Turns(16)
+turns = InlineTurns(16)
 """This process' turns; the web worker says of how many threads."""

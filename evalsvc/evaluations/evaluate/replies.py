@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.waiting_room import Release
 from evalsvc.infra.redis import make_client, shared_client
-from evalsvc.rest.door import Visit, current, door
+from evalsvc.rest.door import Visit, current_visit, door
 
 log = logging.getLogger(__name__)
 LIST_TTL_SECONDS = 120
@@ -62,7 +62,7 @@ class Waiter:
     def take(self, seconds: float) -> list[dict[str, Any]]:
         """Wait for verdicts, at most so long; an empty list means that none came, or that the waiter is released."""
         with self._lock:
-            if not self._arrived.is_set() and (visit := current()) is not None:
+            if not self._arrived.is_set() and (visit := current_visit()) is not None:
                 self._visit = visit
                 door.go_aside(visit)
         self._arrived.wait(max(0.0, seconds))

@@ -17,11 +17,11 @@ from evalsvc.catalog.resolve import family_of
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig, find_side
 from evalsvc.evaluations.history.cache import Pairs
-from evalsvc.evaluations.history.interval import interval_of
-from evalsvc.evaluations.history.scope import window_of
+from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.partitions import of_requests
-from evalsvc.evaluations.round_trips import call, raw_connection
+from evalsvc.evaluations.round_trips import call_function, raw_connection
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.interval_request import stored_ask
 from evalsvc.evaluations.wire.stored import entry_of, request_facts
@@ -76,11 +76,11 @@ def read_stored(account_id: int, request_id: int) -> tuple[EvaluationRequest, li
 
 def stamp_told_pending(account_id: int, request_id: int) -> None:
     """Remember, once, that a caller was told to come back: the same call again is then the same evaluation."""
-    call("SELECT stamp_request(%s, %s, false)", [account_id, request_id])
+    call_function("SELECT stamp_request(%s, %s, false)", [account_id, request_id])
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRequest:
     """A stored request with its evaluations in order."""
 
     request: EvaluationRequest
@@ -107,15 +107,15 @@ def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, l
         return found
 
 
-def get_stored(*, account_id: int, request_id: int) -> Stored:
+def get_stored(*, account_id: int, request_id: int) -> StoredRequest:
     """Return a stored request; NotFound for missing, foreign and purged."""
     found = read_stored(account_id, request_id)
     if found is None:
         raise NotFound
-    return Stored(*found)
+    return StoredRequest(*found)
 
 
-def facts_of_stored(stored: Stored) -> tuple[RequestFacts, list[EntryFacts]]:
+def facts_of_stored(stored: StoredRequest) -> tuple[RequestFacts, list[EntryFacts]]:
     """Return what the answer is written from; intervals are of the history as it was before the request."""
     request = stored.request
     entries = [entry_of(evaluation) for evaluation in stored.evaluations]
@@ -139,13 +139,13 @@ def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs:
     else:
         without = request.experiment_id if side is not None else None
         try:
-            window = window_of(request.account_id, ask, pointer="", without_experiment=without)
+            window = scope_window(request.account_id, ask, pointer="", without_experiment=without)
         except Invalid:
             # The project or experiment of its scope has been deleted since.
             return
         histories = store.read_scoped(request.account_id, pairs, window, before=request.id)
     for entry, history in zip(entries, histories, strict=True):
         if entry.family is not None:
-            entry.interval = interval_of(ask, family_of(entry.family), history)
+            entry.interval = answer_interval(ask, family_of(entry.family), history)
             if side is not None:
                 entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)

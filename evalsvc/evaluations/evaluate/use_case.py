@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsvc.accounts.authentication import Caller
 from evalsvc.accounts.rate_limiter import expect_repeats
 from evalsvc.evaluations.evaluate import accept, waiting
-from evalsvc.evaluations.evaluate.accept import Accepted, Entry
+from evalsvc.evaluations.evaluate.accept import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
 from evalsvc.evaluations.evaluate.replies import reply_box
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, RepeatOf, RetryEvidence, find_retried, reopen
@@ -51,10 +51,10 @@ class Asked:
 def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqueue) -> WrittenAnswer:
     """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
     account_id = caller.account.pk
-    entries = accept.plan(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
+    entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
     evidence = None if claim else retry_evidence(asked, entries)
-    with one_at_a_time(account_id, asked.fingerprint) if evidence else nullcontext():
+    with lock_equal_calls(account_id, asked.fingerprint) if evidence else nullcontext():
         earlier = None if claim else _find_earlier(caller, asked, evidence, len(entries))
         if earlier is None:
             answer, accepted = _accept(caller, asked, entries, claim)
@@ -76,7 +76,7 @@ def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAns
     return answer_stored(stored, prefer)
 
 
-def retry_evidence(asked: Asked, entries: list[Entry]) -> RetryEvidence | None:
+def retry_evidence(asked: Asked, entries: list[PlannedEvaluation]) -> RetryEvidence | None:
     """Return what tells that the call may repeat one before it; None where no call before it can have left anything."""
     if asked.is_retry is not None:
         # A client that counts its tries says by 0 that it means the call anew, whatever log it is about.
@@ -85,13 +85,13 @@ def retry_evidence(asked: Asked, entries: list[Entry]) -> RetryEvidence | None:
     return RetryEvidence.NAME if asked.call.names_itself and leaves_rows else None
 
 
-def is_queued(entry: Entry) -> bool:
+def is_queued(entry: PlannedEvaluation) -> bool:
     """Say whether an evaluator is left to a worker."""
     return entry.verdict.status == "pending" and entry.lane != Lane.INLINE
 
 
 @contextmanager
-def one_at_a_time(account_id: int, fingerprint: int) -> Iterator[None]:
+def lock_equal_calls(account_id: int, fingerprint: int) -> Iterator[None]:
     """Let only one of equal calls look for an earlier one and, if there is none, become it."""
     with account_scope(account_id):
         with connection.cursor() as cursor:
@@ -116,7 +116,7 @@ def _find_earlier(caller: Caller, asked: Asked, evidence: RetryEvidence | None, 
 
 
 def _accept(
-    caller: Caller, asked: Asked, entries: list[Entry], claim: Claim | None
+    caller: Caller, asked: Asked, entries: list[PlannedEvaluation], claim: Claim | None
 ) -> tuple[WrittenAnswer | None, Accepted]:
     """Do the inline work and make the rest durable; return the answer too when nothing is left to do.
 

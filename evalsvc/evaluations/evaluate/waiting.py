@@ -17,7 +17,7 @@ from prometheus_client import Counter, Gauge
 
 from evalsvc.evaluations.evaluate.accept import Accepted, fill_in
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
-from evalsvc.evaluations.evaluate.stored import Stored, finished_verdicts, get_stored
+from evalsvc.evaluations.evaluate.stored import StoredRequest, finished_verdicts, get_stored
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.infra.cache import BoundedCache
 from evaluators.base import Lane
@@ -92,7 +92,7 @@ def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
     _learn(pace, time.monotonic() - began, all_came)
 
 
-def await_stored(*, account_id: int, request_id: int, seconds: float) -> Stored:
+def await_stored(*, account_id: int, request_id: int, seconds: float) -> StoredRequest:
     """Return a stored request once every verdict is there, or as it is when the time is up or there is no place."""
     stored = get_stored(account_id=account_id, request_id=request_id)
     if stored.is_finished:
@@ -104,7 +104,7 @@ def await_stored(*, account_id: int, request_id: int, seconds: float) -> Stored:
     return get_stored(account_id=account_id, request_id=request_id)
 
 
-def _await_more(stored: Stored, waiter: Waiter, seconds: float) -> bool:
+def _await_more(stored: StoredRequest, waiter: Waiter, seconds: float) -> bool:
     """Wait for what is pending in a stored request; say whether there is more than there was."""
     request_id, deadline = stored.request.id, time.monotonic() + seconds
     n_before = len(stored.pending)
@@ -172,7 +172,7 @@ def _learn(pace: Pace, seconds: float, all_came: bool) -> None:
         _usual_seconds.put(pace, usual + (seconds - usual) / 8)
 
 
-def retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int:
+def pending_retry_after(account_id: int, *, asks_judge: bool, age_seconds: float) -> int:
     """Return in how many seconds to ask again: when such work is usually done, then ever more rarely as it is late."""
     learnt = _usual_seconds.get((account_id, asks_judge))
     usual = 1.0 if learnt is None else learnt

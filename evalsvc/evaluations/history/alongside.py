@@ -12,7 +12,7 @@ class UnknownConfig(ValueError):
     """The experiment has no config of this id or name; the message is a sentence for the caller."""
 
 
-class Side(Protocol):
+class PlannedRun(Protocol):
     """A planned experiment, as a request that belongs to it sees it."""
 
     def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, Any] | None:
@@ -22,14 +22,14 @@ class Side(Protocol):
 class Finder(Protocol):
     """Finds the side of a request."""
 
-    def __call__(self, *, account_id: int, experiment_id: int, config: str | None) -> Side | None:
+    def __call__(self, *, account_id: int, experiment_id: int, config: str | None) -> PlannedRun | None:
         """Return None for an experiment that runs nothing here. Raises UnknownConfig."""
 
 
 finders: list[Finder] = []
 
 
-def find_side(*, account_id: int, experiment_id: int | None, config: str | None) -> Side | None:
+def find_side(*, account_id: int, experiment_id: int | None, config: str | None) -> PlannedRun | None:
     """Return what an experiment can say; None for a passive one. Raises UnknownConfig for a config that it has not."""
     if experiment_id is not None:
         for finder in finders:

@@ -32,7 +32,7 @@ FACT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistorySnapshot:
     """The newest scores of one evaluator under one profile, newest first, as one snapshot saw them.
 
     Kept as bytes (native int64, float64 and int32): joining bytes neither makes a Python object per score nor gives up
@@ -63,22 +63,22 @@ class History:
         return np.frombuffer(self.fact_bytes, np.int32)
 
 
-_memory: AccountCache[tuple[int, str, str], History] = AccountCache(
+_memory: AccountCache[tuple[int, str, str], HistorySnapshot] = AccountCache(
     MAX_REMEMBERED, seconds=lambda: settings.API_KEY_CACHE_SECONDS
 )
 
 
-def remembered(account_id: int, epoch: str | None, pairs: Pairs) -> list[History | None]:
+def remembered(account_id: int, epoch: str | None, pairs: Pairs) -> list[HistorySnapshot | None]:
     """Return what this process holds of each history under the account's epoch; None where it must be read."""
     # Deletions move the epoch; the time limit is for those that nobody announced.
     return [_memory.get((account_id, *pair), epoch) if pair is not None else None for pair in pairs]
 
 
 def brought_up_to_date(
-    account_id: int, epoch: str | None, pairs: Pairs, known: Sequence[History | None], row: Sequence[Any]
-) -> list[History | None]:
+    account_id: int, epoch: str | None, pairs: Pairs, known: Sequence[HistorySnapshot | None], row: Sequence[Any]
+) -> list[HistorySnapshot | None]:
     """Return the histories as the database just answered, merged into what was known, and remember them."""
-    histories: list[History | None] = []
+    histories: list[HistorySnapshot | None] = []
     for i, (pair, old) in enumerate(zip(pairs, known, strict=True)):
         if pair is None:
             histories.append(None)
@@ -91,9 +91,9 @@ def brought_up_to_date(
     return histories
 
 
-def as_read(ids: bytes | None, scores: bytes | None, facts: bytes | None) -> History:
+def as_read(ids: bytes | None, scores: bytes | None, facts: bytes | None) -> HistorySnapshot:
     """Return a history as the database answered it, which nobody remembers."""
-    return History(_read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT), None, None, 0.0)
+    return HistorySnapshot(_read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT), None, None, 0.0)
 
 
 def _read(sent: bytes | None, element: Any) -> bytes:
@@ -105,17 +105,17 @@ def _read(sent: bytes | None, element: Any) -> bytes:
 
 
 def _merged(
-    old: History | None, ids: bytes, scores: bytes, facts: bytes, snapshot: str | None, epoch: str | None
-) -> History:
+    old: HistorySnapshot | None, ids: bytes, scores: bytes, facts: bytes, snapshot: str | None, epoch: str | None
+) -> HistorySnapshot:
     if old is None:
-        return History(ids, scores, facts, snapshot, epoch, _memory.end())
+        return HistorySnapshot(ids, scores, facts, snapshot, epoch, _memory.end())
     if ids:
         ids, scores, facts = _inserted(old, ids, scores, facts)
-        return History(ids, scores, facts, snapshot, old.epoch, old.until)
-    return History(old.id_bytes, old.score_bytes, old.fact_bytes, snapshot, old.epoch, old.until)
+        return HistorySnapshot(ids, scores, facts, snapshot, old.epoch, old.until)
+    return HistorySnapshot(old.id_bytes, old.score_bytes, old.fact_bytes, snapshot, old.epoch, old.until)
 
 
-def _inserted(old: History, ids: bytes, scores: bytes, facts: bytes) -> tuple[bytes, bytes, bytes]:
+def _inserted(old: HistorySnapshot, ids: bytes, scores: bytes, facts: bytes) -> tuple[bytes, bytes, bytes]:
     """Put new rows in their places, newest first, each id once, and cut to length.
 
     New rows are few and near the top, so only the remembered rows that are newer than the oldest new one are sorted
@@ -154,7 +154,7 @@ def _facts(packed: bytes) -> memoryview[int]:
     return memoryview(packed).cast("i")
 
 
-def _remember(key: tuple[int, str, str], history: History) -> None:
+def _remember(key: tuple[int, str, str], history: HistorySnapshot) -> None:
     if history.snapshot is not None:
         _memory.put(key, history, history.epoch, until=history.until)
 

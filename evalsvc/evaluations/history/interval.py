@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evalsvc.evaluations.history.cache import FACT_BYTES, History
+from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
 from evalsvc.evaluations.history.packed import Verdicts, verdicts_of
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalAsk
 from evalsvc.stats.histories.batches import MIXED, mixed_sources
@@ -50,7 +50,7 @@ def default_of(family: Family | None) -> str:
     return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
 
 
-def interval_of(ask: IntervalAsk, family: Family | None, history: History | None) -> dict[str, Any] | None:
+def answer_interval(ask: IntervalAsk, family: Family | None, history: HistorySnapshot | None) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
     Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
@@ -60,7 +60,7 @@ def interval_of(ask: IntervalAsk, family: Family | None, history: History | None
     if ask.strategy == "none":
         return None
     of = ask.of or default_of(family)
-    window = window_of(history, of, ask.most)
+    window = interval_values(history, of, ask.most)
     answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **_numbers(ask, of, family, window)}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources_of(window)}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
@@ -71,7 +71,7 @@ def interval_of(ask: IntervalAsk, family: Family | None, history: History | None
     return answer
 
 
-def window_of(history: History | None, of: str, most: int | None) -> Window:
+def interval_values(history: HistorySnapshot | None, of: str, most: int | None) -> Window:
     """Return the values that an interval is computed from, the newest first.
 
     Of `pass` they are the verdicts as they were judged at the time; what nobody judged is left out.

@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Quer
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
-from evalsvc.evaluations.history.cache import HISTORY_LENGTH, History
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EvaluationTag, HistoryScore
 from evaluators.base import Family, Sample
@@ -40,7 +40,7 @@ def within(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScor
 
 
 def history_summary(
-    rows: QuerySet[HistoryScore], history: History, most: int | None = None
+    rows: QuerySet[HistoryScore], history: HistorySnapshot, most: int | None = None
 ) -> dict[str, float | int | None]:
     """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all."""
     scores = history.scores[:most].tolist()

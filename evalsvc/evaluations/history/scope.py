@@ -16,7 +16,7 @@ from evalsvc.tenancy.scope import account_scope
 Window = dict[str, Any]
 
 
-def window_of(account_id: int, ask: IntervalAsk, *, pointer: str, without_experiment: int | None = None) -> Window:
+def scope_window(account_id: int, ask: IntervalAsk, *, pointer: str, without_experiment: int | None = None) -> Window:
     """Return what `scoped_scores` takes. Raises Invalid for a project or experiment that the account does not have."""
     window: Window = {"include": ask.include_experiments, "most": ask.most, "without": without_experiment}
     if ask.scope is not None:

@@ -10,13 +10,13 @@ from typing import Any
 
 from django.db import connection
 
-from evalsvc.evaluations.history.cache import History, Pairs, as_read, brought_up_to_date, remembered, split
-from evalsvc.evaluations.round_trips import call, dumps
+from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, as_read, brought_up_to_date, remembered, split
+from evalsvc.evaluations.round_trips import call_function, dump_jsonb
 
 
 def read_histories(
     account_id: int, pairs: Pairs, *, epoch: str | None = None, before: int | None = None
-) -> list[History | None]:
+) -> list[HistorySnapshot | None]:
     """Read the newest scores of each (evaluator id, profile name), as of now or as of an earlier request.
 
     None for an entry that wants none. With an epoch, this process' memory is used and brought up to date.
@@ -25,7 +25,7 @@ def read_histories(
         return [None] * len(pairs)
     known = remembered(account_id, epoch if before is None else None, pairs)
     values = [account_id, *split(pairs), [history.snapshot if history else None for history in known], before]
-    row = call(
+    row = call_function(
         "SELECT ids, scores, facts, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
@@ -34,21 +34,21 @@ def read_histories(
 
 def read_scoped(
     account_id: int, pairs: Pairs, window: dict[str, Any], *, before: int | None = None
-) -> list[History | None]:
+) -> list[HistorySnapshot | None]:
     """Read the scores of each (evaluator id, profile name) within a window (see `scope`), newest first."""
     if not any(pairs):
         return [None] * len(pairs)
-    row = call(
+    row = call_function(
         "SELECT ids, scores, facts FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
-        [account_id, *split(pairs), dumps(window), before],
+        [account_id, *split(pairs), dump_jsonb(window), before],
     )
     return [as_read(*(part[i] for part in row)) if pair else None for i, pair in enumerate(pairs)]
 
 
-def promote(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:
+def promote_trials(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:
     """Let the trials of a config enter these histories; return how many scores that were."""
     values = [account_id, *split(pairs), experiment_id, config_id]
-    return call("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s)", values)[0]
+    return call_function("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s)", values)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ REMEMBER = (
 )
 
 
-def remember(account_id: int, entry: HistoryEntry) -> None:
+def remember_score(account_id: int, entry: HistoryEntry) -> None:
     """Write one score to its history, within the account's transaction."""
     with connection.cursor() as cursor:
         cursor.execute(REMEMBER, [account_id, *astuple(entry)])

@@ -152,7 +152,7 @@ def _remember(account: Account, id: int, label: Label, created_at: datetime, pla
     if label.score is None:
         rows.delete()
     elif not rows.update(score=label.score, passed=label.passed, **belongs):
-        store.remember(
+        store.remember_score(
             account.pk,
             store.HistoryEntry(
                 id=id,

@@ -21,7 +21,15 @@ from evalsvc.evaluations.ingest.rows import (
     request_columns,
     row_errors,
 )
-from evalsvc.evaluations.wire.inputs import Inputs, extras_of, fields_in, first, input_columns, size_errors, type_errors
+from evalsvc.evaluations.wire.inputs import (
+    InputSpellings,
+    extras_of,
+    fields_in,
+    first_spelling,
+    input_columns,
+    size_errors,
+    type_errors,
+)
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint
 from evalsvc.rest.parsing import decode
 from evalsvc.rest.problems import FieldError
@@ -46,7 +54,7 @@ class ResultRow(Scored, kw_only=True):
 
 _batch_decoder = msgspec.json.Decoder(ResultBatch)
 _row_decoder = msgspec.json.Decoder(ResultRow)
-_inputs_decoder = msgspec.json.Decoder(Inputs)
+_inputs_decoder = msgspec.json.Decoder(InputSpellings)
 
 
 def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
@@ -60,7 +68,7 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
 
     def read(index: int, raw: bytes) -> ClientScore | list[FieldError]:
         row, inputs = decode(raw, _row_decoder), decode(raw, _inputs_decoder, storable=False)
-        fields, score = fields_in(inputs), first(row.score_raw, row.score)
+        fields, score = fields_in(inputs), first_spelling(row.score_raw, row.score)
         sample = build_sample(fields)
         score_name = "score" if row.score_raw is None and row.score is not None else "score_raw"
         errors = [
@@ -84,11 +92,11 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
             since=lowest,
             request=columns,
             evaluation=evaluation_columns(
-                row, score=score, name=first(row.criteria, row.profile_name), metadata=row.evaluation_metadata
+                row, score=score, name=first_spelling(row.criteria, row.profile_name), metadata=row.evaluation_metadata
             ),
         )
 
-    return read_rows("evaluation_results", raws, read, known=keys_read(ResultRow, Inputs))
+    return read_rows("evaluation_results", raws, read, known=keys_read(ResultRow, InputSpellings))
 
 
 def is_named(log_id: str | None) -> bool:

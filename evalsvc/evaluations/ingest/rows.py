@@ -15,7 +15,7 @@ import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
-from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, text_of
+from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.parsing import decode, keys_of
 from evalsvc.rest.problems import FieldError, Problem
@@ -34,7 +34,7 @@ Text = Annotated[str, Meta(max_length=MAX_ID)]
 Identifier = Annotated[str, Meta(max_length=MAX_ID)] | int | None
 
 
-class Batch(msgspec.Struct):
+class ScoreBatchBody(msgspec.Struct):
     """The body: rows are taken apart later, so that one that cannot be read costs no other."""
 
     evaluations: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_ROWS)]
@@ -64,7 +64,7 @@ class Scored(msgspec.Struct, kw_only=True):
     span_id: Text | None = None
 
 
-class Row(Scored, kw_only=True):
+class LoggedScore(Scored, kw_only=True):
     """One score of something that is logged elsewhere."""
 
     log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
@@ -72,8 +72,8 @@ class Row(Scored, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-_batch_decoder = msgspec.json.Decoder(Batch)
-_row_decoder = msgspec.json.Decoder(Row)
+_batch_decoder = msgspec.json.Decoder(ScoreBatchBody)
+_row_decoder = msgspec.json.Decoder(LoggedScore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,12 @@ class Rows:
     warnings: list[dict[str, Any]]
 
 
-def read_batch(account_id: int, body: bytes) -> Rows:
+def read_score_batch(account_id: int, body: bytes) -> Rows:
     """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000."""
     raws = decode(body, _batch_decoder, storable=False).evaluations
-    return read_rows("evaluations", raws, lambda index, raw: _read(account_id, index, raw), known=keys_read(Row))
+    return read_rows(
+        "evaluations", raws, lambda index, raw: _read(account_id, index, raw), known=keys_read(LoggedScore)
+    )
 
 
 def keys_read(*kinds: type[msgspec.Struct]) -> frozenset[str]:
@@ -208,8 +210,8 @@ def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "log_id": log_id,
         "tags": row.tags,
-        "dataset_id": text_of(row.dataset_id),
-        "dataset_sample_id": text_of(row.dataset_sample_id),
+        "dataset_id": id_text(row.dataset_id),
+        "dataset_sample_id": id_text(row.dataset_sample_id),
         "trace_id": row.trace_id,
         "span_id": row.span_id,
     }

@@ -9,7 +9,7 @@ from django.db import connection
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.ingest.rows import ClientScore, PlacementRequest
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.round_trips import dumps, raw_connection
+from evalsvc.evaluations.round_trips import dump_jsonb, raw_connection
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
 from evalsvc.projects.services import Placement, hold_placement, remember_app
@@ -107,5 +107,7 @@ def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[i
     ]
     sql = "SELECT row_position, evaluation_id FROM keep_client_evaluations(%s, %s::jsonb)"
     with connection.wrap_database_errors:
-        found = dict(raw_connection().execute(sql, [account_id, dumps(rows)], prepare=True, binary=True).fetchall())
+        found = dict(
+            raw_connection().execute(sql, [account_id, dump_jsonb(rows)], prepare=True, binary=True).fetchall()
+        )
     return [found[first[score.fingerprint]] for score in scores]

@@ -75,7 +75,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class EvaluationDeletion:
     """What a bulk delete has done: how many evaluations, and whether all that matched are gone."""
 
     n: int
@@ -108,7 +108,7 @@ def delete_evaluations(
     batch_size: int,
     actor: str,
     clock: Callable[[], float] = time.monotonic,
-) -> Deleted:
+) -> EvaluationDeletion:
     """Delete the evaluations that meet all filters (keys of COLUMNS), newest first, in short transactions.
 
     Those are the captured ones, and before them the pending ones that may be: they would be there a moment later.
@@ -134,9 +134,9 @@ def delete_evaluations(
             if len(found) < batch_size:
                 break
             if clock() >= ends_at:
-                return Deleted(n, done=False)
+                return EvaluationDeletion(n, done=False)
             last = found[-1]
-    return Deleted(n, done=True)
+    return EvaluationDeletion(n, done=True)
 
 
 def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, Any]]:

@@ -29,7 +29,7 @@ WHERE i.indrelid = %s::regclass ORDER BY 1
 SIZE = "SELECT pg_indexes_size(%s::regclass)"
 
 
-class Connection(Protocol):
+class SqlConnection(Protocol):
     """Django's, or psycopg's own."""
 
     def cursor(self) -> AbstractContextManager[Any]:
@@ -44,7 +44,7 @@ class Repacked(NamedTuple):
     after: int
 
 
-def repack(connection: Connection, before: datetime) -> Iterator[Repacked]:
+def repack(connection: SqlConnection, before: datetime) -> Iterator[Repacked]:
     """Rebuild the indexes of the partitions that end before this month began, beside whoever reads and writes them.
 
     `connection` is the owner's. Ended in the middle, it goes on when run again, and takes away what was half built.

@@ -77,7 +77,7 @@ def sweep() -> list[LaneRef]:
     return list(newest.values())
 
 
-def prune() -> dict[str, int]:
+def prune_uncaptured() -> dict[str, int]:
     """Delete what capture did not keep an hour after its completion, and idempotency records after a day."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(PURGE, [settings.RETENTION_UNCAPTURED_SECONDS, BATCH])

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import echo
-from evalsvc.evaluations.wire.scores import extra_of, score_of
+from evalsvc.evaluations.wire.scores import score_of, shown_extra
 from evalsvc.evaluations.wire.shapes import (
     AdditionalInfo,
     EvaluateAnswer,
@@ -122,7 +122,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         text_output=verdict.text_output,
         additional_info=AdditionalInfo(
             positions=verdict.spans,
-            extra=extra_of(entry.family, verdict.score, verdict.extra),
+            extra=shown_extra(entry.family, verdict.score, verdict.extra),
             confidence_interval=interval_shape(entry.interval),
             # Clients of this wire know the three above.
             experiment_interval=entry.experiment_interval or UNSET,
@@ -131,8 +131,8 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         explanation=verdict.explanation,
         explain=entry.explain_strategy != "never",
         explain_strategy=entry.explain_strategy,
-        evaluation_duration=iso_duration(verdict.duration_us),
-        explanation_duration=iso_duration(details.get("explanation_us")),
+        evaluation_duration=duration_of_microseconds(verdict.duration_us),
+        explanation_duration=duration_of_microseconds(details.get("explanation_us")),
         dataset_id=request.dataset_id,
         dataset_sample_id=as_number(request.dataset_sample_id),
         tags=request.tags or {},
@@ -179,7 +179,7 @@ def as_number(text: str | None) -> int | str | None:
     return int(text) if len(text) < 16 and str(int(text)) == text else text
 
 
-def iso_duration(microseconds: int | None) -> str | None:
+def duration_of_microseconds(microseconds: int | None) -> str | None:
     """Write a duration as ISO 8601, for example PT0.216S."""
     if microseconds is None:
         return None

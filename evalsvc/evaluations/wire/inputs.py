@@ -29,7 +29,7 @@ class Attachment(msgspec.Struct):
     usage_type: str | None = None
 
 
-class Inputs(msgspec.Struct):
+class InputSpellings(msgspec.Struct):
     """What was judged and by whom it was said, in every spelling.
 
     The inputs may be any JSON: `evaluators.samples` alone decides what each can be read as (openapi.py describes it).
@@ -78,7 +78,7 @@ LISTS = {"contexts": Field.CONTEXT, "gold_contexts": Field.GOLD_CONTEXT, "top_k_
 ECHOED = {name: f"evaluated_model_{name}" for name in ("id", "name", "provider", "params", "selected_model")}
 
 
-def first(*spellings: Any) -> Any:
+def first_spelling(*spellings: Any) -> Any:
     """Return the first spelling that was sent, newest dialect first."""
     for value in spellings:
         if value is not None:
@@ -86,21 +86,21 @@ def first(*spellings: Any) -> Any:
     return None
 
 
-def fields_in(raw: Inputs) -> Fields:
+def fields_in(raw: InputSpellings) -> Fields:
     """Return what was sent of a sample, by the names of `build_sample`."""
     return {
-        "input": first(raw.task_input, raw.evaluated_model_input, raw.input),
-        "output": first(raw.task_output, raw.evaluated_model_output, raw.output),
-        "contexts": first(raw.task_context, raw.evaluated_model_retrieved_context),
-        "gold": first(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
-        "golds": first(raw.gold_answers, raw.evaluated_model_gold_answers),
-        "system_prompt": first(raw.system_prompt, raw.evaluated_model_system_prompt),
-        "gold_contexts": first(raw.gold_context, raw.evaluated_model_gold_context),
-        "top_k_contexts": first(raw.top_k_context, raw.evaluated_model_top_k_context),
+        "input": first_spelling(raw.task_input, raw.evaluated_model_input, raw.input),
+        "output": first_spelling(raw.task_output, raw.evaluated_model_output, raw.output),
+        "contexts": first_spelling(raw.task_context, raw.evaluated_model_retrieved_context),
+        "gold": first_spelling(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
+        "golds": first_spelling(raw.gold_answers, raw.evaluated_model_gold_answers),
+        "system_prompt": first_spelling(raw.system_prompt, raw.evaluated_model_system_prompt),
+        "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context),
+        "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context),
     }
 
 
-def pointer_of(raw: Inputs, name: str) -> str:
+def pointer_of(raw: InputSpellings, name: str) -> str:
     """Return where the request has a field of the sample: the spelling that counts, or the newest when none came."""
     spellings = SPELLINGS[name]
     return "/" + next((one for one in spellings if getattr(raw, one) is not None), spellings[0])
@@ -117,7 +117,7 @@ def input_columns(sample: Sample) -> dict[str, Any]:
     }
 
 
-def extras_of(raw: Inputs, fields: Fields, sample: Sample) -> dict[str, Any] | None:
+def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, Any] | None:
     """Collect what few requests have: what is only echoed, and inputs that are more than the columns hold."""
     extras = {name: value for name, field in ECHOED.items() if (value := getattr(raw, field)) is not None}
     if raw.evaluated_model_attachments is not None:
@@ -192,7 +192,7 @@ def echo(sample: Sample, extras: Mapping[str, Any] | None) -> dict[str, Any]:
         ),
         "evaluated_model_input": sent.get("input", sample.input),
         "evaluated_model_output": sent.get("output", sample.output),
-        "evaluated_model_gold_answer": first(sent.get("gold"), sample.gold),
+        "evaluated_model_gold_answer": first_spelling(sent.get("gold"), sample.gold),
         "evaluated_model_gold_answers": sent.get("golds"),
         "evaluated_model_gold_context": sent.get("gold_contexts"),
         "evaluated_model_top_k_context": sent.get("top_k_contexts"),
@@ -207,7 +207,7 @@ def attachments_of(sent: Sequence[Attachment]) -> list[dict[str, str]]:
     ]
 
 
-def size_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
+def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     """Check how much there is to read."""
     errors = []
     for name in LISTS:
@@ -239,7 +239,7 @@ def _n_beside(sample: Sample) -> int:
     return n_chars
 
 
-def _grade_errors(raw: Inputs, passages: Sequence[Passage]) -> list[FieldError]:
+def _grade_errors(raw: InputSpellings, passages: Sequence[Passage]) -> list[FieldError]:
     place = pointer_of(raw, "gold_contexts")
     return [
         FieldError(f"{place}/{i}/relevance", f"A grade is a number from 0 to {MAX_GRADE}.")
@@ -248,11 +248,13 @@ def _grade_errors(raw: Inputs, passages: Sequence[Passage]) -> list[FieldError]:
     ]
 
 
-def type_errors(raw: Inputs, sample: Sample) -> list[FieldError]:
+def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     """Say what cannot be read as what it should be, for routes on which no evaluator would say so."""
     if sample.unread is NOTHING_UNREAD:
         return []
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}
     names |= {field: name for name, field in LISTS.items()}
-    names[Field.GOLD] = "gold" if first(*(getattr(raw, one) for one in SPELLINGS["gold"])) is not None else "golds"
+    names[Field.GOLD] = (
+        "gold" if first_spelling(*(getattr(raw, one) for one in SPELLINGS["gold"])) is not None else "golds"
+    )
     return [FieldError(pointer_of(raw, names[field]), unread.why) for field, unread in sample.unread.items()]

@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from evalsvc.evaluations.wire.inputs import Identifier, Inputs, extras_of, fields_in, first, size_errors, type_errors
+from evalsvc.evaluations.wire.inputs import (
+    Identifier,
+    InputSpellings,
+    extras_of,
+    fields_in,
+    first_spelling,
+    size_errors,
+    type_errors,
+)
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
 from evalsvc.rest.parsing import decode_noting_unknown, keys_of
 from evalsvc.rest.problems import FieldError, Invalid
@@ -40,7 +48,7 @@ class EvaluatorRef(msgspec.Struct):
     profile_inline: dict[str, Any] | None = None
 
 
-class Body(Inputs, kw_only=True):
+class Body(InputSpellings, kw_only=True):
     """Every spelling of every field; unknown ones are ignored, as clients of this wire expect."""
 
     evaluators: Sequence[EvaluatorRef]
@@ -131,7 +139,7 @@ def read_call(body: bytes) -> EvaluateCall:
     interval, interval_errors = read_ask(raw.confidence_interval_strategy, "/confidence_interval_strategy")
     errors = [
         *interval_errors,
-        *evaluator_errors(raw),
+        *requested_evaluator_errors(raw),
         *sample_errors(raw, sample),
         *place_errors(raw),
         *text_errors(raw),
@@ -143,23 +151,23 @@ def read_call(body: bytes) -> EvaluateCall:
         sample=sample,
         capture=capture_of(raw),
         interval=interval,
-        config=text_of(raw.config),
+        config=id_text(raw.config),
         app=raw.app,
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=with_ask(extras_of(raw, fields, sample), interval, text_of(raw.config)),
+        extras=with_ask(extras_of(raw, fields, sample), interval, id_text(raw.config)),
         tags=raw.tags,
-        dataset_id=text_of(raw.dataset_id),
-        dataset_sample_id=text_of(raw.dataset_sample_id),
+        dataset_id=id_text(raw.dataset_id),
+        dataset_sample_id=id_text(raw.dataset_sample_id),
         log_id=raw.log_id,
         trace_id=raw.trace_id,
         span_id=raw.span_id,
-        warnings=warnings_of(body, raw, sample) if may_warn or sample.unread else (),
+        warnings=request_warnings(body, raw, sample) if may_warn or sample.unread else (),
     )
 
 
-def warnings_of(body: bytes, raw: Body, sample: Sample) -> tuple[dict[str, Any], ...]:
+def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[dict[str, Any], ...]:
     """Warn of keys that no dialect has, and of inputs of the wrong type, whether an evaluator reads them or not."""
     unread = [
         {"pointer": error.pointer, "detail": error.detail, "did_you_mean": []} for error in type_errors(raw, sample)
@@ -177,7 +185,7 @@ def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str |
     return {**(extras or {}), **kept} if kept else extras
 
 
-def text_of(value: Identifier) -> str | None:
+def id_text(value: Identifier) -> str | None:
     """Read an id that older clients send as a number."""
     return None if value is None else str(value)
 
@@ -194,22 +202,22 @@ def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> EvaluatorRequest:
     if isinstance(asked, bool) or asked is None:
         asked = "never" if asked is False else "always"
     return EvaluatorRequest(
-        evaluator=first(ref.evaluator, ref.evaluator_id),
-        profile=first(ref.criteria, ref.profile_name),
+        evaluator=first_spelling(ref.evaluator, ref.evaluator_id),
+        profile=first_spelling(ref.criteria, ref.profile_name),
         explain=asked,
         inline_profile=ref.profile_inline,
     )
 
 
-def evaluator_errors(raw: Body) -> list[FieldError]:
+def requested_evaluator_errors(raw: Body) -> list[FieldError]:
     """Check the list of evaluators."""
     errors = []
     if not 1 <= len(raw.evaluators) <= MAX_EVALUATORS:
         errors.append(FieldError("/evaluators", f"Name 1 to {MAX_EVALUATORS} evaluators."))
     for i, ref in enumerate(raw.evaluators):
-        if not first(ref.evaluator, ref.evaluator_id):
+        if not first_spelling(ref.evaluator, ref.evaluator_id):
             errors.append(FieldError(f"/evaluators/{i}/evaluator", "Name an evaluator by its id or alias."))
-        if first(ref.criteria, ref.profile_name) == "":
+        if first_spelling(ref.criteria, ref.profile_name) == "":
             errors.append(FieldError(f"/evaluators/{i}/criteria", "A profile's name has at least one character."))
         for name, longest in MAX_NAMES.items():
             if len(getattr(ref, name) or "") > longest:
@@ -255,7 +263,7 @@ def text_errors(raw: Body) -> list[FieldError]:
     errors = [
         FieldError(f"/{name}", f"At most {MAX_ID} characters.")
         for name in names
-        if len(text_of(getattr(raw, name)) or "") > MAX_ID
+        if len(id_text(getattr(raw, name)) or "") > MAX_ID
     ]
     if raw.tags is not None and len(raw.tags) > 100:
         errors.append(FieldError("/tags", "At most 100 tags."))

@@ -35,7 +35,7 @@ def score_of(family: str | None, score: float | None, passed: bool | None) -> fl
     return float(passed) if passed is not None and family in by_verdict() else score
 
 
-def extra_of(family: str | None, score: float | None, extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def shown_extra(family: str | None, score: float | None, extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return what was told beside a verdict, with the score that ranks where `score_of` does not tell it."""
     if score is None or family not in by_verdict():
         return extra or None

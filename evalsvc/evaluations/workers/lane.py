@@ -13,7 +13,7 @@ from django.db import connection
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.evaluate.accept import verdict_columns
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.round_trips import call, dumps
+from evalsvc.evaluations.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.computing.scoring import computed
@@ -38,7 +38,7 @@ def work_off(
     `deliver` is told of what has just been written. Safe to run twice at once: the database keeps the first verdict of
     each evaluation and one history score for it. What waits for a judge is left to the runners (see `judging`).
     """
-    request, leased = lease(account_id, request_id, lane, expected_attempts)
+    request, leased = lease_lane(account_id, request_id, lane, expected_attempts)
     if request is None or not leased:
         return []
     sample = stored_sample(request)
@@ -73,21 +73,23 @@ def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> I
         yield done
 
 
-def finish(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
+def finish_lane(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
-    return call("SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dumps(verdicts)])[0]
+    return call_function(
+        "SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dump_jsonb(verdicts)]
+    )[0]
 
 
 def write(account_id: int, request_id: int, done: list[Scored]) -> list[Row]:
     """Write verdicts; return those that were written."""
     verdicts = [{"position": row.position, **verdict_columns(verdict)} for row, verdict in done]
-    written = set(finish(account_id, request_id, verdicts))
+    written = set(finish_lane(account_id, request_id, verdicts))
     # The next one may take seconds, and others need the connection.
     connection.close()
     return [verdict for verdict in verdicts if verdict["position"] in written]
 
 
-def lease(
+def lease_lane(
     account_id: int, request_id: int, lane: str, expected_attempts: int
 ) -> tuple[EvaluationRequest | None, list[Evaluation]]:
     """Take the pending evaluations of a lane unless another worker has them."""

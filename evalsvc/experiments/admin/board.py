@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsvc.experiments.admin.words import (
     covers_words,
+    describe_decision,
     headline,
     interval,
     leads,
@@ -18,7 +19,6 @@ from evalsvc.experiments.admin.words import (
     seen_words,
     set_words,
     versus_words,
-    words_of,
 )
 from evalsvc.experiments.inference.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -77,7 +77,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BoardRow:
     """One config on the board."""
 
     id: str
@@ -111,7 +111,7 @@ class Board:
     """Each with what it was before the experiment, and that it was added later, in words."""
     before: float | None
     """The primary metric before the experiment."""
-    rows: Sequence[Row]
+    rows: Sequence[BoardRow]
     decisions: Sequence[str]
     scale: Scale | None
     is_watched: bool
@@ -138,7 +138,7 @@ def board_of(plan: ExperimentPlan) -> Board:
             _row(plan, config, names, scales, titles, colours[config["id"]], view["leader"] == config["id"])
             for config in ordered
         ],
-        decisions=[words_of(decision) for decision in view["decisions"]],
+        decisions=[describe_decision(decision) for decision in view["decisions"]],
         scale=scales[primary],
         is_watched=plan.state not in (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED),
     )
@@ -175,10 +175,10 @@ def _row(
     titles: Mapping[str, str],
     colour: str,
     is_leader: bool,
-) -> Row:
+) -> BoardRow:
     seen = config["metrics"][plan.primary_metric]["seen_before_design"]
     versus, asides = versus_words(config["versus_leader"], titles)
-    return Row(
+    return BoardRow(
         id=config["id"],
         name=config["name"],
         colour=colour,

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, actor_of, has_role, short
+from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, actor_of, has_role, shorten
 from evalsvc.evaluations.admin import json_block
 from evalsvc.experiments.admin.board import VARIANTS, board_of
 from evalsvc.experiments.admin.chart import chart_of
@@ -93,7 +93,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
     @admin.display(description="Leader")
     def leader(self, plan: Any) -> str | None:
         """Return who is ahead."""
-        return short(plan.leads.name, 40) if plan.leads else None
+        return shorten(plan.leads.name, 40) if plan.leads else None
 
     @admin.display(description="Queries")
     def queries(self, plan: Any) -> int:
@@ -138,7 +138,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
                 messages.success(request, self.do(request, plan))
             except Problem as problem:
                 messages.error(request, problem.detail)
-        return redirect(plan_path(plan))
+        return redirect(experiment_page(plan))
 
     def do(self, request: HttpRequest, plan: ExperimentPlan) -> str:
         """Do what the pressed button says, and return what came of it."""
@@ -184,7 +184,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
             else:
                 enqueue_after_commit()
                 messages.success(request, f"{made.name} was made from {config.name}.")
-                return redirect(plan_path(plan))
+                return redirect(experiment_page(plan))
         return self.answer(request, plan, "clone", {"title": f"Clone {config.name}", "form": form, "config": config})
 
     def forget_page(self, request: HttpRequest, object_id: str, config_id: int) -> HttpResponse:
@@ -247,7 +247,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
             "opts": self.opts,
             "plan": plan,
             "may_act": has_role(request, self.write_role),
-            "page": plan_path(plan),
+            "page": experiment_page(plan),
         }
         return render(
             request, f"experiments/{part}.html", {**self.admin_site.each_context(request), **shared, **context}
@@ -287,7 +287,7 @@ def address(name: str) -> str:
     return f"experiments_experimentplan_{name}"
 
 
-def plan_path(plan: ExperimentPlan) -> str:
+def experiment_page(plan: ExperimentPlan) -> str:
     """Return the address of an experiment's page."""
     return reverse(f"admin:{address('change')}", args=[plan.pk])
 

@@ -32,7 +32,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TradeoffRow:
     """One config in words."""
 
     name: str
@@ -46,7 +46,7 @@ class TradeOff:
     """The table, and everything of the drawing in its own units."""
 
     metrics: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[TradeoffRow]
     dots: Sequence[Dot]
     x_ticks: Sequence[tuple[str, str]]
     y_ticks: Sequence[tuple[str, str]]
@@ -103,9 +103,9 @@ def _scale(configs: Sequence[Mapping[str, Any]], name: str) -> Scale:
     return Scale(min(values), max(values))
 
 
-def _row(config: Mapping[str, Any], names: Sequence[str], colours: Mapping[str, str]) -> Row:
+def _row(config: Mapping[str, Any], names: Sequence[str], colours: Mapping[str, str]) -> TradeoffRow:
     values = [number(config["values"][name]["value"]) for name in names]
-    return Row(config["name"], colours.get(config["id"], ""), values, standing_of(config))
+    return TradeoffRow(config["name"], colours.get(config["id"], ""), values, standing_of(config))
 
 
 def standing_of(config: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalsvc.accounts.admin.base import short
+from evalsvc.accounts.admin.base import shorten
 from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
@@ -40,7 +40,7 @@ def _quantile_words(found: Mapping[str, Any]) -> str:
 def set_words(view: Mapping[str, Any]) -> str:
     """Say what the metric is on this set, or in which bounds it will be; of one without any score, why."""
     if view["value"] is None:
-        return counted(view) if view["n_error"] or view["n_na"] or view["stopped"] else ""
+        return describe_counts(view) if view["n_error"] or view["n_na"] or view["stopped"] else ""
     found = view["this_set"]
     if found is None:
         return ""
@@ -54,14 +54,14 @@ def set_words(view: Mapping[str, Any]) -> str:
 
 def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
     """Say how an interval was found, from how many, and what to mind."""
-    words = [shown["method"] or "no interval", counted(view)]
+    words = [shown["method"] or "no interval", describe_counts(view)]
     once = (shown["new_data"] or {}).get("one_look")
     if once is not None and once["lower"] is not None:
         words.append(f"for one look {interval(once['lower'], once['upper'])}")
     return "; ".join([*words, *view["warnings"]])
 
 
-def counted(view: Mapping[str, Any]) -> str:
+def describe_counts(view: Mapping[str, Any]) -> str:
     """Say what became of the examples; the counts add up to all of them."""
     words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
     rest = [f"{view[name]} {word}" for name, word in words if view[name]]
@@ -108,7 +108,7 @@ def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> 
     words = f"{found['word'] or NO_VERDICT}: {number(shown['delta'], signed=True)}"
     if ends is not None and ends["lower"] is not None:
         words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
-    other = short(titles.get(found["config_id"], "a deleted config"), 40)
+    other = shorten(titles.get(found["config_id"], "a deleted config"), 40)
     words += f", {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
     return words, [aside for aside in (difference_words(found), look_words(found), outlook_words(found)) if aside]
 
@@ -143,7 +143,7 @@ def outlook_words(found: Mapping[str, Any]) -> str:
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
-def words_of(decision: Mapping[str, Any]) -> str:
+def describe_decision(decision: Mapping[str, Any]) -> str:
     """Write a decision with the evidence it rested on as one line; evidence is about these N examples."""
     evidence = ", ".join(f"{name} {_evidence(value)}" for name, value in decision["evidence"].items())
     against = f" against {decision['against']}" if decision["against"] else ""

@@ -20,7 +20,7 @@ from evalsvc.experiments.runner.additions import progress_of
 from evalsvc.rest.shapes import answer_with, answers_with
 
 
-class BatchView(AccountView):
+class OutputBatchView(AccountView):
     """Outputs that are there already."""
 
     @extend_schema(

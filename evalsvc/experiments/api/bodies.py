@@ -211,7 +211,7 @@ class PostedScoreIn(Strict):
 
     def validate_output_id(self, value: str) -> int:
         """Return the id."""
-        return as_id(value)
+        return read_digits(value)
 
 
 class PostedScoresIn(Strict):
@@ -282,11 +282,11 @@ class ManyIn(Strict):
             return None
         if not isinstance(value, list) or not value or len(value) > 1000:
             raise serializers.ValidationError('A list of config ids, or "all".')
-        return [as_id(item) for item in value]
+        return [read_digits(item) for item in value]
 
     def validate_expected_epochs(self, value: dict[str, int]) -> dict[int, int]:
         """Return the epochs by id."""
-        return {as_id(key): epoch for key, epoch in value.items()}
+        return {read_digits(key): epoch for key, epoch in value.items()}
 
 
 class OneIn(Strict):
@@ -387,7 +387,7 @@ class ExperimentsQuery(PageIn):
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 
-def as_id(value: Any) -> int:
+def read_digits(value: Any) -> int:
     """Read an id written as digits."""
     text = str(value)
     if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) >= 2**63:

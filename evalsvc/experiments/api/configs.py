@@ -23,7 +23,7 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import design_warnings
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
-from evalsvc.rest.idempotency import key_of
+from evalsvc.rest.idempotency import read_idempotency_key
 from evalsvc.rest.shapes import answers_with
 
 MANY = answers_with(ConfigPage)
@@ -104,7 +104,7 @@ class ControlView(AccountView):
             action=ACTIONS[self.action],
             config_ids=[config_id],
             expected_epochs={config_id: expected} if expected is not None else None,
-            idempotency_key=key_of(request),
+            idempotency_key=read_idempotency_key(request),
             actor=self.caller.actor,
         )
         return _answer(effect)
@@ -126,7 +126,7 @@ class ControlManyView(AccountView):
             action=ACTIONS[self.action],
             config_ids=body["config_ids"],
             expected_epochs=body.get("expected_epochs"),
-            idempotency_key=key_of(request),
+            idempotency_key=read_idempotency_key(request),
             actor=self.caller.actor,
         )
         return _answer(effect)

@@ -45,7 +45,9 @@ class LeaseView(AccountView):
             config = get_config(account=self.account, experiment_id=id, id=config_id)
         body = checked(bodies.LeaseIn(data=request.data if request.body else {}))
         size = body.get("n") or plan.micro_batch
-        leased = units.lease(account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"])
+        leased = units.lease_push_unit(
+            account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"]
+        )
         if leased is None:
             state = plan.state if config.state == Config.State.RUNNING else config.state
             return Response({"state": state, "unit": None, "retry_after_ms": RETRY_AFTER_MS})

@@ -11,7 +11,7 @@ from django.db.models import Case, F, Q, Value, When
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.decisions.settling import find_locked_plan, settle
-from evalsvc.experiments.decisions.stopping import n_in_flight, stop
+from evalsvc.experiments.decisions.stopping import n_in_flight, stop_config
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, problems
 from evalsvc.experiments.definition.knobs import pointed, with_values
@@ -218,5 +218,5 @@ def stop_by_worker(*, account_id: int, experiment_id: int, config_id: int, reaso
         config = Config.objects.get(account_id=account_id, pk=config_id)
         drop = Drop(config.pk, None, reason, None, {"detail": detail})  # type: ignore[dict-item]
         state = State.FAILED if reason == Config.StopReason.ERROR else State.STOPPED
-        if stop(plan, config, reason=reason, drop=drop, state=state):
+        if stop_config(plan, config, reason=reason, drop=drop, state=state):
             settle(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from evalsvc.experiments.decisions.stopping import RESUMED, bring_back, note, stop
+from evalsvc.experiments.decisions.stopping import RESUMED, bring_back, note, stop_config
 from evalsvc.experiments.inference.evidence import Pairs, primary_metric
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
 from evalsvc.stats.race.racing import Contender, Drop, Rules, decide, unsupported
@@ -65,7 +65,7 @@ def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
             note(plan, found[id], drop)
             changed = True
         elif not found[id].kept_by_user:
-            changed |= stop(plan, found[id], reason=Reason.POLICY, drop=drop)
+            changed |= stop_config(plan, found[id], reason=Reason.POLICY, drop=drop)
     for id in waiting - drops.keys():
         changed |= bring_back(plan, found[id], reason=Reason.POLICY, because_of=stops[id].winner)
     return changed
@@ -105,7 +105,7 @@ def stop_decided(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     lost = any(config.state == State.STOPPED and config.stop_reason == Reason.POLICY for config in configs)
     if len(racing) == 1 and lost and racing[0].state == State.RUNNING and not racing[0].kept_by_user:
         drop = Drop(racing[0].pk, None, "decided", None, {"n": racing[0].watermark})
-        stop(plan, racing[0], reason=Reason.DECIDED, drop=drop)
+        stop_config(plan, racing[0], reason=Reason.DECIDED, drop=drop)
     others = [config.pk for config in racing if config.state == State.RUNNING]
     for config in racing:
         if config.stop_reason == Reason.DECIDED and config.state == State.STOPPED and others:

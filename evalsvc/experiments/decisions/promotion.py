@@ -59,7 +59,7 @@ def _pairs(plan: ExperimentPlan) -> Pairs:
 
 
 def _promote(plan: ExperimentPlan, config: Config, pairs: Pairs) -> int:
-    return store.promote(plan.account_id, pairs, experiment_id=plan.pk, config_id=config.pk) if pairs else 0
+    return store.promote_trials(plan.account_id, pairs, experiment_id=plan.pk, config_id=config.pk) if pairs else 0
 
 
 def _promoted_with_its_examples(plan: ExperimentPlan, pairs: Pairs) -> set[tuple[str, str]]:

@@ -30,7 +30,7 @@ SELECT EXISTS (
 """
 
 
-def hold(experiment_id: int, *, wait: bool) -> bool:
+def lock_planner(experiment_id: int, *, wait: bool) -> bool:
     """Take the planner's lock of an experiment until the transaction ends; False when another has it."""
     with connections[current_role()].cursor() as cursor:
         if wait:
@@ -63,7 +63,7 @@ def settle(plan: ExperimentPlan) -> None:
         _write(plan, state, is_closed=False)
         return
     # Only tried: a planner that has the lock waits for the plan's row.
-    is_counted = hold(plan.experiment_id, wait=False)
+    is_counted = lock_planner(plan.experiment_id, wait=False)
     if is_counted:
         count_all(plan)
     if is_counted or state != State.DONE:

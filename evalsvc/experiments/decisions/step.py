@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from django.db import connections
 
 from evalsvc.experiments.decisions.policy import stop_decided, stop_losers
-from evalsvc.experiments.decisions.settling import find_locked_plan, hold, settle
-from evalsvc.experiments.decisions.stopping import abort, stop
+from evalsvc.experiments.decisions.settling import find_locked_plan, lock_planner, settle
+from evalsvc.experiments.decisions.stopping import abort, stop_config
 from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
 from evalsvc.experiments.inference.evidence import bring_up_to_date
 from evalsvc.experiments.inference.looks import write_looks
@@ -40,7 +40,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: b
     read, and nothing is decided by, is left for a later step; it is never left out when the experiment ends.
     """
     with account_scope(account_id):
-        if not hold(experiment_id, wait=wait):
+        if not lock_planner(experiment_id, wait=wait):
             return False
         plans = ExperimentPlan.objects.filter(account_id=account_id, experiment_id=experiment_id)
         plan = plans.exclude(state=ExperimentPlan.State.DRAFT).first()
@@ -83,7 +83,7 @@ def _stop_failing(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
         if (n_error := _n_errors_since_resume(config)) >= MANY_ERRORS:
             evidence = {"n_error": float(n_error), "n_ok": 0.0}
             drop = Drop(config.pk, None, "error", None, evidence)
-            stop(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
+            stop_config(plan, config, reason=Config.StopReason.ERROR, drop=drop, state=Config.State.FAILED)
 
 
 def _n_errors_since_resume(config: Config) -> int:
@@ -109,7 +109,7 @@ def _abort(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     if failed and plan.abort_on_error == Abort.RUN:
         for config in configs:
             drop = Drop(config.pk, failed[0].pk, "abort", None, {})
-            stop(plan, config, reason=Config.StopReason.ERROR, drop=drop)
+            stop_config(plan, config, reason=Config.StopReason.ERROR, drop=drop)
 
 
 def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
@@ -119,7 +119,7 @@ def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
             continue
         if config.watermark < plan.run_length:
             drop = Drop(config.pk, None, "pause", None, {"shard": plan.shard_ends.index(config.pause_at) + 1})
-            stop(plan, config, reason=Config.StopReason.PAUSE, drop=drop)
+            stop_config(plan, config, reason=Config.StopReason.PAUSE, drop=drop)
 
 
 def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
@@ -130,7 +130,7 @@ def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     for config in configs:
         if config.state == Config.State.RUNNING:
             drop = Drop(config.pk, None, "budget", None, spent)
-            stop(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
+            stop_config(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
 
 
 def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:

@@ -22,7 +22,7 @@ WHERE config_id = ANY (%s) AND state = 'leased' AND lease_expires_at > clock_tim
 STOPPABLE = Q(state=Config.State.RUNNING) | Q(state=Config.State.STOPPED, stop_reason=Config.StopReason.PAUSE)
 
 
-def stop(
+def stop_config(
     plan: ExperimentPlan,
     config: Config,
     *,

@@ -15,7 +15,7 @@ from django.conf import settings
 from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OUTPUT_SCHEMA, schema_problems
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.knobs import knobs_of, label, names_of, with_values
-from evalsvc.experiments.definition.templates import names_in, problem_with
+from evalsvc.experiments.definition.templates import problem_with, template_names
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url
 from evalsvc.rest.problems import FieldError, Invalid
@@ -218,7 +218,7 @@ def _timeout(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _bad_names(templates: list[Any]) -> Iterator[tuple[str, str]]:
-    for name in dict.fromkeys(names_in(templates)):
+    for name in dict.fromkeys(template_names(templates)):
         if why := problem_with(name):
             yield "/parameters", why
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from evalsvc.catalog.resolve import Resolved, Unresolved, resolve
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.running import check_strategy
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
@@ -191,7 +191,7 @@ def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any
         return None
     try:
         return resolve(account_id=account_id, epoch=epoch, evaluator=row["evaluator"], profile=row.get("criteria"))
-    except Unresolved as exc:
+    except UnresolvedEvaluator as exc:
         at = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/criteria"
         raise MetricProblem(at, exc.message) from None
 

@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.checks.unmapped import check_mappings
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
 from evalsvc.experiments.definition.metrics import Metric, resolve_metrics
-from evalsvc.experiments.definition.templates import UnknownField, look_up, names_in
+from evalsvc.experiments.definition.templates import UnknownField, field_value, template_names
 from evalsvc.experiments.models import Config, Errors, Policy
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
@@ -129,7 +129,7 @@ def check_templates(
         if candidate.kind == Config.Kind.PUSH:
             continue
         templates = [candidate.parameters.get(name) for name in ("prompt", "system", "messages", "body")]
-        for name in dict.fromkeys(names_in(templates)):
+        for name in dict.fromkeys(template_names(templates)):
             if not any(_has(document, name) for document in documents):
                 detail = f"The template names `{{{{{name}}}}}`, which none of the first examples of the dataset has."
                 raise Invalid(FieldError(f"{pointer}/{i}/parameters", detail))
@@ -137,7 +137,7 @@ def check_templates(
 
 def _has(document: Mapping[str, Any], name: str) -> bool:
     try:
-        look_up(name, document)
+        field_value(name, document)
     except UnknownField:
         return False
     return True

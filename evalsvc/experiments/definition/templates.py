@@ -21,17 +21,17 @@ class UnknownField(Exception):
         self.name = name
 
 
-def names_in(template: Any) -> Iterator[str]:
+def template_names(template: Any) -> Iterator[str]:
     """List the names that a text, or any JSON with texts in it, refers to."""
     if isinstance(template, str):
         yield from (match[1].strip() for match in _token.finditer(template))
     elif isinstance(template, Mapping):
         for key, value in template.items():
-            yield from names_in(key)
-            yield from names_in(value)
+            yield from template_names(key)
+            yield from template_names(value)
     elif isinstance(template, list):
         for value in template:
-            yield from names_in(value)
+            yield from template_names(value)
 
 
 def problem_with(name: str) -> str | None:
@@ -46,14 +46,14 @@ def problem_with(name: str) -> str | None:
 
 def fill_text(template: str, fields: Mapping[str, Any]) -> str:
     """Replace every token in one pass, so that braces in the data stay what they are."""
-    return _token.sub(lambda match: as_text(look_up(match[1].strip(), fields)), template)
+    return _token.sub(lambda match: prompt_text(field_value(match[1].strip(), fields)), template)
 
 
 def fill_json(template: Any, fields: Mapping[str, Any]) -> Any:
     """Fill the texts of a JSON template; a text that is one token only becomes the value itself."""
     if isinstance(template, str):
         whole = _token.fullmatch(template)
-        return look_up(whole[1].strip(), fields) if whole else fill_text(template, fields)
+        return field_value(whole[1].strip(), fields) if whole else fill_text(template, fields)
     if isinstance(template, Mapping):
         return {fill_text(key, fields): fill_json(value, fields) for key, value in template.items()}
     if isinstance(template, list):
@@ -61,7 +61,7 @@ def fill_json(template: Any, fields: Mapping[str, Any]) -> Any:
     return template
 
 
-def look_up(name: str, fields: Mapping[str, Any]) -> Any:
+def field_value(name: str, fields: Mapping[str, Any]) -> Any:
     """Return the value at a dotted name; list items are named by their index. Raises UnknownField."""
     value: Any = fields
     for part in name.split("."):
@@ -74,7 +74,7 @@ def look_up(name: str, fields: Mapping[str, Any]) -> Any:
     return value
 
 
-def as_text(value: Any) -> str:
+def prompt_text(value: Any) -> str:
     """Write a value into a prompt: texts as they are, lists of texts or passages as numbered paragraphs, else JSON."""
     if isinstance(value, str):
         return value

@@ -133,7 +133,7 @@ def recount(experiment_id: int) -> list[dict[str, Any]]:
         for what, query in CHECKS.items():
             cursor.execute(query, {"experiment": experiment_id})
             differences += [{"config_id": str(id), "what": what} for (id,) in cursor.fetchmany(20)]
-    return differences + list(itertools.islice(recount_pairs.find(experiment_id), MOST_OF_PAIRS))
+    return differences + list(itertools.islice(recount_pairs.find_pair_differences(experiment_id), MOST_OF_PAIRS))
 
 
 def recount_all(account_id: int | None = None) -> Iterator[tuple[str, Finding | None]]:

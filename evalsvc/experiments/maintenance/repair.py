@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalsvc.experiments.decisions.settling import count_all, find_locked_plan, hold, settle
+from evalsvc.experiments.decisions.settling import count_all, find_locked_plan, lock_planner, settle
 from evalsvc.experiments.inference import comparisons, evidence, looks
 from evalsvc.experiments.inference.evidence import weighed
 from evalsvc.experiments.maintenance import recount_pairs
@@ -31,12 +31,12 @@ def mend_all(*, account_id: int | None = None, experiment_id: int | None = None)
 def mend(*, account_id: int, experiment_id: int) -> int:
     """Count one experiment to its last answer and write anew what differs; return how many differences there were."""
     with account_scope(account_id):
-        hold(experiment_id, wait=True)
+        lock_planner(experiment_id, wait=True)
         plan = find_locked_plan(account_id, experiment_id)
         if plan is None or plan.state == ExperimentPlan.State.DRAFT:
             return 0
         has_ended = plan.state != ExperimentPlan.State.RUNNING
-        n = sum(1 for _ in recount_pairs.find(experiment_id, is_complete=has_ended))
+        n = sum(1 for _ in recount_pairs.find_pair_differences(experiment_id, is_complete=has_ended))
         if n:
             _take_away(plan)
             count_all(plan)

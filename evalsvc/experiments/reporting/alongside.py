@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig
-from evalsvc.evaluations.history.interval import interval_of
+from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -88,7 +88,7 @@ def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | Non
     (history,) = store.read_histories(plan.account_id, [pair], before=first_id(plan.started_at))
     level = min(max(plan.level, 0.8), 0.999)
     ask = IntervalAsk("full-history", level, "pass" if metric.source == "pass" else "score")
-    interval = interval_of(ask, found[0], history) or {}
+    interval = answer_interval(ask, found[0], history) or {}
     shown = {name: interval.get(name) for name in REFERENCE}
     values = [part for part in interval.get("sources", {}).values() if part["n"]]
     n = sum(part["n"] for part in values)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.exports import Sink, as_text, chunked, guarded
+from evalsvc.datasets.exports import Sink, chunked, guarded, text_or_json
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.results import ON_REQUEST, OutputSelection, iterate
 
@@ -91,7 +91,7 @@ def _cells(row: dict[str, Any], facts: Sequence[str], metrics: Sequence[str]) ->
 def _cell(name: str, value: Any) -> Any:
     if name == "output":
         return _output_as_text(value)
-    return as_text(value) if name in VALUES else value
+    return text_or_json(value) if name in VALUES else value
 
 
 def _output_as_text(output: dict[str, Any] | None) -> str | None:

@@ -29,7 +29,7 @@ UNIT_SIZE, JUDGED_UNIT_SIZE = 100, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AdditionProgress:
     """How many outputs have a score (or the reason for none) of a metric, and how many wait for it."""
 
     n_scored: int
@@ -119,25 +119,27 @@ def _add(account: Account, plan: ExperimentPlan, group: Sequence[Metric], actor:
         record_audit(account=account, actor=actor, action="metric.added", target=metric.name, experiment=str(plan.pk))
 
 
-def progress_of(plan: ExperimentPlan) -> dict[str, Progress]:
+def progress_of(plan: ExperimentPlan) -> dict[str, AdditionProgress]:
     """Return, by metric, how far the scoring of the outputs has come, over all configs that have not been deleted."""
     configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
     n_outputs = configs.aggregate(n=Sum(F("n_ok") + F("n_error")))["n"] or 0
     counts = Aggregate.objects.filter(config__in=configs, scope=Aggregate.Scope.ALL).values_list("metric")
     scored: dict[str, int] = defaultdict(int, counts.annotate(n=Sum(F("n") + F("n_error") + F("n_na"))))
     names = [row["name"] for row in plan.metrics]
-    return {name: Progress(scored[name], n_outputs - scored[name]) for name in names}
+    return {name: AdditionProgress(scored[name], n_outputs - scored[name]) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class ReceivedScores:
     """What became of numbers that were sent: how many are new, and how many outputs still have none."""
 
     n_accepted: int
     n_pending: int
 
 
-def post_scores(*, account: Account, experiment_id: int, name: str, scores: Sequence[Mapping[str, Any]]) -> Posted:
+def post_scores(
+    *, account: Account, experiment_id: int, name: str, scores: Sequence[Mapping[str, Any]]
+) -> ReceivedScores:
     """Record the caller's numbers for a metric that was added with the source `client`, each output's once.
 
     What is no finite number within the metric's range becomes the error that it would have become during the run.
@@ -160,7 +162,7 @@ def post_scores(*, account: Account, experiment_id: int, name: str, scores: Sequ
         for config_id in sorted(rows)
     )
     with account_scope(account.pk):
-        return Posted(n_accepted, progress_of(plan)[name].n_pending)
+        return ReceivedScores(n_accepted, progress_of(plan)[name].n_pending)
 
 
 def _metric_of_caller(plan: ExperimentPlan, name: str) -> Metric:

@@ -10,7 +10,7 @@ import orjson
 from django.db import connections
 
 from evalsvc.experiments.definition.checks.unmapped import may_be_unmapped, stopped_metrics_of
-from evalsvc.experiments.definition.fields.output_schemas import schema_of
+from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.runner.store import Unit
@@ -81,7 +81,7 @@ def unit_context(unit: Unit) -> UnitContext:
             metrics=tuple(metric for metric in metrics if metric.addition == unit.addition),
             pointers=plan.sample,
             may_be_unmapped=may_be_unmapped(plan),
-            output_schema=schema_of(config.kind, config.parameters),
+            output_schema=declared_schema(config.kind, config.parameters),
         )
     _contexts.put(key, context)
     return context
@@ -94,13 +94,13 @@ def examples_of(unit: Unit) -> dict[int, Example]:
     found = {pos: example for pos, example in known.items() if example is not None}
     missing = [pos for pos in wanted if pos not in found]
     if missing:
-        read = read_examples(unit.account_id, unit.experiment_id, missing)
+        read = read_unit_examples(unit.account_id, unit.experiment_id, missing)
         found |= read
         _remember(unit.experiment_id, read)
     return found
 
 
-def read_examples(account_id: int, experiment_id: int, positions: Sequence[int]) -> dict[int, Example]:
+def read_unit_examples(account_id: int, experiment_id: int, positions: Sequence[int]) -> dict[int, Example]:
     """Read examples by their positions in the experiment's order."""
     with account_scope(account_id), connections[current_role()].cursor() as cursor:
         cursor.execute(EXAMPLES, [experiment_id, list(positions)])

@@ -75,7 +75,7 @@ class MustStop(Exception):
 
 
 @dataclass(slots=True)
-class Asking:
+class AskedConfig:
     """One config as a worker asks it: its parameters, and the connections it has looked up."""
 
     account_id: int
@@ -93,7 +93,7 @@ class Asking:
         return facts
 
 
-def produce(asking: Asking, example: Mapping[str, Any]) -> Produced:
+def produce(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
     """Ask for one output, again after a pause when a failure may pass.
 
     Raises Postponed when a limit or a 429 says to come back later, and MustStop when the config as a whole cannot go
@@ -124,7 +124,7 @@ def produce(asking: Asking, example: Mapping[str, Any]) -> Produced:
             return produced
 
 
-def _wait_for_turn(asking: Asking, exc: CallFailed) -> None:
+def _wait_for_turn(asking: AskedConfig, exc: CallFailed) -> None:
     """Wait for a turn that comes soon; free the unit runner for others when it does not."""
     seconds = exc.retry_after_seconds or 0.0
     was_refused = exc.status is not None
@@ -133,7 +133,7 @@ def _wait_for_turn(asking: Asking, exc: CallFailed) -> None:
     time.sleep(max(seconds, SHORTEST_WAIT_SECONDS))
 
 
-def _ask_chat(asking: Asking, example: Mapping[str, Any]) -> Produced:
+def _ask_chat(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
     knobs = {knob: value for knob, value in asking.parameters.items() if knob not in TEMPLATE_FIELDS}
     connection = asking.connection(knobs.pop("connection"))
     model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
@@ -161,7 +161,7 @@ def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> l
     return messages
 
 
-def _ask_http(asking: Asking, example: Mapping[str, Any]) -> Produced:
+def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
     parameters = asking.parameters
     body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
     templates = parameters.get("headers", {})

@@ -20,7 +20,7 @@ from evalsvc.experiments.notices import Ears
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.decision_thread import Planning
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
-from evalsvc.experiments.runner.turns import Turns
+from evalsvc.experiments.runner.turns import ConfigPauses
 from evalsvc.experiments.runner.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 
@@ -59,7 +59,7 @@ class Scheduler:
         self._ready: deque[Unit] = deque()
         self._epochs: dict[int, int] = {}
         self._lost: set[int] = set()
-        self._turns = Turns()
+        self._turns = ConfigPauses()
         self._has_news = False
         self._draining = False
         self._closed = False

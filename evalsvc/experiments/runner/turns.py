@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Protocol
 
 
-class Turn(Protocol):
+class UnitReport(Protocol):
     """What a unit runner tells of its work on one unit."""
 
     n_kept: int
@@ -15,7 +15,7 @@ class Turn(Protocol):
     postponed_seconds: float
 
 
-class Turns:
+class ConfigPauses:
     """Turns of configs, by their ids. Its owner sees to it that one thread at a time is here."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Turns:
         self._waits_until = {config: until for config, until in self._waits_until.items() if until > now}
         return list(self._waits_until)
 
-    def note(self, config_id: int, turn: Turn, *, seconds: float) -> None:
+    def note(self, config_id: int, turn: UnitReport, *, seconds: float) -> None:
         """Note how a turn went, and how long its config must wait.
 
         Calls that were under way together and are all refused are one refusal: a slow endpoint is not a broken one.

@@ -22,7 +22,7 @@ from evalsvc.experiments.runner.context import (
     twin_outputs,
     unit_context,
 )
-from evalsvc.experiments.runner.generate import Asking, MustStop, Postponed, Produced, produce
+from evalsvc.experiments.runner.generate import AskedConfig, MustStop, Postponed, Produced, produce
 from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
 from evalsvc.experiments.runner.writer import Writer
@@ -99,7 +99,7 @@ class UnitRunner:
         known = recorded_outputs(self.unit) if self.unit.attempt > 1 else {}
         twins = twin_outputs(self.unit, context)
         connections.close_all()
-        asking = Asking(self.unit.account_id, context.kind, context.parameters, self._stopped)
+        asking = AskedConfig(self.unit.account_id, context.kind, context.parameters, self._stopped)
         for pos in range(self.unit.from_pos, self.unit.to_pos):
             if pos in known:
                 continue
@@ -130,7 +130,7 @@ class UnitRunner:
             detail=detail,
         )
 
-    def _produced(self, asking: Asking, example: Example, twin: dict[str, Any] | None) -> Produced:
+    def _produced(self, asking: AskedConfig, example: Example, twin: dict[str, Any] | None) -> Produced:
         if twin is not None:
             return Produced(**twin)
         if self.unit.attempt > MAX_LEASES:

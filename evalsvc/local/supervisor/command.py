@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalsvc.local.embedded.server import ServerFailed
 from evalsvc.local.supervisor.lock import AlreadyRunning
-from evalsvc.local.supervisor.run import Options, run_service
+from evalsvc.local.supervisor.run import StartOptions, run_service
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
 
 
-def start(options: Options, write: Callable[[str], None]) -> str | None:
+def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> str | None:
     """Run the service until it is told to stop; return what went wrong, if anything did."""
     try:
         run_service(options, write)
@@ -41,11 +41,11 @@ def start(options: Options, write: Callable[[str], None]) -> str | None:
     return None
 
 
-def main(arguments: list[str]) -> None:
+def run_command(arguments: list[str]) -> None:
     parser = ArgumentParser(prog="manage.py up", description=HELP)
     add_arguments(parser)
     given = parser.parse_args(arguments)
-    sys.exit(start(Options(CHECKOUT, given.host, given.port, not given.no_demo), _write))
+    sys.exit(run_until_stopped(StartOptions(CHECKOUT, given.host, given.port, not given.no_demo), _write))
 
 
 def _write(line: str) -> None:

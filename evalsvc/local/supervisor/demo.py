@@ -30,7 +30,7 @@ PATIENCE_SECONDS, PAUSE_SECONDS = 60.0, 0.2
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DemoVerdict:
     passed: bool
     score: float
     interval: Mapping[str, Any] | None
@@ -49,7 +49,7 @@ class Verdict:
         return f"{verdict}; {level:.0%} interval of the {what} of the {n} scores before it: {lower:.3f} to {upper:.3f}"
 
 
-def first_evaluation(url: str, key: str) -> Verdict:
+def first_evaluation(url: str, key: str) -> DemoVerdict:
     """Ask the running service as any client would; the first time, let a few other answers make a history."""
     verdict = _evaluate(url, key, capture="none")
     if verdict.is_pending or (verdict.interval and verdict.interval.get("n", 0) >= len(EARLIER_OUTPUTS)):
@@ -59,14 +59,14 @@ def first_evaluation(url: str, key: str) -> Verdict:
     return _evaluate(url, key)
 
 
-def _evaluate(url: str, key: str, output: str = "Paris", capture: str = "all") -> Verdict:
+def _evaluate(url: str, key: str, output: str = "Paris", capture: str = "all") -> DemoVerdict:
     """Evaluate once. An answer that a worker still has is asked for again, and is no failure."""
     body = QUESTION | {"evaluated_model_output": output, "capture": capture}
     status, text = _ask(url, "POST", "/v1/evaluate", key, body)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (request_id := _pending_id(text)) is not None:
         if time.monotonic() > deadline:
-            return Verdict(False, 0.0, None, is_pending=True)
+            return DemoVerdict(False, 0.0, None, is_pending=True)
         time.sleep(PAUSE_SECONDS)
         status, text = _ask(url, "GET", f"/v1/evaluate/{request_id}", key)
     return _read_verdict(status, text)
@@ -81,11 +81,11 @@ def _pending_id(text: str) -> str | None:
         return None
 
 
-def _read_verdict(status: int, text: str) -> Verdict:
+def _read_verdict(status: int, text: str) -> DemoVerdict:
     try:
         result = json.loads(text)["results"][0]["evaluation_result"]
         info = result.get("additional_info") or {}
-        return Verdict(bool(result["pass"]), float(result["score_raw"]), info.get("confidence_interval"))
+        return DemoVerdict(bool(result["pass"]), float(result["score_raw"]), info.get("confidence_interval"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ServiceFailed(f"The first evaluation failed: HTTP {status}, {text[:1000]!r}") from error
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.supervisor import demo, demo_account, roster
-from evalsvc.local.supervisor.aside import aside
+from evalsvc.local.supervisor.aside import ask_in_child
 from evalsvc.local.supervisor.backends import Backends, application_secrets, child_environment
 from evalsvc.local.supervisor.child import Child
 from evalsvc.local.supervisor.lock import HomeLock, hold_home
@@ -26,14 +26,14 @@ SILENCE_SECONDS = 20  # for the first sign of life of a worker that has said tha
 
 
 @dataclass(frozen=True)
-class Options:
+class StartOptions:
     checkout: Path
     host: str = "127.0.0.1"
     port: int = 8000
     demo: bool = True
 
 
-class Progress:
+class StartProgress:
     """One line per step, with the seconds it took."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -47,14 +47,14 @@ class Progress:
         self.write(f"  {what:<44} {time.monotonic() - began:5.1f} s")
 
 
-def run_service(options: Options, write: Callable[[str], None] = print) -> None:
+def run_service(options: StartOptions, write: Callable[[str], None] = print) -> None:
     """Start everything, print where it is, and stay until SIGINT or SIGTERM; then stop everything.
 
     Raises AlreadyRunning, or ServiceFailed and its like with a sentence for the operator.
     """
     home = prepare_home(evalsvc_home(options.checkout))
     values = load_secrets(home)
-    progress = Progress(write)
+    progress = StartProgress(write)
     with contextlib.ExitStack() as stack:
         lock = stack.enter_context(hold_home(home))
         backends = Backends(home, values, dict(os.environ))
@@ -73,12 +73,12 @@ def run_service(options: Options, write: Callable[[str], None] = print) -> None:
 class Start:
     """The steps of one start, in order."""
 
-    options: Options
+    options: StartOptions
     home: Path
     secrets: Mapping[str, str]
     backends: Backends
     supervisor: Supervisor
-    progress: Progress
+    progress: StartProgress
     lock: HomeLock
     resources: contextlib.ExitStack
     _listener: socket.socket = field(init=False)
@@ -149,7 +149,7 @@ class Start:
         """Migrate, and make the demo account, unless that has been done; Django's start alone costs seconds."""
         digest = self._digest()
         with self.progress.step("database roles checked"):
-            kept: dict[str, str] | None = aside(lambda: self._kept(urls, digest))
+            kept: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
         if kept is not None:
             return kept
         with self.progress.step("database migrated" + (", demo account" if self.options.demo else "")):
@@ -157,7 +157,7 @@ class Start:
             command = roster.python("manage.py", "up", *flags, checkout=self.options.checkout, env=env)
             output = self.supervisor.run_step("migrate", command)
             if digest:
-                aside(lambda: note_migrated(urls.owner, digest))
+                ask_in_child(lambda: note_migrated(urls.owner, digest))
         return {str(name): str(value) for name, value in json.loads(output).items()}
 
     def _kept(self, urls: DatabaseUrls, digest: str | None) -> dict[str, str] | None:

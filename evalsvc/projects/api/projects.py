@@ -68,7 +68,7 @@ def project_out(project: Project) -> ProjectFacts:
     return ProjectFacts(id=project.id, name=project.name, created_at=project.created_at, created_by=project.created_by)
 
 
-def page_of(request: Request) -> slice:
+def requested_page(request: Request) -> slice:
     """Return which rows the query asks for; parameters that are not known are ignored."""
     query = PageQuery(data=sent(request))
     query.is_valid(raise_exception=True)
@@ -87,7 +87,7 @@ class AppsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List apps by name. An app is made by the first evaluation that names it."""
-        rows = list_apps(account=self.account)[page_of(request)]
+        rows = list_apps(account=self.account)[requested_page(request)]
         return Response({"apps": [{"name": row.name} for row in rows]})
 
 
@@ -104,7 +104,7 @@ class ProjectsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List projects, newest first."""
-        rows = list_projects(account=self.account)[page_of(request)]
+        rows = list_projects(account=self.account)[requested_page(request)]
         return Response(ProjectPage(projects=[project_out(row) for row in rows]))
 
     @extend_schema(

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.telemetry import services
 from evalsvc.telemetry.answers import log_out, span_out
-from evalsvc.telemetry.records import Batch
+from evalsvc.telemetry.records import RecordBatch
 from evalsvc.telemetry.selectors import get_log, get_trace
 from evalsvc.telemetry.wire import JSON, LOGS, PROTOBUF, TRACES, Signal, answer, read_request
 
@@ -71,7 +71,7 @@ class TraceQuery(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=10_000_000, default=0)
 
 
-def request_schema(name: str) -> dict[str, Any]:
+def export_schema(name: str) -> dict[str, Any]:
     """Describe the body of an export; OpenTelemetry's protocol describes what is in it."""
     group = {"type": "array", "items": {"type": "object"}}
     return {JSON: {"type": "object", "properties": {name: group}}, PROTOBUF: OpenApiTypes.BINARY}
@@ -88,7 +88,7 @@ class ExportView(AccountView):
     """What the two exporters' addresses share."""
 
     signal: Signal
-    batch: Batch
+    batch: RecordBatch
 
     def receive(self, request: Request) -> None:
         """Read the body before the transaction begins."""
@@ -104,7 +104,7 @@ class TracesView(ExportView):
     @extend_schema(
         operation_id="export_traces",
         tags=["telemetry"],
-        request=request_schema("resourceSpans"),
+        request=export_schema("resourceSpans"),
         responses=answer_schema("rejectedSpans"),
     )
     def post(self, request: Request) -> HttpResponse:
@@ -121,7 +121,7 @@ class LogsView(ExportView):
     @extend_schema(
         operation_id="export_logs",
         tags=["telemetry"],
-        request=request_schema("resourceLogs"),
+        request=export_schema("resourceLogs"),
         responses=answer_schema("rejectedLogRecords"),
     )
     def post(self, request: Request) -> HttpResponse:

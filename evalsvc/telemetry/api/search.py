@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.rest.unknown import with_warnings_field
-from evalsvc.telemetry.answers import as_text, log_out, span_out
+from evalsvc.telemetry.answers import attributes_as_text, log_out, span_out
 from evalsvc.telemetry.api.export import LogOut, SpanOut
 from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.models import LogRecord, Span
@@ -28,7 +28,7 @@ class TelemetrySearchIn(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
 
 
-class SearchView(AccountView):
+class TelemetrySearchView(AccountView):
     """What both searches share."""
 
     reads = True
@@ -46,7 +46,7 @@ class SearchView(AccountView):
         )
 
 
-class LogSearchView(SearchView):
+class LogSearchView(TelemetrySearchView):
     """Logs by filters."""
 
     @extend_schema(
@@ -58,10 +58,10 @@ class LogSearchView(SearchView):
     def post(self, request: Request) -> Response:
         """Return logs that all filters let through; the values of attributes are texts, as Patronus' clients want."""
         rows = self.found(request, LogRecord, LOG_FIELDS)
-        return Response({"logs": [as_text(log_out(row)) for row in rows]})
+        return Response({"logs": [attributes_as_text(log_out(row)) for row in rows]})
 
 
-class SpanSearchView(SearchView):
+class SpanSearchView(TelemetrySearchView):
     """Spans by filters."""
 
     @extend_schema(
@@ -73,4 +73,4 @@ class SpanSearchView(SearchView):
     def post(self, request: Request) -> Response:
         """Return spans that all filters let through; the values of attributes are texts, as Patronus' clients want."""
         rows = self.found(request, Span, SPAN_FIELDS)
-        return Response({"spans": [as_text(span_out(row)) for row in rows]})
+        return Response({"spans": [attributes_as_text(span_out(row)) for row in rows]})

@@ -17,7 +17,7 @@ from evalsvc.evaluations.workers.computing.neighbours import SLOW_SECONDS, neigh
 from evalsvc.evaluations.workers.computing.scoring import computed
 from evalsvc.evaluations.workers.judging.recording import Done, record
 from evalsvc.evaluations.workers.judging.scoring import broke, prepared
-from evalsvc.evaluations.workers.judging.store import Claimed, Inputs, Read, read
+from evalsvc.evaluations.workers.judging.store import Claimed, Read, SampleInputs, read_claimed
 from evalsvc.evaluations.workers.pushes import Ear
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def drain(name: str) -> bool:
     ear, ends_at = Ear(waking.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
     try:
         while not shutting_down.is_set():
-            may_be_more = step(name)
+            may_be_more = compute_batch(name)
             if time.monotonic() > ends_at:
                 return True
             if not may_be_more and not ear.hears():
@@ -56,13 +56,13 @@ def drain(name: str) -> bool:
         return False
 
 
-def step(name: str) -> bool:
+def compute_batch(name: str) -> bool:
     """Claim a batch, compute it for a while, write it; say whether there may be more to claim."""
     try:
         slow = neighbours.slow_accounts()
         # Among more it finds what it may compute, if there is any.
-        claimed = store.claim(limit=MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM)
-        waking.hold(name, claimed)
+        claimed = store.claim_computing(limit=MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM)
+        waking.note_computing(name, claimed)
         return bool(claimed) and _work_off(claimed, slow)
     except DatabaseError:
         # What was claimed stays pending, for whoever claims it when its lease has ended.
@@ -80,7 +80,7 @@ def take_over(name: str) -> None:
 
 def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
     """Compute and write; say whether there may be more for this process."""
-    texts = read(claimed)
+    texts = read_claimed(claimed)
     now, later = _parted(*_allowed(claimed, slow, texts), texts)
     if not now:
         # Whoever computes something slow claims it then. To call anybody would only bring it back here.
@@ -88,7 +88,7 @@ def _work_off(claimed: Sequence[Claimed], slow: set[int] | None) -> bool:
         return False
     is_full = len(claimed) >= MOST_AT_ONCE
     if is_full:
-        waking.nudge()
+        waking.nudge_computing()
     _give_back(later)
     left, was_slow = _compute(now, texts)
     _give_back(left)
@@ -140,7 +140,7 @@ def _is_long(one: Claimed, texts: Mapping[int, Read]) -> bool:
     return one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS
 
 
-def n_chars(inputs: Inputs) -> int:
+def n_chars(inputs: SampleInputs) -> int:
     """Count the characters of what was sent."""
     texts = (inputs.input, inputs.output, inputs.gold, *(inputs.contexts or ()))
     return sum(len(text) for text in texts if text)
@@ -149,7 +149,7 @@ def n_chars(inputs: Inputs) -> int:
 def _give_back(left: Sequence[Claimed]) -> None:
     if left:
         _release(left)
-        waking.nudge()
+        waking.nudge_computing()
 
 
 def _release(left: Sequence[Claimed]) -> None:

@@ -14,7 +14,7 @@ CLAIM = "SELECT * FROM claim_computing(%s, %s)"
 RELEASE = "SELECT release_computing(%s::bigint[], %s::int[], %s)"
 
 
-def claim(*, limit: int) -> list[Claimed]:
+def claim_computing(*, limit: int) -> list[Claimed]:
     """Claim up to `limit` evaluations over all accounts, in the order in which it is their turn."""
     # It is not renewed while one is computed, and on a busy machine a second of CPU time takes longer than one.
     lease_seconds = float(settings.WORK_LEASE_SECONDS + 2 * settings.COMPUTE_SECONDS)

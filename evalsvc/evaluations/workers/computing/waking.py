@@ -28,12 +28,12 @@ CALLED_SECONDS = 5
 """For so long one message is enough: whoever it starts goes on while there is work."""
 
 
-def wake(request_id: int, *, reply_to: str | None) -> bool:
+def wake_computing(request_id: int, *, reply_to: str | None) -> bool:
     """Tell of a request with work, and where its verdicts are waited for; say whether that could be told."""
     return _told(f"request {request_id}", (request_id, reply_to) if reply_to else None)
 
 
-def nudge() -> bool:
+def nudge_computing() -> bool:
     """Let another process look: there is more than one can do, or something was given back."""
     return _told("what is left", None)
 
@@ -46,7 +46,7 @@ def answer_call() -> None:
         log.warning("Redis does not answer")
 
 
-def hold(name: str, claimed: Sequence[Claimed]) -> None:
+def note_computing(name: str, claimed: Sequence[Claimed]) -> None:
     """Note what a process is about to compute, for whoever comes after it should it be lost."""
     if not claimed:
         return
@@ -80,13 +80,13 @@ def _told(what: str, listener: tuple[int, str] | None) -> bool:
             pipe.llen(KEY)
             n_unheard = pipe.execute()[-1]
         # Whoever waits for a push has taken it already, and goes on while there is more.
-        return not n_unheard or not client.set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or call()
+        return not n_unheard or not client.set(CALLED_KEY, 1, nx=True, ex=CALLED_SECONDS) or start_process()
     except (OperationalError, RedisError, OSError):
         log.warning("%s: no worker was told, as the broker does not answer; the sweep will do it", what)
         return False
 
 
-def call() -> bool:
+def start_process() -> bool:
     """Have a message of Celery start a process. Raises the broker's errors."""
     current_app.send_task(TASK, queue=QUEUE, retry=False)
     return True

@@ -31,11 +31,11 @@ class JudgingStep(StartStopStep):
         """Start the runner. Imported here: other workers have no use for it."""
         from django.conf import settings
 
-        from evalsvc.evaluations.workers.judging.runner import Runner
+        from evalsvc.evaluations.workers.judging.runner import JudgeRunner
 
         allow_many_files()
-        leave_imports_alone()
-        self.runner = Runner(slots=settings.JUDGE_SLOTS)
+        freeze_imports()
+        self.runner = JudgeRunner(slots=settings.JUDGE_SLOTS)
         self.runner.start()
 
     def stop(self, parent: Any) -> None:
@@ -49,7 +49,7 @@ class JudgingStep(StartStopStep):
             self.runner.drain(0.0)
 
 
-def leave_imports_alone() -> None:
+def freeze_imports() -> None:
     """Keep the garbage collector from what is imported: to walk that was a quarter of the runner's time."""
     gc.collect()
     gc.freeze()

@@ -61,7 +61,7 @@ def written(final: Sequence[Done]) -> set[tuple[int, int]]:
     if not final:
         return set()
     try:
-        return store.finish(items_of(final))
+        return store.finish_judging(items_of(final))
     except (DatabaseError, TypeError) as exc:
         if isinstance(exc, DatabaseError) and not is_undone(exc):
             raise
@@ -76,12 +76,12 @@ def written(final: Sequence[Done]) -> set[tuple[int, int]]:
 def _written_alone(one: Done) -> set[tuple[int, int]]:
     claimed, _ = one
     try:
-        return store.finish(items_of([one]))
+        return store.finish_judging(items_of([one]))
     except UNAVAILABLE:
         raise
     except (DatabaseError, TypeError) as exc:
         log.error("evaluation %s: its verdict cannot be stored: %s", claimed.id, type(exc).__name__)
-    store.finish(items_of([(claimed, broke(claimed))]))
+    store.finish_judging(items_of([(claimed, broke(claimed))]))
     # Not among the new: what would be pushed is the verdict that was refused. Whoever waits reads this one.
     return set()
 

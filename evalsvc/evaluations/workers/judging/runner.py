@@ -41,7 +41,7 @@ CANCEL_SECONDS = 5.0
 T = TypeVar("T")
 
 
-class Runner:
+class JudgeRunner:
     """Claims, calls, leases and verdicts of one process. Started once, drained once."""
 
     def __init__(self, *, slots: int) -> None:
@@ -86,7 +86,7 @@ class Runner:
         if left:
             log.warning("%d evaluations are left to other runners", len(left))
             self._attempt("giving back", lambda: store.give_back(left))
-            waking.nudge()
+            waking.nudge_judging()
         connections.close_all()
         for thread in self._threads:
             thread.join(CANCEL_SECONDS)
@@ -135,7 +135,7 @@ class Runner:
                 heard = False
                 self._closed.wait(POLL_SECONDS)
             if self._is_draining and heard:
-                waking.nudge()
+                waking.nudge_judging()
             with self._more:
                 self._may_be_more = True
                 self._more.notify()
@@ -158,7 +158,7 @@ class Runner:
         """Claim, read and begin; return how many seconds the claim took."""
 
         def claim() -> list[Claimed]:
-            return store.claim(limit=wanted.limit, slots=self.slots, lends=wanted.lends, held=wanted.held)
+            return store.claim_judging(limit=wanted.limit, slots=self.slots, lends=wanted.lends, held=wanted.held)
 
         began = time.monotonic()
         claimed = self._attempt("claiming", claim)
@@ -177,7 +177,7 @@ class Runner:
             self._read(fresh)
 
     def _read(self, claimed: list[Claimed]) -> None:
-        read = None if self._is_draining else self._attempt("reading", lambda: store.read(claimed))
+        read = None if self._is_draining else self._attempt("reading", lambda: store.read_claimed(claimed))
         if read is None:
             self._attempt("giving back", lambda: store.give_back(claimed))
             self._forget(claimed)

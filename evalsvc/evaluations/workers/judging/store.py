@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import connections
 
-from evalsvc.evaluations.round_trips import dumps
+from evalsvc.evaluations.round_trips import dump_jsonb
 from evalsvc.tenancy.scope import APP, SYSTEM
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 2.0, 30.0
@@ -44,7 +44,7 @@ class Claimed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class SampleInputs:
     """The columns of a request that a sample is made of."""
 
     input: str | None
@@ -59,10 +59,10 @@ class Read(NamedTuple):
     """What an evaluation is about."""
 
     settings: dict[str, Any]
-    inputs: Inputs
+    inputs: SampleInputs
 
 
-def claim(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str], int]) -> list[Claimed]:
+def claim_judging(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str], int]) -> list[Claimed]:
     """Claim up to `limit` evaluations over all accounts; `held` is what is in flight by (account, connection).
 
     When it lends, only who has less than a fair share of `slots` gets any.
@@ -73,14 +73,14 @@ def claim(*, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str],
     return [Claimed(*row) for row in rows(SYSTEM, CLAIM, values)]
 
 
-def read(claimed: Sequence[Claimed]) -> dict[int, Read]:
+def read_claimed(claimed: Sequence[Claimed]) -> dict[int, Read]:
     """Read the settings and inputs of claimed evaluations, by id; what has been deleted since is not in it.
 
     As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
     """
     found = rows(APP, READ, [[one.account_id for one in claimed], [one.id for one in claimed]])
     request_of = {one.id: one.request_id for one in claimed}
-    inputs = {request_of[id]: Inputs(*columns) for id, _, is_first, *columns in found if is_first}
+    inputs = {request_of[id]: SampleInputs(*columns) for id, _, is_first, *columns in found if is_first}
     return {id: Read(chosen or {}, inputs[request_of[id]]) for id, chosen, *_ in found}
 
 
@@ -114,12 +114,12 @@ def _delay(one: Claimed, retry_after_seconds: float) -> float:
     return max(grown, retry_after_seconds * random.uniform(1.0, 1.25))  # noqa: S311  # nosec B311 - not a secret
 
 
-def finish(items: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
+def finish_judging(items: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
     """Write verdicts of requests of any accounts, all or none; return (request, position) of those that were written.
 
     Each item is {account, request, verdicts}. As the tenants' role, each account by itself.
     """
-    found = rows(APP, FINISH, [dumps(items)])
+    found = rows(APP, FINISH, [dump_jsonb(items)])
     return {(request_id, position) for request_id, positions in found for position in positions}
 
 

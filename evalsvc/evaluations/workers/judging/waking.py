@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 KEY = "evalsvc:judging"
 
 
-def wake(request_id: int, *, reply_to: str | None) -> bool:
+def wake_judging(request_id: int, *, reply_to: str | None) -> bool:
     """Tell the runners that there is work, and where its verdicts are waited for; say whether that could be told."""
     try:
         with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
@@ -31,7 +31,7 @@ def wake(request_id: int, *, reply_to: str | None) -> bool:
     return True
 
 
-def nudge() -> None:
+def nudge_judging() -> None:
     """Let another runner look, of what this one has heard and cannot do, or gives back."""
     try:
         with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:

@@ -12,13 +12,13 @@ from evalsvc.experiments.definition.fields.json_forms import (
     MAX_POINTERS,
     MAX_SPECIMENS,
     Node,
-    Reader,
+    SchemaReader,
     Unknown,
     escaped,
     types_of,
 )
 from evalsvc.experiments.definition.fields.mapping import OUTPUT
-from evalsvc.experiments.definition.fields.output_schemas import schema_of
+from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.models import Config
 
 MAYBE_TEXT = {"type": ["string", "null"]}
@@ -32,7 +32,7 @@ class Outputs:
 
     name: str
     alternatives: tuple[Components | Node, ...]
-    reader: Reader
+    reader: SchemaReader
 
     def at(self, pointer: str) -> list[Node]:
         """Return what may lie at a pointer; where the answer has nothing, a component beside it may stand."""
@@ -69,9 +69,9 @@ class Outputs:
             yield from map(dict, combinations)
 
 
-def outputs_of(config: Candidate | Config, reader: Reader) -> Outputs | None:
+def outputs_of(config: Candidate | Config, reader: SchemaReader) -> Outputs | None:
     """Return what a config declares of its outputs; None when it may put out anything."""
-    schema = schema_of(config.kind, config.parameters)
+    schema = declared_schema(config.kind, config.parameters)
     whole = Node(schema or {}, schema or {})
     if config.kind == Config.Kind.CHAT:
         return Outputs(config.name, ({name: Node(one, one) for name, one in CHAT.items()},), reader)
@@ -81,13 +81,13 @@ def outputs_of(config: Candidate | Config, reader: Reader) -> Outputs | None:
     return None if schema is None else Outputs(config.name, _alternatives(whole, reader), reader)
 
 
-def _parts(whole: Node, names: Sequence[str], reader: Reader) -> Components:
+def _parts(whole: Node, names: Sequence[str], reader: SchemaReader) -> Components:
     """Return what a schema tells of the parts of an answer. One that it does not name is there all the same."""
     found = {name: [node.schema for node in reader.at(whole, [name])] for name in names}
     return {name: Node({"anyOf": schemas or [{}]}, whole.root) for name, schemas in found.items()}
 
 
-def _alternatives(whole: Node, reader: Reader) -> tuple[Components | Node, ...]:
+def _alternatives(whole: Node, reader: SchemaReader) -> tuple[Components | Node, ...]:
     """Return what a schema of the caller's outputs may mean: the answer alone, or an object by component."""
     forms = [form.schema for form in reader.forms(whole)]
     if all(types_of(form) == {"object"} and OUTPUT in form.get("properties", {}) for form in forms):

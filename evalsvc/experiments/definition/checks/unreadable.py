@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.checks.declared import Outputs, outputs_of
 from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
-from evalsvc.experiments.definition.fields.json_forms import Reader, Unknown
+from evalsvc.experiments.definition.fields.json_forms import SchemaReader, Unknown
 from evalsvc.experiments.definition.fields.mapping import FIELDS, OUTPUT, Mapped, is_of_answer, map_sample, root_of
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
@@ -30,7 +30,7 @@ Configs: TypeAlias = Sequence[Candidate | Config]
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class UnreadableMetric:
     """What a metric cannot read: its number, whose pointer it is (`metric` or `plan`), which one, and why."""
 
     metric: int
@@ -92,9 +92,9 @@ def check_added_metrics(
 
 def _by_config(
     version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], configs: Configs
-) -> Iterator[tuple[int, list[Misfit]]]:
+) -> Iterator[tuple[int, list[UnreadableMetric]]]:
     """Yield the configs of which a metric cannot read something, with what; of those alike the first."""
-    reader = Reader()
+    reader = SchemaReader()
     example: dict[str, Any] = {"expected": {name: {} for name in expected_components(version)} or None}
     for i in _distinct(configs):
         outputs = outputs_of(configs[i], reader)
@@ -114,18 +114,18 @@ def _distinct(configs: Configs) -> list[int]:
 
 def _misfits(
     outputs: Outputs, metrics: Sequence[Metric], sample: Mapping[str, str], example: Mapping[str, Any]
-) -> Iterator[Misfit]:
+) -> Iterator[UnreadableMetric]:
     for i, metric in enumerate(metrics):
         if metric.source in EVALUATOR_SOURCES:
             yield from _misfits_of_evaluator(outputs, i, metric, sample, example)
         for name, pointer in pointers_of(metric.source, metric.denominator).items():
             if why := _why_not(outputs, pointer, _no_number):
-                yield Misfit(i, "metric", name, why)
+                yield UnreadableMetric(i, "metric", name, why)
 
 
 def _misfits_of_evaluator(
     outputs: Outputs, i: int, metric: Metric, sample: Mapping[str, str], example: Mapping[str, Any]
-) -> Iterator[Misfit]:
+) -> Iterator[UnreadableMetric]:
     found = find_evaluator(metric.runs or "")
     if found is None:
         return
@@ -137,11 +137,11 @@ def _misfits_of_evaluator(
             no_field = partial(_no_field, name, family, settings)
             why = _why_not(outputs, pointer, no_field)
             if why:
-                yield Misfit(i, "metric" if name in own else "plan", f"sample/{name}", why)
+                yield UnreadableMetric(i, "metric" if name in own else "plan", f"sample/{name}", why)
     if OUTPUT not in pointers and Field.OUTPUT in family.fields_for(settings):
         why = _why_no_answer(outputs, partial(map_sample, example, pointers=pointers), family, settings)
         if why:
-            yield Misfit(i, "metric", f"sample/{OUTPUT}", why)
+            yield UnreadableMetric(i, "metric", f"sample/{OUTPUT}", why)
 
 
 def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None]) -> str | None:

@@ -23,7 +23,7 @@ MAX_LEVELS = 4
 ENVELOPE = "init_parameters"
 
 
-def find(value: Any, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
+def find_named(value: Any, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
     """Return what an object holds under the first of these names, at its top or in one of its components.
 
     MISSING when nothing does, and the object itself when its components hold different things: no reader takes it.
@@ -33,9 +33,9 @@ def find(value: Any, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
     value = _opened(value)
     for name in names:
         # A component may be called as a field is: then it holds the field.
-        if name in value and find(value[name], names, levels=levels - 1) is MISSING:
+        if name in value and find_named(value[name], names, levels=levels - 1) is MISSING:
             return value[name]
-    parts = [part for one in value.values() if (part := find(one, names, levels=levels - 1)) is not MISSING]
+    parts = [part for one in value.values() if (part := find_named(one, names, levels=levels - 1)) is not MISSING]
     if not parts:
         return MISSING
     return parts[0] if all(part == parts[0] for part in parts[1:]) else value
@@ -48,29 +48,29 @@ def said(value: Any) -> Any:
     """
     if not isinstance(value, Mapping) or _is_answer(value):
         return plain(value)
-    found = find(value, ANSWERS)
+    found = find_named(value, ANSWERS)
     if found is MISSING:
-        if find(value, GOLD_PASSAGES) is not MISSING or not value:
+        if find_named(value, GOLD_PASSAGES) is not MISSING or not value:
             return MISSING
         return said(next(iter(value.values()))) if len(value) == 1 else value
     return plain(found)
 
 
-def passages(value: Any, names: Sequence[str] = PASSAGES) -> Any:
+def find_passages(value: Any, names: Sequence[str] = PASSAGES) -> Any:
     """Return the passages within an output or expectation, those of its answers too; MISSING when there are none."""
-    found = find(value, names)
+    found = find_named(value, names)
     if found is not MISSING:
         return found
-    answers = find(value, ANSWERS) if isinstance(value, Mapping) else value
+    answers = find_named(value, ANSWERS) if isinstance(value, Mapping) else value
     listed = answers if isinstance(answers, list) else [answers]
-    return find(listed[0], names) if listed and isinstance(listed[0], Mapping) else MISSING
+    return find_named(listed[0], names) if listed and isinstance(listed[0], Mapping) else MISSING
 
 
 def question(value: Any) -> Any:
     """Return the text that was asked: as it is, or the one that an object of fields or components holds."""
     if not isinstance(value, Mapping):
         return value
-    found = find(value, QUESTIONS)
+    found = find_named(value, QUESTIONS)
     if found is not MISSING and found is not value:
         return plain(found)
     texts = set(_texts(value))

@@ -34,7 +34,7 @@ class Unknown(Exception):
     """What a schema describes may be anything."""
 
 
-class Reader:
+class SchemaReader:
     """Reads schemas, with a budget for all that one request asks about them."""
 
     def __init__(self) -> None:

@@ -52,7 +52,7 @@ def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointe
         if pointer is None:
             values[name] = DEFAULTS[name](example, components)
             continue
-        found = look_up(example, components, pointer)
+        found = value_at(example, components, pointer)
         values[name] = answers.plain(found)
         if found is MISSING and is_of_answer(pointer):
             lost[field] = why_nothing(name, components, pointer)
@@ -63,7 +63,7 @@ def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointe
     return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), lost)
 
 
-def look_up(example: Mapping[str, Any], components: Mapping[str, Any], pointer: str) -> Any:
+def value_at(example: Mapping[str, Any], components: Mapping[str, Any], pointer: str) -> Any:
     """Return what a pointer into an example or an output names, or MISSING."""
     root = root_of(pointer)
     if root in EXAMPLE_ROOTS:
@@ -101,7 +101,7 @@ def _answer(components: Mapping[str, Any]) -> Any:
 def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     """Return what stands beside the answer under one of these names, or within it."""
     found = next((components[name] for name in names if components.get(name) is not None), MISSING)
-    return answers.passages(_answer(components), names) if found is MISSING else found
+    return answers.find_passages(_answer(components), names) if found is MISSING else found
 
 
 def _output(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
@@ -127,7 +127,7 @@ def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
 
 
 def _gold_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    found = answers.passages(example.get("expected"), answers.GOLD_PASSAGES)
+    found = answers.find_passages(example.get("expected"), answers.GOLD_PASSAGES)
     return _of_metadata(example, GOLD_COLUMNS) if found is MISSING else found
 
 

@@ -13,7 +13,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.reporting.live import metric_view, watched_in
 from evalsvc.experiments.runner.push import units
-from evalsvc.experiments.runner.push.units import Posted
+from evalsvc.experiments.runner.push.units import ReceivedOutputs
 from evalsvc.experiments.runner.score import needs_worker
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.tenancy.scope import account_scope
@@ -23,7 +23,7 @@ from evalsvc.tenancy.scope import account_scope
 class PostStanding:
     """What came of a post, and how the config stands after it: each metric as the live view has it, by name."""
 
-    posted: Posted
+    posted: ReceivedOutputs
     config: Config
     live: Mapping[str, Mapping[str, Any]]
     leaves_work: bool

@@ -30,14 +30,14 @@ class Leased:
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class ReceivedOutputs:
     """What came of outputs: what was recorded, and why some of it was recorded as bad, by position."""
 
     recorded: Recorded
     bad_outputs: dict[int, str]
 
 
-def lease(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
+def lease_push_unit(*, account: Account, config: Config, size: int, lease_seconds: float) -> Leased | None:
     """Lease up to `size` examples of a push config; None when there is nothing to lease now."""
     if config.kind != Config.Kind.PUSH:
         raise Invalid(FieldError("", "Only the outputs of a `push` config come from its caller."))
@@ -72,7 +72,7 @@ def post_outputs(
     outputs: Sequence[Mapping[str, Any]],
     is_done: bool,
     lease_seconds: float,
-) -> Posted:
+) -> ReceivedOutputs:
     """Record what the caller's code made of a leased unit.
 
     An output that breaks the config's `output_schema` is recorded as the error that it is, `bad_output`.
@@ -117,7 +117,9 @@ def post_outputs(
         lease_seconds=lease_seconds,
     )
     broken = [row for row, item in zip(rows, outputs, strict=True) if row["status"] != "ok" and not item.get("error")]
-    return Posted(recorded, {row["pos"]: row["error_message"] for row in broken if row["pos"] in recorded.accepted})
+    return ReceivedOutputs(
+        recorded, {row["pos"]: row["error_message"] for row in broken if row["pos"] in recorded.accepted}
+    )
 
 
 def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:

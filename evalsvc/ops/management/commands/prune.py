@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prune and say how much there was."""
-        for name, n in sweep.prune().items():
+        for name, n in sweep.prune_uncaptured().items():
             self.stdout.write(f"{n} {name.replace('_', ' ')} deleted")
         taken = retention.retain(seconds=None)
         self.stdout.write(

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.local.supervisor.command import CHECKOUT, HELP, add_arguments, start
-from evalsvc.local.supervisor.run import Options
+from evalsvc.local.supervisor.command import CHECKOUT, HELP, add_arguments, run_until_stopped
+from evalsvc.local.supervisor.run import StartOptions
 
 
 class Command(BaseCommand):
@@ -21,8 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["prepare"]:
             return self._prepare(demo=not options["no_demo"])
-        wanted = Options(CHECKOUT, options["host"], options["port"], not options["no_demo"])
-        if problem := start(wanted, self._write):
+        wanted = StartOptions(CHECKOUT, options["host"], options["port"], not options["no_demo"])
+        if problem := run_until_stopped(wanted, self._write):
             raise CommandError(problem)
 
     def _prepare(self, *, demo: bool) -> None:
