@@ -51,7 +51,7 @@ class Cached:
 MAX_CACHED = 10_000
 _cache: AccountCache[str, Cached] = AccountCache(MAX_CACHED, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 _word = secrets.token_bytes(32)
-_turns = KeyLocks()
+_locks = KeyLocks()
 
 
 def limits_of(row: KeyRow) -> tuple[int, int]:
@@ -116,7 +116,7 @@ def identify(text: KeyText) -> Caller | None:
     if admission.epoch is None:
         return _identify_anew(text, admission)
     # All requests of the key find it old at once, and one reads it.
-    with _turns.turn(text.public):
+    with _locks.turn(text.public):
         again = _cache.find(text.public)
         if again is not None and again is not entry and _is_held(again, admission):
             return Caller(again.value.row, again.value.account, admission)

@@ -69,7 +69,7 @@ MAX_CACHED_ACCOUNTS = 1000
 _own: AccountCache[int, OwnCatalog] = AccountCache(
     MAX_CACHED_ACCOUNTS, seconds=lambda: django_settings.API_KEY_CACHE_SECONDS
 )
-_turns = KeyLocks()
+_locks = KeyLocks()
 
 
 def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> Resolved:
@@ -156,7 +156,7 @@ def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
     if (cached := _own.get(account_id, epoch)) is not None:
         return cached
     # All requests of the account find it old at once. Without an epoch nobody may have what another has read.
-    with _turns.turn(account_id) if epoch is not None else nullcontext():
+    with _locks.turn(account_id) if epoch is not None else nullcontext():
         if (cached := _own.get(account_id, epoch)) is not None:
             return cached
         until, own = _own.end(), _read_own(account_id)

@@ -307,5 +307,5 @@ def test_what_all_find_old_at_once_is_read_once(alice: Caller, monkeypatch: pyte
 def test_a_reader_that_is_stuck_holds_nobody_for_long(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "WAIT_SECONDS", 0.05)
     own(alice, "mine")
-    with resolve_module._turns.turn(alice.account.pk):
+    with resolve_module._locks.turn(alice.account.pk):
         assert found(alice, "mine", epoch=uuid.uuid4().hex).evaluator_id == "mine"

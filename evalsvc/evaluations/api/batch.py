@@ -21,7 +21,7 @@ from evalsvc.rest.shapes import answers_with
 def score_batch_schema() -> dict[str, Any]:
     """Return the JSON Schema of a body, from the struct that decodes its rows."""
     _, components = msgspec.json.schema_components([LoggedScore], ref_template="#/components/schemas/{name}")
-    rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": components["Row"]}
+    rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": components[LoggedScore.__name__]}
     return {"type": "object", "required": ["evaluations"], "properties": {"evaluations": rows}}
 
 

@@ -47,7 +47,7 @@ ORDERS = [f"{sign}{column}" for column in ("created_at", "dataset_sample_id") fo
 def batch_schema() -> dict[str, Any]:
     """Return the JSON Schema of a batch, from the structs that decode its rows."""
     _, components = msgspec.json.schema_components([ResultRow, InputSpellings], ref_template="{name}")
-    row, inputs = (inlined(components[name], components) for name in ("ResultRow", "Inputs"))
+    row, inputs = (inlined(components[name], components) for name in ("ResultRow", "InputSpellings"))
     row["properties"] |= inputs["properties"] | input_schemas()
     rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": row}
     return {"type": "object", "required": ["evaluation_results"], "properties": {"evaluation_results": rows}}

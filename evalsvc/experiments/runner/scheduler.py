@@ -19,8 +19,8 @@ from evalsvc.experiments import notices
 from evalsvc.experiments.notices import Ears
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.decision_thread import Planning
+from evalsvc.experiments.runner.pauses import ConfigPauses
 from evalsvc.experiments.runner.store import Outcome, Recorded, Unit
-from evalsvc.experiments.runner.turns import ConfigPauses
 from evalsvc.experiments.runner.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
 
@@ -59,7 +59,7 @@ class Scheduler:
         self._ready: deque[Unit] = deque()
         self._epochs: dict[int, int] = {}
         self._lost: set[int] = set()
-        self._turns = ConfigPauses()
+        self._pauses = ConfigPauses()
         self._has_news = False
         self._draining = False
         self._closed = False
@@ -124,7 +124,7 @@ class Scheduler:
     def _wanted(self) -> int:
         if len(self._writing) > MOST_UNWRITTEN * self.n_runners:
             return 0
-        last = self._turns.last_seconds
+        last = self._pauses.last_seconds
         prefetched = self.n_runners if last is not None and last < SHORT_TURN_SECONDS else PREFETCH
         return self.n_runners + prefetched - len(self._running) - len(self._ready)
 
@@ -134,7 +134,7 @@ class Scheduler:
             excluded: list[int] = []
             if wanted <= 0:
                 wanted, excluded = self._wanted_by_newcomers()
-            blocked = self._turns.waiting()
+            blocked = self._pauses.waiting()
         if wanted <= 0:
             return []
         try:
@@ -204,7 +204,7 @@ class Scheduler:
             writer=self._writer,
             is_lost=self._is_lost,
             should_stop=lambda: self._draining,
-            n_refusals=self._turns.n_refusals(unit.config_id),
+            n_refusals=self._pauses.n_refusals(unit.config_id),
         )
         began = time.monotonic()
         written = runner.run()
@@ -212,7 +212,7 @@ class Scheduler:
             self._await(unit, written)
         with self._changed:
             self._running.pop(unit.id, None)
-            self._turns.note(unit.config_id, runner, seconds=time.monotonic() - began)
+            self._pauses.note(unit.config_id, runner, seconds=time.monotonic() - began)
             self._start_ready()
             self._changed.notify()
 

@@ -16,7 +16,7 @@ class UnitReport(Protocol):
 
 
 class ConfigPauses:
-    """Turns of configs, by their ids. Its owner sees to it that one thread at a time is here."""
+    """Pauses of configs, by their ids. The owner lets in one thread at a time."""
 
     def __init__(self) -> None:
         self.last_seconds: float | None = None
@@ -34,17 +34,17 @@ class ConfigPauses:
         self._waits_until = {config: until for config, until in self._waits_until.items() if until > now}
         return list(self._waits_until)
 
-    def note(self, config_id: int, turn: UnitReport, *, seconds: float) -> None:
-        """Note how a turn went, and how long its config must wait.
+    def note(self, config_id: int, report: UnitReport, *, seconds: float) -> None:
+        """Note how the work on a unit went, and how long its config must wait.
 
         Calls that were under way together and are all refused are one refusal: a slow endpoint is not a broken one.
         """
         now = time.monotonic()
-        if turn.n_kept:
+        if report.n_kept:
             self._n_refusals[config_id] = 0
             self.last_seconds = seconds
-        if turn.was_refused and self._refused_until.get(config_id, now) <= now:
+        if report.was_refused and self._refused_until.get(config_id, now) <= now:
             self._n_refusals[config_id] += 1
-            self._refused_until[config_id] = now + turn.postponed_seconds
-        if turn.postponed_seconds:
-            self._waits_until[config_id] = now + turn.postponed_seconds
+            self._refused_until[config_id] = now + report.postponed_seconds
+        if report.postponed_seconds:
+            self._waits_until[config_id] = now + report.postponed_seconds
