@@ -1,6 +1,6 @@
 """News for schedulers, pushed through Redis, so that they need not ask the database again and again.
 
-News may be lost: they say where to look, and nothing else. Who hears none looks by itself, less often.
+News may be lost: they say where to look, and nothing else. A scheduler that hears none looks by itself, less often.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORK = b"work"
 EPOCHS = b"epochs"
 """Configs have been stopped or resumed."""
 SILENT_SECONDS = 5.0
-"""After a failure nothing is told for so long: who tells has other work, and Redis may hang."""
+"""After a failure nothing is told for so long: the sender has other work, and Redis may hang."""
 _silent_until = 0.0
 
 
@@ -39,7 +39,7 @@ def tell(news: bytes) -> None:
 
 
 def tell_after_commit(news: bytes) -> None:
-    """Tell all schedulers when what they shall see is there."""
+    """Tell all schedulers after the commit, when they can see what is new."""
     transaction.on_commit(lambda: tell(news), using=current_role())
 
 

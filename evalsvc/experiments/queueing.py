@@ -63,7 +63,7 @@ def n_alive() -> int:
 
 
 def add_scheduler() -> str | None:
-    """Take a place among the schedulers; None when there are as many as wanted."""
+    """Add a scheduler and return its name; None when as many run as are wanted."""
     name = uuid.uuid4().hex
     try:
         return name if _run(JOIN, name, settings.EXPERIMENT_SCHEDULERS) else None
@@ -73,7 +73,7 @@ def add_scheduler() -> str | None:
 
 
 def show_scheduler(name: str) -> None:
-    """Say that a scheduler is alive."""
+    """Note that a scheduler is alive."""
     try:
         _run(SHOW, name)
     except RedisError:
@@ -85,7 +85,7 @@ def _run(script: Script, *values: str | int) -> int:
 
 
 def remove_scheduler(name: str) -> None:
-    """Give a place back."""
+    """Remove a scheduler that has ended."""
     try:
         shared_client().zrem(SCHEDULERS_KEY, name)
     except RedisError:

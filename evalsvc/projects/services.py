@@ -79,7 +79,7 @@ def hold_placement(
 ) -> Placement:
     """Find a placement as `place_request` does, with a project that nobody deletes until the transaction ends.
 
-    The app is left to the caller, for the order in which names are made.
+    The caller makes the app, because of the order in which names are made.
     """
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)

@@ -1,4 +1,4 @@
-"""What many threads find missing at once, one of them reads."""
+"""One thread reads what many find missing at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 WAIT_SECONDS = 0.5
-"""Then everyone reads for himself: whoever has the turn may be waiting for a connection that another one holds."""
+"""Then each thread reads for itself: the one that holds the lock may wait for a connection that another holds."""
 
 
 class KeyLocks:
@@ -18,7 +18,7 @@ class KeyLocks:
 
     @contextmanager
     def turn(self, key: Hashable) -> Iterator[None]:
-        """Wait for whoever reads the same; look again afterwards whether it is there."""
+        """Wait for a thread that reads the same. The caller looks again afterwards whether it is there."""
         lock = self._locks[hash(key) % len(self._locks)]
         is_held = lock.acquire(timeout=WAIT_SECONDS)
         try:

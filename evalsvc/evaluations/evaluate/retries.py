@@ -1,4 +1,4 @@
-"""Calls that repeat an earlier one: how they are recognised, and how what failed in it gets another try."""
+"""Calls that repeat an earlier one: how they are recognised, and how failed evaluations get another try."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def find_retried(
 
     A call repeats an earlier one with the same body when the client says that it retries, when both name the same log
     or span, or when the earlier caller was told `pending` and has not come back. Other equal calls are two evaluations.
-    What ended in an error is no answer for a name's sake: whoever saw it asks for another try, and the verdicts beside
-    it stand. Nor does an answer count of which capture has kept only some results.
+    An error is no answer to a call that is known by a name: the caller asks for another try, and the other verdicts
+    stand. An answer does not count either where capture has kept only some results.
     """
     oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
     return find_repeated(account_id, fingerprint, n_results=n_results, evidence=evidence, oldest=oldest)

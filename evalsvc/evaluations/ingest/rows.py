@@ -78,7 +78,7 @@ _row_decoder = msgspec.json.Decoder(LoggedScore)
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """Where a row says that it belongs."""
+    """The app, project or experiment that a row asks for."""
 
     app: str | None
     experiment_id: int | None
@@ -104,7 +104,7 @@ class ClientScore:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What came of the rows of a batch: those that can be kept, what is wrong with the others, and unread keys."""
+    """The rows of a batch once read: those that can be kept, what is wrong with the others, and unread keys."""
 
     scores: list[ClientScore]
     errors: list[RowError]
@@ -196,7 +196,7 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
 
 
 def placement_request(row: Scored) -> PlacementRequest:
-    """Return where a checked row says that it belongs."""
+    """Return the placement that a checked row asks for."""
     return PlacementRequest(
         app=None if row.experiment_id is not None else row.app,
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,

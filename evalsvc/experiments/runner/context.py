@@ -1,4 +1,4 @@
-"""What a worker needs to know of a config and its examples. None of it ever changes: read it once."""
+"""The context of a unit: its config, metrics and examples. None of it ever changes, so it is read once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _examples: BoundedCache[tuple[int, int], Example] = BoundedCache(MAX_EXAMPLES)
 
 
 def unit_context(unit: Unit) -> UnitContext:
-    """Return what this process knows of the unit's config, reading it the first time."""
+    """Return the context of a unit, read from the database the first time."""
     key = unit.config_id, unit.addition
     if (known := _contexts.get(key)) is not None:
         # Put in anew: the one that goes first is the one that was asked for longest ago.

@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What came of recording: the positions that were new, and where the config stands now."""
+    """The result of recording: the positions that were new, and where the config stands now."""
 
     accepted: list[int]
     config_epoch: int | None

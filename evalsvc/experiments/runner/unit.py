@@ -64,9 +64,9 @@ class UnitRunner:
         self._flushed_at = time.monotonic()
 
     def run(self) -> Future[Recorded] | None:
-        """Work the unit off, as far as it goes, and hand it over: whatever is missing at the end is given back.
+        """Work on the unit as far as possible and hand it over; what is missing at the end is given back.
 
-        Return what will come of it; None when it broke and keeps its lease.
+        Return a future of the record; None when the work broke and the unit keeps its lease.
         """
         try:
             context = unit_context(self.unit)
@@ -190,7 +190,7 @@ class UnitRunner:
         )
 
     def _hand_over(self, close: str) -> Future[Recorded]:
-        """Have written what there is."""
+        """Let the writer record what there is."""
         written = self.writer.submit(Outcome(self.unit, self.outputs, self.scores, close))
         self.outputs, self.scores = [], []
         return written

@@ -49,7 +49,7 @@ class Writer:
         self._thread.join()
 
     def submit(self, outcome: Outcome) -> Future[Recorded]:
-        """Have an outcome recorded soon; the future has what came of it, or the error after which it was given up."""
+        """Have an outcome recorded soon; the future gives the record, or the error after which it was given up."""
         future: Future[Recorded] = Future()
         with self._changed:
             self._waiting.append((outcome, future))
