@@ -67,11 +67,11 @@ class ExperimentsView(PlansExperiments):
         rows = list_experiments(account=self.account, **named)
         if offset := wanted["offset"]:
             found = list(rows.order_by("-id")[offset : offset + wanted["limit"]])
-            return Response({"experiments": [shapes.experiment_out(row) for row in found], "next_cursor": None})
+            return Response({"experiments": [shapes.planned_experiment_out(row) for row in found], "next_cursor": None})
         found, cursor = page(
             rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=f"experiments:{self.account.pk}"
         )
-        return Response({"experiments": [shapes.experiment_out(row) for row in found], "next_cursor": cursor})
+        return Response({"experiments": [shapes.planned_experiment_out(row) for row in found], "next_cursor": cursor})
 
     @extend_schema(operation_id="create_experiment", tags=["experiments"], request=bodies.ExperimentIn, responses=ONE)
     def post(self, request: Request) -> Response:
@@ -93,7 +93,7 @@ class ExperimentsView(PlansExperiments):
         if start:
             enqueue_after_commit()
         fresh = get_experiment(account=self.account, id=experiment.pk)
-        answer = {"experiment": shapes.experiment_out(fresh, with_configs=True)}
+        answer = {"experiment": shapes.planned_experiment_out(fresh, with_configs=True)}
         return Response(warned(answer, spec.version, spec.metrics) if spec is not None else answer)
 
 
@@ -162,7 +162,7 @@ class ExperimentView(AccountView):
         return self._answer(experiment)
 
     def _answer(self, experiment: Experiment) -> Response:
-        return Response({"experiment": shapes.experiment_out(experiment, with_configs=True)})
+        return Response({"experiment": shapes.planned_experiment_out(experiment, with_configs=True)})
 
 
 class OldUpdateView(ExperimentView):
@@ -193,5 +193,9 @@ class StartView(AccountView):
         if services.start_experiment(account=self.account, plan=plan, actor=self.caller.actor):
             enqueue_after_commit()
         return Response(
-            {"experiment": shapes.experiment_out(get_experiment(account=self.account, id=id), with_configs=True)}
+            {
+                "experiment": shapes.planned_experiment_out(
+                    get_experiment(account=self.account, id=id), with_configs=True
+                )
+            }
         )

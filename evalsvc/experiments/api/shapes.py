@@ -10,7 +10,7 @@ from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.projects.models import Experiment
 
 
-def experiment_out(experiment: Experiment, *, with_configs: bool = False) -> dict[str, Any]:
+def planned_experiment_out(experiment: Experiment, *, with_configs: bool = False) -> dict[str, Any]:
     """Return an experiment in the wire's shape, its plan beside it."""
     plan = plan_of(experiment)
     row = {
