@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantModel
 from evalsvc.projects.models import Project
 
 
@@ -20,7 +20,7 @@ class InUse(models.Manager["AnnotationCriteria"]):
         return super().get_queryset().filter(archived_at=None)
 
 
-class AnnotationCriteria(models.Model):
+class AnnotationCriteria(TenantModel):
     """A question that people answer about logs. Its labels are evaluations: see evaluations/ingest/labels.py."""
 
     class Type(models.TextChoices):
@@ -31,7 +31,6 @@ class AnnotationCriteria(models.Model):
         TEXT = "text_annotation", "A text"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
     name = models.CharField(max_length=100)
     description = models.TextField(null=True, blank=True)

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantModel, TenantRow
 from evalsvc.datasets.fields import JSONTextField
 from evalsvc.tenancy.scope import NextId
 
@@ -16,11 +16,10 @@ MAX_NAME = 200
 MAX_KEY = 255
 
 
-class Dataset(models.Model):
+class Dataset(TenantModel):
     """A name for a line of versions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     name = models.CharField(max_length=MAX_NAME)
     description = models.TextField(blank=True)
     n_versions = models.PositiveIntegerField(default=0, editable=False)
@@ -33,7 +32,7 @@ class Dataset(models.Model):
         return self.name
 
 
-class DatasetVersion(models.Model):
+class DatasetVersion(TenantModel):
     """A frozen list of examples. The application's database role may insert and delete versions, never change one."""
 
     class Format(models.TextChoices):
@@ -46,7 +45,6 @@ class DatasetVersion(models.Model):
         JSON = "json", "JSON body"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     n_examples = models.PositiveIntegerField()
@@ -68,12 +66,10 @@ class DatasetVersion(models.Model):
         return f"{self.dataset} v{self.number}"
 
 
-class Example(models.Model):
+class Example(TenantRow):
     """One row of a version, as frozen as the version is."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    # The version's account is checked; a second check for each of 100 000 rows would only cost.
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     version = models.ForeignKey(DatasetVersion, on_delete=models.CASCADE, related_name="examples", db_index=False)
     position = models.PositiveIntegerField(help_text="Place in the version, from 0.")
     key = models.CharField(max_length=MAX_KEY, help_text="The caller's own id; else the row's number, from 1.")

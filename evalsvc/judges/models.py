@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import Account, TenantModel
 
 valid_name = RegexValidator(
     r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\Z", "1 to 100 letters, digits, spaces, dots, dashes or underscores."
@@ -18,11 +18,10 @@ POSITIVE_OR_NONE = ("rpm", "tpm", "max_concurrency")
 NOT_NEGATIVE_OR_NONE = ("price_input_per_million", "price_output_per_million", "daily_budget")
 
 
-class Connection(models.Model):
+class Connection(TenantModel):
     """Where an LLM lives: an OpenAI-compatible address, its key, its prices and how fast it may be called."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     name = models.CharField(max_length=100, validators=[valid_name])
     base_url = models.CharField(max_length=2048, help_text="As https://llm.example.com/v1; /chat/completions is added.")
     model = models.CharField(max_length=200, help_text="Asked when nothing names another.")

@@ -7,17 +7,16 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantModel
 from evalsvc.tenancy.scope import NextId
 
 MAX_NAME = 50
 
 
-class Project(models.Model):
+class Project(TenantModel):
     """A group of apps and experiments."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     name = models.CharField(max_length=MAX_NAME)
     created_at = models.DateTimeField(db_default=Now())
     created_by = models.CharField(
@@ -31,11 +30,10 @@ class Project(models.Model):
         return self.name
 
 
-class App(models.Model):
+class App(TenantModel):
     """An application whose answers are evaluated."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     name = models.CharField(max_length=50)
     created_at = models.DateTimeField(db_default=Now())
 
@@ -46,11 +44,10 @@ class App(models.Model):
         return self.name
 
 
-class Experiment(models.Model):
+class Experiment(TenantModel):
     """A named series of evaluations: its identity, tags and metadata."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     # Not CASCADE: a project goes when it is empty; not PROTECT: an account goes with all it has.
     project = models.ForeignKey(Project, on_delete=models.RESTRICT)
     name = models.CharField(max_length=100)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantRow
 from evalsvc.tenancy.scope import NextId
 
 
-class Record(models.Model):
+class Record(TenantRow):
     """What spans and logs share. Ids sort by the time of arrival, which is what retention goes by."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    # No foreign-key trigger per row: row-level security decides the account.
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     service_name = models.CharField(max_length=255, null=True)
     project_name = models.CharField(max_length=255, null=True)
     app = models.CharField(max_length=255, null=True)

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantModel, TenantRow
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import NextId
@@ -37,7 +37,7 @@ class Abort(models.TextChoices):
     RUN = "run", "Every config"
 
 
-class ExperimentPlan(models.Model):
+class ExperimentPlan(TenantModel):
     """What an experiment runs: one dataset version in one seeded order, its metrics, and the rules of its decisions."""
 
     class State(models.TextChoices):
@@ -48,7 +48,6 @@ class ExperimentPlan(models.Model):
         FAILED = "failed", "Failed: no config is left that works"
 
     experiment = models.OneToOneField(Experiment, on_delete=models.CASCADE, primary_key=True, related_name="plan")
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     dataset_version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="+")
     n_examples = models.PositiveIntegerField()
     seed = models.BigIntegerField(default=0)
@@ -116,11 +115,10 @@ class ExperimentPlan(models.Model):
         return next((end for end in wanted if end > position), None)
 
 
-class Addition(models.Model):
+class Addition(TenantRow):
     """Metrics that were added after the plan was made: scored from stored outputs, and never part of a decision."""
 
     pk = models.CompositePrimaryKey("experiment_id", "number")
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="additions", db_index=False)
     number = models.PositiveSmallIntegerField(help_text="1 for the first; 0 are the metrics of the plan itself.")
     names = ArrayField(models.CharField(max_length=100))
@@ -132,17 +130,16 @@ class Addition(models.Model):
         return f"{', '.join(self.names)} ({self.experiment_id})"
 
 
-class ExperimentItem(models.Model):
+class ExperimentItem(TenantRow):
     """One place of the permutation: which example every config sees at this position."""
 
     pk = models.CompositePrimaryKey("experiment_id", "pos")
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, db_index=False)
     pos = models.IntegerField()
     example_id = models.BigIntegerField()
 
 
-class Config(models.Model):
+class Config(TenantModel):
     """One candidate: how outputs are made, and how far it has come."""
 
     class Kind(models.TextChoices):
@@ -167,7 +164,6 @@ class Config(models.Model):
         PAUSE = "pause", "It waits at the end of a shard"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="configs")
     parent = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
     name = models.CharField(max_length=100)

@@ -6,17 +6,16 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantModel, TenantRow
 from evalsvc.experiments.models.definition import Config, Policy
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import NextId
 
 
-class AdditionMark(models.Model):
+class AdditionMark(TenantRow):
     """How far added metrics have come for one config: every position before the watermark is scored."""
 
     pk = models.CompositePrimaryKey("config_id", "number")
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="addition_marks", db_index=False)
     number = models.PositiveSmallIntegerField()
     watermark = models.PositiveIntegerField(default=0)
@@ -25,7 +24,7 @@ class AdditionMark(models.Model):
         return f"{self.number} of {self.config_id}: {self.watermark}"
 
 
-class Aggregate(models.Model):
+class Aggregate(TenantRow):
     """Running sums of one metric of one config. Estimates read them and no scores."""
 
     class Scope(models.TextChoices):
@@ -34,7 +33,6 @@ class Aggregate(models.Model):
         ALL = "all", "Everything that is finished: provisional"
 
     id = models.BigAutoField(primary_key=True)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="aggregates")
     metric = models.CharField(max_length=100)
     scope = models.CharField(max_length=10, choices=Scope.choices)
@@ -53,11 +51,10 @@ class Aggregate(models.Model):
         constraints = (models.UniqueConstraint(fields=["config", "metric", "scope"], name="uq_aggregate"),)
 
 
-class Look(models.Model):
+class Look(TenantRow):
     """The sums of a metric when a config had finished a shard: what a chart and the planned looks read."""
 
     id = models.BigAutoField(primary_key=True)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="looks")
     metric = models.CharField(max_length=100)
     shard = models.PositiveSmallIntegerField(help_text="1 for the first.")
@@ -75,7 +72,7 @@ class Look(models.Model):
         constraints = (models.UniqueConstraint(fields=["config", "metric", "shard"], name="uq_look"),)
 
 
-class Comparison(models.Model):
+class Comparison(TenantRow):
     """By how much one config beats another on the primary metric, on all examples that both have finished.
 
     What people are shown. Sums are of differences, first minus second, on the scale on which configs are compared. The
@@ -83,7 +80,6 @@ class Comparison(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="comparisons")
     first = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="+", db_index=False)
     second = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -103,11 +99,10 @@ class Comparison(models.Model):
         constraints = (models.UniqueConstraint(fields=["experiment", "first", "second"], name="uq_comparison"),)
 
 
-class Evidence(models.Model):
+class Evidence(TenantRow):
     """What decides races: how the primary metric of one config compares with another's, where neither was seen."""
 
     id = models.BigAutoField(primary_key=True)
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="evidence")
     winner = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="+", db_index=False)
     loser = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -124,11 +119,10 @@ class Evidence(models.Model):
         constraints = (models.UniqueConstraint(fields=["experiment", "winner", "loser"], name="uq_evidence_pair"),)
 
 
-class Decision(models.Model):
+class Decision(TenantModel):
     """A stop and what it rested on, or that the planner took one back."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="decisions")
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="decisions")
     against = models.ForeignKey(Config, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -143,11 +137,10 @@ class Decision(models.Model):
         indexes = (models.Index(fields=["experiment", "-id"], name="ix_decision_experiment"),)
 
 
-class ControlOp(models.Model):
+class ControlOp(TenantModel):
     """What a person did to the configs of an experiment, and what it cost."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="control_ops")
     action = models.CharField(max_length=10)
     actor = models.CharField(max_length=255)

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from evalsvc.accounts.models import Account
+from evalsvc.accounts.models import TenantRow
 from evalsvc.experiments.models.definition import Config
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import NextId
@@ -19,7 +19,7 @@ def finite(column: str) -> Q:
     return Q(**{column: None}) | Q(**{f"{column}__{side}": bound for side, bound in FINITE.items()})
 
 
-class WorkUnit(models.Model):
+class WorkUnit(TenantRow):
     """A few consecutive positions of one config: leased by one worker, recorded in one transaction."""
 
     class State(models.TextChoices):
@@ -29,7 +29,6 @@ class WorkUnit(models.Model):
         DONE = "done", "Done"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     # Found by its config: an index by experiment would only serve its deletion, and a constraint would need one.
     experiment = models.ForeignKey(Experiment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="units")
@@ -58,7 +57,7 @@ class WorkUnit(models.Model):
         )
 
 
-class Output(models.Model):
+class Output(TenantRow):
     """What a config answered for one example, or why there is no answer. Once per config and position."""
 
     class Status(models.TextChoices):
@@ -67,7 +66,6 @@ class Output(models.Model):
         TIMEOUT = "timeout", "Timeout"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="outputs", db_index=False)
     pos = models.PositiveIntegerField()
@@ -104,11 +102,10 @@ class Output(models.Model):
         )
 
 
-class Score(models.Model):
+class Score(TenantRow):
     """One metric of one output: a finite number, or an error, never both."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     # Found by its config: an index by experiment would only serve its deletion, and a constraint would need one.
     experiment = models.ForeignKey(Experiment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="scores", db_index=False)
