@@ -6,7 +6,7 @@ from django.db import migrations
 
 from evalsvc.tenancy.rls import protect
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS = (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 DROP = """
 DROP FUNCTION finish_evaluations; DROP FUNCTION lease_evaluations;
 DROP FUNCTION IF EXISTS capture_batch; DROP FUNCTION capture_evaluations; DROP FUNCTION IF EXISTS keep_evaluations;

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db import migrations, models
 
-FUNCTION = (Path(__file__).parent.parent / "sql" / "client.sql").read_text(encoding="utf-8")
+FUNCTION = (Path(__file__).parent / "sql" / "client.sql").read_text(encoding="utf-8")
 
 
 class Migration(migrations.Migration):

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.contrib.postgres.indexes import GinIndex
 from django.db import migrations, models
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 SEARCH = (SQL / "search.sql").read_text(encoding="utf-8")
 FUNCTIONS = [(SQL / name).read_text(encoding="utf-8") for name in ("functions.sql", "client.sql")]
 COPY = """

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 from evalsvc.tenancy.rls import protect
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 TAGS, *FUNCTIONS = ((SQL / name).read_text(encoding="utf-8") for name in ("tags.sql", "functions.sql", "client.sql"))
 COPY = """
 INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at)

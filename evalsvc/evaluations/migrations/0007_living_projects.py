@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db import migrations
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS = (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 # What was kept by a race of earlier versions.
 MEND = """
 WITH gone AS (

@@ -9,7 +9,7 @@ from django.db import migrations, models
 import evalsvc.tenancy.fields
 import evalsvc.tenancy.scope
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 FUNCTIONS = [(SQL / name).read_text(encoding="utf-8") for name in ("functions.sql", "client.sql")]
 TABLE = """
 ALTER TABLE evaluations_historyscore

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db import migrations, models
 from django.db.models import Q
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 FUNCTIONS, JUDGING = ((SQL / name).read_text(encoding="utf-8") for name in ("functions.sql", "judging.sql"))
 DROP = """
 DROP FUNCTION finish_judging; DROP FUNCTION postpone_judging; DROP FUNCTION extend_judging; DROP FUNCTION held_judging;

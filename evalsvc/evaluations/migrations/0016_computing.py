@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db import migrations, models
 from django.db.models import Q
 
-COMPUTING = (Path(__file__).parent.parent / "sql" / "computing.sql").read_text(encoding="utf-8")
+COMPUTING = (Path(__file__).parent / "sql" / "computing.sql").read_text(encoding="utf-8")
 DROP = "DROP FUNCTION release_computing; DROP FUNCTION claim_computing;"
 
 

@@ -8,7 +8,7 @@ from django.db import migrations
 from evalsvc.evaluations.partitions import become_partitioned
 from evalsvc.tenancy.rls import only_for_system, protect
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 TOOLS = [(SQL / f"{name}.sql").read_text(encoding="utf-8") for name in ("ids", "partitions", "becoming_partitioned")]
 FUNCTIONS = [(SQL / f"{name}.sql").read_text(encoding="utf-8") for name in ("tagged", "tags", "functions", "client")]
 # They speak of rows of the table that is there: the type goes by the table, not by its name.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db import migrations
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 FUNCTIONS = [
     (SQL / f"{name}.sql").read_text(encoding="utf-8")
     for name in ("claims", "tags", "functions", "judging", "computing")

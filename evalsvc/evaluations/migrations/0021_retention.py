@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 from evalsvc.tenancy.rls import only_for_system, protect
 
-DROPPING = (Path(__file__).parent.parent / "sql" / "dropping.sql").read_text(encoding="utf-8")
+DROPPING = (Path(__file__).parent / "sql" / "dropping.sql").read_text(encoding="utf-8")
 
 
 class Migration(migrations.Migration):

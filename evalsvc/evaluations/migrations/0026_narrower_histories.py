@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from evalsvc.evaluations.partitions import add_index
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 FUNCTIONS = [(SQL / f"{name}.sql").read_text(encoding="utf-8") for name in ("functions", "client")]
 TABLE = "evaluations_historyscore"
 NAMES = ["account", "evaluator_id", "profile_name"]

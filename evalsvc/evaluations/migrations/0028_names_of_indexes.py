@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db import migrations
 
-PARTITIONS = (Path(__file__).parent.parent / "sql" / "partitions.sql").read_text(encoding="utf-8")
+PARTITIONS = (Path(__file__).parent / "sql" / "partitions.sql").read_text(encoding="utf-8")
 
 
 class Migration(migrations.Migration):

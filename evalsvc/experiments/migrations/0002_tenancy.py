@@ -8,7 +8,7 @@ from evalsvc.tenancy.rls import protect
 
 # Unchecked: today's file may name columns that only a later migration adds, which then installs it again.
 FUNCTIONS = "SET LOCAL check_function_bodies = off;\n"
-FUNCTIONS += (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS += (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 DROP = """
 DROP FUNCTION record_unit; DROP FUNCTION add_scores; DROP FUNCTION lease_unit; DROP FUNCTION claim_units;
 DROP FUNCTION take_unit; DROP FUNCTION within_budget; DROP FUNCTION IF EXISTS add_between;

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db import migrations, models
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS = (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 # Older experiments wrote the code as any other error.
 SPLIT = """
 UPDATE experiments_aggregate a SET n_na = s.n, n_error = a.n_error - s.n

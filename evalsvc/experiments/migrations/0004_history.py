@@ -7,7 +7,7 @@ from django.db import migrations
 
 from evalsvc.experiments.maintenance.trials import fill_trials
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS = (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 
 
 def fill_rows(apps: Any, editor: Any) -> None:

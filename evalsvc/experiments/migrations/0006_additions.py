@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 from evalsvc.tenancy.rls import protect
 
-SQL = Path(__file__).parent.parent / "sql"
+SQL = Path(__file__).parent / "sql"
 # What an earlier installation has takes one argument less, and both would answer to the same call.
 OLD = "DROP FUNCTION IF EXISTS add_scores(bigint, bigint, text, int, int)"
 NEW = [(SQL / name).read_text(encoding="utf-8") for name in ("functions.sql", "additions.sql")]

@@ -5,7 +5,7 @@ from pathlib import Path
 import django.contrib.postgres.fields
 from django.db import migrations, models
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS = (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 REASONS = [
     ("user", "A person stopped it"),
     ("policy", "The policy stopped it"),

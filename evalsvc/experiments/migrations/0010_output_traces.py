@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db import migrations, models
 from django.db.models import Q
 
-FUNCTIONS = (Path(__file__).parent.parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+FUNCTIONS = (Path(__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
 
 
 class Migration(migrations.Migration):
