@@ -20,7 +20,7 @@ from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBo
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
-from evalsvc.evaluations.api.search import evaluation_out
+from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
 from evalsvc.rest.parsing import decode, keys_of, read_body
 from evalsvc.rest.shapes import AnswerShape, KeyWarning, answers_with

@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations.api.search import evaluation_out
 from evalsvc.evaluations.ingest.rows import MAX_ROWS, LoggedScore, ScoreBatchBody, read_score_batch
 from evalsvc.evaluations.ingest.scores import keep_scores
+from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import KeptEvaluations
 from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.shapes import answers_with

@@ -1,4 +1,4 @@
-"""The answer of /v1/evaluate: every key is present, null included, since some clients have no defaults."""
+"""The answers of /v1/evaluate and of /v1/evaluations: every key is present, as some clients have no defaults."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any
 
 from msgspec import UNSET
 
+from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import Verdict
-from evalsvc.evaluations.wire.inputs import echo
+from evalsvc.evaluations.wire.inputs import as_sent, echo
 from evalsvc.evaluations.wire.scores import score_of, shown_extra
 from evalsvc.evaluations.wire.shapes import (
     AdditionalInfo,
     EvaluateAnswer,
     EvaluationVerdict,
     EvaluatorAnswer,
+    StoredEvaluation,
     interval_shape,
 )
 from evalsvc.rest.shapes import KeyWarning
@@ -148,6 +150,70 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         annotation_criteria_id=details.get("annotation_criteria_id"),
         usage_tokens=usage_tokens(verdict),
     )
+
+
+def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | None = None) -> StoredEvaluation:
+    """Return an evaluation in the shape of /v1/evaluations.
+
+    `row` is an Evaluation or a row of `search_evaluations`, which comes with its request's row of `requests_of`.
+    """
+    request, details = request or row.request, as_sent(row.details) if row.details else {}
+    return StoredEvaluation(
+        id=str(row.id),
+        log_id=row.log_id or "",
+        created_at=row.created_at,
+        project_id=row.project_id,
+        app=row.app,
+        experiment_id=row.experiment_id,
+        # JavaScript cannot hold the number; the clients of this wire read nothing else.
+        experiment_id_str=digits(row.experiment_id),
+        evaluator_family=row.family,
+        evaluator_id=row.evaluator_id,
+        criteria=row.profile_name or None,
+        criteria_id=row.profile_id,
+        criteria_revision=row.profile_revision,
+        criteria_config=config,
+        status=row.status,
+        error_code=row.error_code,
+        error_message=row.error_message,
+        explain_strategy=row.explain_strategy,
+        passed=row.passed,
+        score=score_of(row.family, row.score, row.passed),
+        text_output=row.text_output,
+        metadata=_metadata(row, details),
+        explanation=row.explanation,
+        evaluation_duration=duration_of_microseconds(row.duration_us),
+        explanation_duration=duration_of_microseconds(details.get("explanation_us")),
+        usage=usage_of(row.extra) if row.extra else None,
+        metric_name=details.get("metric_name"),
+        metric_description=details.get("metric_description"),
+        annotation_criteria_id=details.get("annotation_criteria_id"),
+        evaluation_type=row.evaluation_type,
+        favorite=row.favorite,
+        feedback=row.feedback,
+        tags=request.tags or {},
+        dataset_id=row.dataset_id,
+        dataset_sample_id=request.dataset_sample_id,
+        trace_id=row.trace_id,
+        span_id=request.span_id,
+    )
+
+
+def usage_of(extra: Any) -> dict[str, int] | None:
+    """Return the tokens that a judge has read and written for a verdict; None where none was asked."""
+    judge = extra.get("judge") if isinstance(extra, dict) else None
+    if not isinstance(judge, dict):
+        return None
+    counts = {name: judge.get(name) for name in ("input_tokens", "output_tokens")}
+    return {name: int(count) for name, count in counts.items() if isinstance(count, int | float)} or None
+
+
+def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
+    if row.evaluation_type != Evaluation.Type.MANAGED:
+        return details.get("metadata")
+    if row.status != Evaluation.Status.SUCCESS:
+        return None
+    return {"positions": row.spans, "extra": shown_extra(row.family, row.score, row.extra)}
 
 
 def provenance_of(verdict: Verdict) -> dict[str, Any] | None:
