@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import worker_init, worker_ready
 from kombu.entity import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
@@ -77,6 +77,14 @@ app.conf.update(
 app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")
 app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
 app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry"])
+
+
+@worker_init.connect
+def look_at_the_database(**kwargs: Any) -> None:
+    """End a worker whose functions the database has never had."""
+    from evalsvc.ops.at_start import refuse_foreign_functions
+
+    refuse_foreign_functions()
 
 
 @worker_ready.connect

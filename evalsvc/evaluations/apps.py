@@ -1,8 +1,15 @@
 """Evaluations and the history that intervals are computed from."""
 
+from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig
+
+FUNCTIONS = (
+    "ids", "partitions", "dropping", "claims", "history", "tagged", "tags", "stored", "functions", "client",
+    "judging", "computing",
+)  # fmt: skip
+ONLY_FOR_SYSTEM = ("make_partitions(int)", "rows_without_partition(int)", "drop_partitions(text, bigint)")
 
 
 class EvaluationsConfig(AppConfig):
@@ -12,8 +19,10 @@ class EvaluationsConfig(AppConfig):
     label = "evaluations"
 
     def ready(self) -> None:
-        """Register the LIKE lookups, and what a project holds on to by its evaluations."""
+        """Register the database's functions, and what a project holds on to by its evaluations."""
+        from evalsvc.evaluations.columns import ACCEPTED, ENTRY, VERDICT
         from evalsvc.evaluations.models import Evaluation
+        from evalsvc.infra.functions import FunctionFiles, register_functions
         from evalsvc.projects.selectors import uses
 
         def evaluations(project: Any) -> str | None:
@@ -21,3 +30,6 @@ class EvaluationsConfig(AppConfig):
             return "evaluations" if rows.exists() else None
 
         uses.append(evaluations)
+        columns = {"accepted": ACCEPTED, "verdict": VERDICT, "entry": ENTRY}
+        files = FunctionFiles(Path(__file__).parent / "sql", FUNCTIONS, columns, ONLY_FOR_SYSTEM)
+        register_functions(self.label, files)

@@ -1,5 +1,7 @@
 """Many configs over one dataset, with running estimates, decisions and control while they run."""
 
+from pathlib import Path
+
 from django.apps import AppConfig
 
 
@@ -10,9 +12,11 @@ class ExperimentsConfig(AppConfig):
     label = "experiments"
 
     def ready(self) -> None:
-        """Say beside the history what an experiment says."""
+        """Register the database's functions, and say beside the history what an experiment says."""
         from evalsvc.evaluations.history.alongside import finders
         from evalsvc.experiments.reporting.alongside import side_of
+        from evalsvc.infra.functions import FunctionFiles, register_functions
 
         if side_of not in finders:
             finders.append(side_of)
+        register_functions(self.label, FunctionFiles(Path(__file__).parent / "sql", ("functions", "additions")))

@@ -69,4 +69,5 @@ JUDGING = AdvisoryLock(
 PARTITIONS = AdvisoryLock(
     "partitions", "hashtextextended('make_partitions', {})", "Partitions are made or dropped by one. Taken in SQL only."
 )
-ALL = (EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS)
+FUNCTIONS = AdvisoryLock("functions", "2, hashint8({})", "The database's functions are installed by one.")
+ALL = (EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, FUNCTIONS)

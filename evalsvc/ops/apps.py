@@ -1,6 +1,9 @@
 """The `ops` app."""
 
-from django.apps import AppConfig
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
 
 
 class OpsConfig(AppConfig):
@@ -10,5 +13,19 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
-        """Register the checks."""
+        """Register the checks, and have the database's functions installed after each migration."""
         from evalsvc.ops import checks  # noqa: F401
+
+        # Told once, after all migrations. Django tells nothing to an app without tables, as this one.
+        post_migrate.connect(install, sender=apps.get_app_config("experiments"))
+
+
+def install(using: str, **kwargs: Any) -> None:
+    """Install the functions of all apps once their tables are there."""
+    from django.db import connections
+
+    from evalsvc.infra.functions import install_functions, is_fully_migrated
+    from evalsvc.tenancy.scope import OWNER
+
+    if using == OWNER and is_fully_migrated(connections[using]):
+        install_functions(using)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.apps import AppConfig
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import Error as DatabaseError
 from django.db import connections
 
+from evalsvc.infra.functions import ForeignFunctions, check_functions
 from evalsvc.tenancy.scope import APP
 from evaluators.registry import broken_plugins
 
@@ -45,6 +46,23 @@ def application_role_is_bound(
             id="evalsvc.E001",
         )
     ]
+
+
+@register(Tags.database)
+def functions_are_installed(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Say, to `check --database default`, what a web process or worker would refuse to start with."""
+    # Not to `migrate`, which speaks as the owner and is the remedy.
+    if not databases or APP not in databases:
+        return []
+    try:
+        told = check_functions(connections[APP])
+    except ForeignFunctions as exc:
+        return [Error(str(exc), id="evalsvc.E004")]
+    except DatabaseError:
+        return []
+    return [Warning(told, id="evalsvc.W004")] if told else []
 
 
 # With `check --deploy` alone: an error of the ordinary checks would keep `migrate` and the other commands from running,

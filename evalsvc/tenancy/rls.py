@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -57,14 +58,19 @@ def revoke(table: str, privileges: str) -> Operation:
     return migrations.RunPython(forwards, migrations.RunPython.noop)
 
 
+def restrict_to_system(function: str, quote: Callable[[str], str]) -> Iterator[str]:
+    """Yield the statements that let nobody but the system role call a function (with its argument types)."""
+    yield f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC"
+    for alias, verb, preposition in (("default", "REVOKE", "FROM"), ("system", "GRANT", "TO")):
+        if role_name(alias) and role_name(alias) != role_name("owner"):
+            yield f"{verb} EXECUTE ON FUNCTION {function} {preposition} {quote(role_name(alias))}"
+
+
 def only_for_system(function: str) -> Operation:
     """Return the operation that lets nobody but the system role call a function (with its argument types)."""
 
     def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
-        editor.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
-        for alias, verb, preposition in (("default", "REVOKE", "FROM"), ("system", "GRANT", "TO")):
-            if role_name(alias) and role_name(alias) != role_name("owner"):
-                role = editor.quote_name(role_name(alias))
-                editor.execute(f"{verb} EXECUTE ON FUNCTION {function} {preposition} {role}")
+        for statement in restrict_to_system(function, editor.quote_name):
+            editor.execute(statement)
 
     return migrations.RunPython(forwards, migrations.RunPython.noop)

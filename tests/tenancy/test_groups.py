@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import ProgrammingError, connections
 
-import evalsvc.evaluations
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.captures import Capture, Captured, capture_together
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.round_trips import dump_jsonb
+from evalsvc.infra.functions import function_text
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests.conftest import Caller, new_caller, scores_of
 from tests.work.group_tools import gathered, results
@@ -22,12 +22,16 @@ from tests.work.test_captures_together import KEPT
 from tests.work.test_functions import PAIR, keep
 
 FUNCTIONS = ("latest_scores", "keep_evaluations", "capture_batch")
-SOURCE = (Path(evalsvc.evaluations.__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+
+
+@functools.cache
+def source() -> str:
+    return function_text("evaluations", "history") + function_text("evaluations", "functions")
 
 
 def careless(name: str, forgotten: str) -> str:
     """Return the definition of a function without some of its text, under another name."""
-    definition = re.search(rf"CREATE OR REPLACE FUNCTION {name}\(.*?\nEND \$\$;\n", SOURCE, re.DOTALL)
+    definition = re.search(rf"CREATE OR REPLACE FUNCTION {name}\(.*?\nEND \$\$;\n", source(), re.DOTALL)
     assert definition is not None
     text = definition[0].replace(forgotten, "")
     for function in FUNCTIONS:
@@ -39,7 +43,7 @@ def careless(name: str, forgotten: str) -> str:
 def forget(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let groups be captured by functions that forget something about accounts."""
     function, forgotten = request.param
-    assert forgotten in SOURCE
+    assert forgotten in source()
     with connections["owner"].cursor() as cursor:
         for name in FUNCTIONS:
             cursor.execute(careless(name, forgotten if name == function else "\0").replace("%", "%%"), [])

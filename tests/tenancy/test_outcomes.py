@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from django.db import connections
 
-import evalsvc.experiments
 from evalsvc.experiments.models import Output
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.store import Outcome, Unit
+from evalsvc.infra.functions import function_text
 from tests.conftest import Caller
 from tests.experiments.test_writer import claimed, made, outcome
 
@@ -21,12 +21,16 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 FUNCTIONS = ("record_unit", "record_units")
 FORGOTTEN = ("c.account_id = item.account AND ", "u.account_id = p_account AND ")
-SOURCE = (Path(evalsvc.experiments.__file__).parent / "sql" / "functions.sql").read_text(encoding="utf-8")
+
+
+@functools.cache
+def source() -> str:
+    return function_text("experiments", "functions")
 
 
 def careless(name: str) -> str:
     """Return the definition of a function without the account in its queries, under another name."""
-    definition = re.search(rf"CREATE OR REPLACE FUNCTION {name}\(.*?\nEND \$\$;\n", SOURCE, re.DOTALL)
+    definition = re.search(rf"CREATE OR REPLACE FUNCTION {name}\(.*?\nEND \$\$;\n", source(), re.DOTALL)
     assert definition is not None
     text = definition[0]
     for forgotten in FORGOTTEN:
@@ -39,7 +43,7 @@ def careless(name: str) -> str:
 @pytest.fixture
 def without_accounts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let outcomes be recorded by functions that forget the account in their queries."""
-    assert all(forgotten in SOURCE for forgotten in FORGOTTEN)
+    assert all(forgotten in source() for forgotten in FORGOTTEN)
     with connections["owner"].cursor() as cursor:
         for name in FUNCTIONS:
             cursor.execute(careless(name), [])

@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connections
 
-from evalsvc import evaluations
 from evalsvc.catalog.models import Profile
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
@@ -30,12 +28,12 @@ from evalsvc.evaluations.workers.judging import recording, store
 from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.evaluations.workers.judging.waking import wake_judging
+from evalsvc.infra.functions import function_text
 from evalsvc.judges.questions import retries
 from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
 from tests.judges.working import put_off_others, rows_of, running
 
-SQL = Path(evaluations.__file__).parent / "sql"
 RUNS = "judge-2026-11-20"
 SUCCESS = Verdict("success", score=0.75, passed=True, explanation="Because.")
 
@@ -208,7 +206,7 @@ def test_what_a_runner_may_claim(held: dict[tuple[int, str], int], wanted: Want 
 @contextmanager
 def bare_functions() -> Iterator[None]:
     """Functions of the same text without any account in their queries: row-level security is the only wall."""
-    texts = [(SQL / name).read_text() for name in ("functions.sql", "judging.sql")]
+    texts = [function_text("evaluations", name) for name in ("functions", "judging")]
     named = "finish_evaluations|finish_judging|read_judging"
     found = [re.findall(rf"CREATE OR REPLACE FUNCTION (?:{named})\(.*?\nEND \$\$;", text, re.DOTALL) for text in texts]
     bare = "\n".join(function for part in found for function in part)

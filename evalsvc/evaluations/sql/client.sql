@@ -38,14 +38,16 @@ BEGIN
         'strategy', 'none', 'purged', false, 'completed_at', f.arrived_at, 'log_id', NULL, 'trace_id', NULL)) q
   ), added AS (
     INSERT INTO evaluations_evaluation AS e (
-      id, account_id, request_id, position, evaluator_id, profile_name, explain_strategy, status, score, passed,
-      text_output, explanation, spans, duration_us, evaluation_type, details, captured, in_history, n_attempts, n_sweeps,
-      created_at, completed_at, project_id, app, experiment_id, dataset_id, log_id, trace_id)
-    SELECT f.id, p_account, f.request_id, 0, r.evaluator_id, r.profile_name, 'always', 'success', r.score, r.passed,
-      r.text_output, r.explanation, r.spans, r.duration_us, 'client_evaluation', r.details, true, r.score IS NOT NULL, 0, 0,
-      coalesce((f.request->>'created_at')::timestamptz, f.arrived_at), f.arrived_at,
+      {{verdict}},
+      id, account_id, request_id, position, evaluator_id, profile_name, explain_strategy, evaluation_type, details,
+      captured, in_history, n_attempts, n_sweeps, created_at, completed_at, project_id, app, experiment_id, dataset_id,
+      log_id, trace_id)
+    SELECT {{r.verdict}},
+      f.id, p_account, f.request_id, 0, r.evaluator_id, r.profile_name, 'always', 'client_evaluation', r.details,
+      true, r.score IS NOT NULL, 0, 0, coalesce((f.request->>'created_at')::timestamptz, f.arrived_at), f.arrived_at,
       q.project_id, q.app, q.experiment_id, q.dataset_id, q.log_id, q.trace_id
-    FROM fresh f, LATERAL jsonb_populate_record(NULL::evaluations_evaluation, f.evaluation) r,
+    FROM fresh f, LATERAL jsonb_populate_record(
+      NULL::evaluations_evaluation, '{"status": "success"}' || f.evaluation) r,
       LATERAL jsonb_populate_record(NULL::evaluations_evaluationrequest, f.request) q
     RETURNING e.*
   ), remembered AS MATERIALIZED (

@@ -220,7 +220,7 @@ BEGIN
     WHERE q.account_id = part.account AND q.id = ANY(part.requests) AND q.id BETWEEN part.first AND part.final
     ORDER BY q.id FOR UPDATE;
     WITH verdicts AS MATERIALIZED (
-      SELECT q.id AS request, v.*, coalesce(v.id, (
+      SELECT q.id AS request, v.position, {{v.verdict}}, coalesce(v.id, (
           -- Workers of earlier versions tell no ids.
           SELECT e.id FROM evaluations_evaluation e WHERE e.account_id = part.account AND e.request_id = q.id
             AND e.position = v.position AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id))) AS evaluation,
@@ -228,14 +228,10 @@ BEGIN
         q.capture = 'all' AND v.status = 'success' AS remember
       FROM jsonb_to_recordset(part.items) AS i(request bigint, verdicts jsonb)
       JOIN evaluations_evaluationrequest q ON q.account_id = part.account AND q.id = ANY(part.requests) AND q.id = i.request
-      CROSS JOIN LATERAL jsonb_to_recordset(i.verdicts) AS v(
-        id bigint, position smallint, status text, error_code text, error_message text, score double precision, passed boolean,
-        text_output text, explanation text, spans jsonb, extra jsonb, duration_us bigint)
+      CROSS JOIN LATERAL jsonb_populate_recordset(NULL::evaluations_evaluation, i.verdicts) v
     ), written AS (
       UPDATE evaluations_evaluation e
-      SET status = v.status, error_code = v.error_code, error_message = v.error_message, score = v.score,
-          passed = v.passed, text_output = v.text_output, explanation = v.explanation, spans = v.spans, extra = v.extra,
-          duration_us = v.duration_us, captured = v.keep, lease_expires_at = NULL,
+      SET ({{verdict}}) = ROW({{v.verdict}}), captured = v.keep, lease_expires_at = NULL,
           -- An output counts once, though a request may have the same evaluator judge it several times.
           in_history = v.remember AND (e.position = 0 OR NOT EXISTS (
             SELECT 1 FROM evaluations_evaluation f WHERE f.account_id = part.account AND f.request_id = e.request_id

@@ -7,6 +7,7 @@ RETURN (
   'x' || encode(substr(sha256(convert_to(p_account::text || ':' || length(p_key)::text || ':' || p_key || p_value, 'UTF8')), 1, 8), 'hex')
 )::bit(64)::bigint;
 
+-- The triggers that call these two belong to the table: migrations make them.
 -- Of captured evaluations alone, so that a search by a tag need not look at them. Tags go with their evaluation, whoever
 -- deletes it, and follow whoever changes its time or learns whether it is kept. The functions that write evaluations write
 -- their tags themselves: a trigger on every insert would cost calls without tags.
@@ -29,9 +30,3 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-
-CREATE OR REPLACE TRIGGER forget_tags AFTER DELETE ON evaluations_evaluation
-  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forget_tags();
-CREATE OR REPLACE TRIGGER keep_tags AFTER UPDATE OF created_at, captured ON evaluations_evaluation FOR EACH ROW
-  WHEN (OLD.created_at <> NEW.created_at OR OLD.captured IS DISTINCT FROM NEW.captured)
-  EXECUTE FUNCTION keep_tags();

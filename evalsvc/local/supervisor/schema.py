@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 from evaluators.plugins import GROUP
 
-# What a migration reads: migrations, and what declares the evaluators and profiles that it writes as rows at its end.
-SOURCES = ("evalsvc/*/migrations/*.py", "evalsvc/catalog/*.py", "evaluators/**/*.py", "requirements/runtime.txt")
+# What a migration reads: migrations, and what it writes at its end, functions and the rows of evaluators and profiles.
+SOURCES = (
+    "evalsvc/*/migrations/**/*.*", "evalsvc/*/sql/*.sql", "evalsvc/*/apps.py", "evalsvc/*/models.py",
+    "evalsvc/evaluations/columns.py", "evalsvc/infra/functions.py", "evalsvc/catalog/*.py", "evaluators/**/*.py",
+    "requirements/runtime.txt",
+)  # fmt: skip
 # The comment and what has been applied since, by whomever: someone may have gone back a step by hand.
 APPLIED = "SELECT md5(string_agg(app || '.' || name, ',' ORDER BY app, name)) FROM django_migrations"
 NOTE = "SELECT obj_description(to_regclass('django_migrations'), 'pg_class')"
