@@ -8,12 +8,14 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from types import TracebackType
 from typing import Any, Self
 
 import orjson
 from django.conf import settings as django_settings
 
+from evalsvc.evaluations.columns import VERDICT
 from evalsvc.judges.calls import loop
 from evalsvc.rest.parsing import find_unstorable
 from evalsvc.tenancy.outages import is_outage
@@ -26,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Verdict:
-    """One evaluator's answer: the columns of an Evaluation that scoring decides."""
+    """One evaluator's answer: the columns of an Evaluation that scoring decides (`columns.VERDICT`)."""
 
     status: str
     error_code: str | None = None
@@ -54,6 +56,25 @@ class Stalled(Postponable):
 
 STALL_SECONDS = 2.0
 PENDING = Verdict("pending")
+_values = attrgetter(*VERDICT)
+
+
+def verdict_columns(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict under its column names."""
+    return dict(zip(VERDICT, _values(verdict), strict=True))
+
+
+def stored_verdict(row: object) -> Verdict:
+    """Return the verdict of a row that has its columns: an Evaluation, or one of a search."""
+    return Verdict(**dict(zip(VERDICT, _values(row), strict=True)))
+
+
+def told_verdict(row: Mapping[str, Any]) -> Verdict:
+    """Return the verdict that a worker has told.
+
+    What this version has no column for comes from a later one, and what is missing from an earlier one.
+    """
+    return Verdict(**{name: row[name] for name in VERDICT if name in row})
 
 
 def refused(code: str, message: str, extra: Mapping[str, Any] | None = None) -> Verdict:

@@ -10,9 +10,8 @@ import pytest
 from django.utils import timezone
 
 from evalsvc.evaluations.evaluate import accept
-from evalsvc.evaluations.evaluate.accept import verdict_columns
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.verdicts import Verdict, score_sample
+from evalsvc.evaluations.verdicts import Verdict, score_sample, verdict_columns
 from evalsvc.evaluations.workers.lane import finish_lane, work_off
 from tests.conftest import Caller, findings, scores_of
 

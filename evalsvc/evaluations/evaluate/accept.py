@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,15 @@ from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.uuids import new_uuid
-from evalsvc.evaluations.verdicts import PENDING, Verdict, refused, score_sample, unfit
+from evalsvc.evaluations.verdicts import (
+    PENDING,
+    Verdict,
+    refused,
+    score_sample,
+    told_verdict,
+    unfit,
+    verdict_columns,
+)
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.inputs import input_columns
 from evalsvc.evaluations.wire.request import EvaluateCall, EvaluatorRequest
@@ -31,7 +39,6 @@ from evaluators.budget import allowed
 
 INLINE_SECONDS = 2.0
 """For all quick evaluators of a request together: they hold a thread of the web process."""
-VERDICT_FIELDS = tuple(field.name for field in fields(Verdict))
 
 
 @dataclass(slots=True)
@@ -323,15 +330,10 @@ def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, An
     return row
 
 
-def verdict_columns(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict under its column names."""
-    return {name: getattr(verdict, name) for name in VERDICT_FIELDS}
-
-
 def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:
     """Put one delivered verdict in its place."""
     entry = next(entry for entry in accepted.entries if entry.position == row["position"])
-    entry.verdict = Verdict(**{name: row[name] for name in VERDICT_FIELDS})
+    entry.verdict = told_verdict(row)
 
 
 def answer_facts(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:

@@ -14,6 +14,7 @@ from django.db import connection, connections
 from django.db.models import Model
 
 from evalsvc.catalog.resolve import family_of
+from evalsvc.evaluations.columns import VERDICT
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig, find_side
 from evalsvc.evaluations.history.cache import Pairs
@@ -28,10 +29,6 @@ from evalsvc.evaluations.wire.stored import entry_of, request_facts
 from evalsvc.rest.problems import Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
 
-VERDICT_COLUMNS = (
-    "position", "status", "error_code", "error_message", "score", "passed", "text_output", "explanation", "spans",
-    "extra", "duration_us",
-)  # fmt: skip
 ModelT = TypeVar("ModelT", bound=Model)
 
 
@@ -102,7 +99,7 @@ def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, l
     with account_scope(account_id):
         rows = Evaluation.objects.filter(account_id=account_id, **of_requests(request_ids))
         found: dict[int, list[dict[str, Any]]] = {}
-        for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", *VERDICT_COLUMNS):
+        for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", "position", *VERDICT):
             found.setdefault(row.pop("request_id"), []).append(row)
         return found
 

@@ -25,6 +25,7 @@ from psycopg.pq import Format
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.columns import SHOWN
 from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.tags import HasTag, settled
@@ -34,12 +35,6 @@ from evalsvc.tenancy.scope import current_role
 
 # Of each statement of a search. What no index serves walks the account's evaluations, and that must end.
 TIMEOUT_SECONDS = 10
-COLUMNS = (
-    "id", "request_id", "created_at", "project_id", "app", "experiment_id", "family", "evaluator_id", "profile_name",
-    "profile_id", "profile_revision", "status", "error_code", "error_message", "explain_strategy", "passed", "score",
-    "text_output", "explanation", "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback",
-    "dataset_id", "log_id", "trace_id",
-)  # fmt: skip
 REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
 
 
@@ -60,7 +55,7 @@ def search_evaluations(
     offset: int = 0,
     oldest_first: bool = False,
     of: str = "evaluations",
-    columns: Sequence[str] = COLUMNS,
+    columns: Sequence[str] = SHOWN,
 ) -> Page:
     """Return captured evaluations that meet a condition (of `search.condition`), by time and then by id.
 

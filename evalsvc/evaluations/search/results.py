@@ -14,6 +14,7 @@ from django.db.models import F, Q, QuerySet
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
+from evalsvc.evaluations.columns import PLACE, SHOWN
 from evalsvc.evaluations.lookups import AnyOf, bigints
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
 from evalsvc.evaluations.search.indirect import is_one_of
@@ -30,11 +31,7 @@ N_SORTED = 10_000
 MAX_TEXT = 32 * 2**20
 """Bytes of inputs in a page, which ends early beyond them: a request may hold half a million characters."""
 # Where a result belongs is told by its request.
-RESULT_COLUMNS = (
-    "id", "request_id", "created_at", "family", "evaluator_id", "profile_name", "profile_id", "profile_revision",
-    "status", "error_code", "error_message", "explain_strategy", "passed", "score", "text_output", "explanation",
-    "spans", "extra", "duration_us", "details", "evaluation_type", "favorite", "feedback", "captured", "log_id",
-)  # fmt: skip
+RESULT_COLUMNS = (*(name for name in SHOWN if name == "log_id" or name not in PLACE), "captured")
 INPUT_COLUMNS = (
     "id", "strategy", "created_at", "project_id", "app", "experiment_id", "extras", "tags", "dataset_id",
     "dataset_sample_id", "input", "output", "contexts", "gold", "system_prompt",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.verdicts import stored_verdict
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
 
@@ -31,19 +31,7 @@ def entry_of(row: Evaluation) -> EntryFacts:
     return EntryFacts(
         evaluator_id=row.evaluator_id,
         profile_name=row.profile_name or "",
-        # Each by its name: a page makes thousands of them.
-        verdict=Verdict(
-            row.status,
-            row.error_code,
-            row.error_message,
-            row.score,
-            row.passed,
-            row.text_output,
-            row.explanation,
-            row.spans,
-            row.extra,
-            row.duration_us,
-        ),
+        verdict=stored_verdict(row),
         explain_strategy=row.explain_strategy,
         family=row.family,
         profile_id=row.profile_id,

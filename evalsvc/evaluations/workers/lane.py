@@ -11,10 +11,9 @@ from django.conf import settings
 from django.db import connection
 
 from evalsvc.catalog.models import ProfileRevision
-from evalsvc.evaluations.evaluate.accept import verdict_columns
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.round_trips import call_function, dump_jsonb
-from evalsvc.evaluations.verdicts import Verdict
+from evalsvc.evaluations.verdicts import Verdict, verdict_columns
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.computing.scoring import computed
 from evalsvc.tenancy.scope import account_scope

@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from evalsvc.evaluations.evaluate.accept import verdict_columns
 from evalsvc.evaluations.evaluate.captures import is_undone
 from evalsvc.evaluations.evaluate.replies import send_replies
-from evalsvc.evaluations.verdicts import Postponable, Verdict
+from evalsvc.evaluations.verdicts import Postponable, Verdict, verdict_columns
 from evalsvc.evaluations.workers.judging import store
 from evalsvc.evaluations.workers.judging.scoring import broke
 from evalsvc.evaluations.workers.judging.store import Claimed

@@ -1,0 +1,362 @@
+"""Each column of an evaluation, written with a value of its own on every path and read back through every reader.
+
+A column that a path does not know fails here, in words that name the file to change. What stands nowhere in this test:
+units of experiments write outputs and no evaluations; retention deletes rows, `repair` changes histories, and `repack`
+builds indexes.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connections, models
+
+from evalsvc.evaluations.columns import ACCEPTED, ALL, ENTRY, KEPT, SHOWN, VERDICT
+from evalsvc.evaluations.evaluate import accept, captures
+from evalsvc.evaluations.evaluate.accept import Accepted, Entry, fill_in
+from evalsvc.evaluations.evaluate.captures import Capture
+from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
+from evalsvc.evaluations.history.store import HistoryEntry
+from evalsvc.evaluations.ingest.labels import Label, keep_label
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.round_trips import dumps
+from evalsvc.evaluations.verdicts import Verdict, stored_verdict, told_verdict, verdict_columns
+from evalsvc.evaluations.workers import lane
+from evalsvc.evaluations.workers.judging import recording
+from evalsvc.evaluations.workers.judging.store import Claimed
+from evalsvc.tenancy.scope import account_scope
+from tests.conftest import Caller
+from tests.evaluations.test_batch import FULL as FULL_ROW
+
+FIELDS = {field.column: field for field in Evaluation._meta.concrete_fields}
+ERRORS = ("error_code", "error_message")
+OF_SUCCESS = ("score", "passed")
+REQUEST = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a"}
+# What the database takes in few words only, as (one value, another).
+FIXED: dict[str, tuple[Any, Any]] = {
+    "position": (0, 0),
+    "status": ("success", "success"),
+    "lane": ("cpu", "inline"),
+    "captured": (True, True),
+    "in_history": (False, False),
+    "feedback": ("positive", "negative"),
+    "evaluation_type": ("client_evaluation", "annotation"),
+    "explain_strategy": ("always", "never"),
+    "spans": ([[0, 1]], [[1, 2]]),
+}
+
+
+def value_of(column: str, n: int) -> Any:
+    """Return one of two values that no other column has, as far as the column's type allows."""
+    if column in FIXED:
+        return FIXED[column][n]
+    field = FIELDS[column]
+    number = sorted(FIELDS).index(column) * 2 + n + 1
+    if isinstance(field, models.BooleanField):
+        return bool(n)
+    if isinstance(field, models.FloatField):
+        return number + 0.5
+    if isinstance(field, models.IntegerField):
+        return number
+    if isinstance(field, models.UUIDField):
+        return uuid.UUID(int=number)
+    if isinstance(field, models.DateTimeField):
+        return datetime(2026, 11, number % 28 + 1, tzinfo=UTC)
+    if isinstance(field, models.JSONField):
+        return {"metadata": {column: number}}
+    assert isinstance(field, models.CharField | models.TextField), f"value_of knows no {type(field).__name__}"
+    return f"{column} {number}"[: field.max_length]
+
+
+def verdict_of(*, is_error: bool, n: int = 0) -> Verdict:
+    """Return a verdict that says something in each column that one of its status may have."""
+    left_out = OF_SUCCESS if is_error else ERRORS
+    said = {name: None if name in left_out else value_of(name, n) for name in VERDICT}
+    return Verdict(**said | {"status": "error" if is_error else "success"})
+
+
+BOTH = pytest.mark.parametrize("verdict", [verdict_of(is_error=False), verdict_of(is_error=True)], ids=["ok", "error"])
+
+
+def row_of(verdict: Verdict, n: int = 0) -> dict[str, Any]:
+    """Return every column that a call decides, with a value of its own."""
+    asked = {name: value_of(name, n) for name in ACCEPTED if name not in VERDICT}
+    return asked | verdict_columns(verdict)
+
+
+def stored(id: int) -> dict[str, Any]:
+    return Evaluation.objects.using("system").values().get(id=id)
+
+
+def check_same(found: dict[str, Any], wanted: dict[str, Any], where: str) -> None:
+    lost = {name: (value, found.get(name)) for name, value in wanted.items() if found.get(name) != value}
+    assert lost == {}, f"lost or changed (written, read): {lost}. See {where}"
+
+
+# --- The groups
+
+
+def test_scoring_decides_what_a_verdict_says() -> None:
+    """The first to fail for a new column."""
+    assert tuple(field.name for field in fields(Verdict)) == VERDICT, (
+        "A column that scoring decides is a field of Verdict in evalsvc/evaluations/verdicts.py, in the model's order."
+        " One that something else decides has its place in a group of evalsvc/evaluations/columns.py."
+    )
+
+
+def test_every_partition_has_the_columns_of_its_table_in_their_order() -> None:
+    """Rows move from one partition to another as they are (sql/partitions.sql)."""
+    sql = """
+    SELECT attrelid::regclass::text, array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+    WHERE attnum > 0 AND NOT attisdropped AND attrelid IN (
+      SELECT 'evaluations_evaluation'::regclass UNION ALL
+      SELECT inhrelid FROM pg_inherits WHERE inhparent = 'evaluations_evaluation'::regclass) GROUP BY 1"""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(sql)
+        found = dict(cursor.fetchall())
+    assert len(found) > 3
+    assert {table for table, names in found.items() if names != found["evaluations_evaluation"]} == set()
+    assert set(found["evaluations_evaluation"]) == set(ALL), "evalsvc/evaluations/migrations: a migration is missing"
+
+
+def test_a_row_of_a_history_has_the_same_columns_everywhere() -> None:
+    sql = "SELECT attname FROM pg_attribute WHERE attrelid = 'history_entry'::regclass AND attnum > 0 ORDER BY attnum"
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(sql)
+        names = [name for (name,) in cursor.fetchall()]
+    assert sorted(names) == sorted(ENTRY), "the type history_entry in evalsvc/evaluations/sql/history.sql"
+    assert names == [field.name for field in fields(HistoryEntry)], "evalsvc/evaluations/history/store.py"
+
+
+# --- What accepting writes
+
+
+def test_a_call_says_every_column_that_accepting_decides(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def capture(account_id: int, request: Any, evaluations: list[dict[str, Any]], *args: Any, **kwargs: Any) -> Any:
+        sent.extend(evaluations)
+        return really(account_id, request, evaluations, *args, **kwargs)
+
+    really = captures.capture
+    monkeypatch.setattr(captures, "capture", capture)
+    alice.evaluate("exact-match", output="a", label="a", app="shop")
+
+    assert set(ACCEPTED) - set(sent[0]) == set(), "evaluation_row in evalsvc/evaluations/evaluate/accept.py"
+    assert set(sent[0]) - set(ACCEPTED) == set(), "evalsvc/evaluations/columns.py has it in another group"
+
+
+@BOTH
+def test_a_capture_by_itself_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
+    row = row_of(verdict)
+    kept = captures.capture_alone(
+        Capture(alice.account.pk, dumps(REQUEST), dumps([row]), 1, [None], epoch=None, lease_seconds=9.0)
+    )
+    check_same(stored(kept.evaluation_ids[0]), row, "keep_evaluations in evalsvc/evaluations/sql/functions.sql")
+
+
+def test_a_capture_in_a_group_keeps_every_column(alice: Caller, charlie: Caller) -> None:
+    rows = [row_of(verdict_of(is_error=n == 2, n=n % 2), n % 2) for n in range(3)]
+    wanted = [
+        Capture(caller.account.pk, dumps(REQUEST), dumps([row]), 1, [None], epoch=None, lease_seconds=9.0)
+        for caller, row in zip((charlie, alice, charlie), rows, strict=True)
+    ]
+    for kept, row in zip(captures.capture_together(wanted), rows, strict=True):
+        check_same(stored(kept.evaluation_ids[0]), row, "keep_evaluations in evalsvc/evaluations/sql/functions.sql")
+
+
+def test_what_is_scored_within_the_call_is_kept_and_answered(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = verdict_of(is_error=False)
+    monkeypatch.setattr(accept, "score_sample", lambda *args: verdict)
+    result = alice.evaluate("exact-match", output="a", label="a", app="shop").json()["results"][0]
+
+    check_same(stored(int(result["evaluation_id"])), verdict_columns(verdict), "evalsvc/evaluations/evaluate/accept.py")
+
+
+# --- What workers write and tell
+
+
+def pending(caller: Caller, in_lane: str) -> Claimed:
+    """Keep an evaluation that waits in a lane, and return it as a worker holds it."""
+    row = {name: value_of(name, 0) for name in ACCEPTED if name not in (*VERDICT, *KEPT)}
+    row |= {"lane": in_lane, "status": "pending", "in_history": False}
+    kept = captures.capture(caller.account.pk, REQUEST, [row], [None], epoch=None, lease_seconds=900)
+    return Claimed(kept.evaluation_ids[0], caller.account.pk, kept.request_id, 0, row["runs"], "never", 1, 0, "")
+
+
+@BOTH
+@pytest.mark.parametrize("in_lane", ["cpu", "judge"])
+def test_a_lane_keeps_and_tells_every_column(
+    alice: Caller, in_lane: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[int, Any] = {}
+    monkeypatch.setattr(recording, "send_replies", lambda replies: told.update(replies))
+    claimed = pending(alice, in_lane)
+
+    assert recording.record([(claimed, verdict)]) == 1
+
+    where = "finish_judging in evalsvc/evaluations/sql/judging.sql"
+    check_same(stored(claimed.id), verdict_columns(verdict), where)
+    (reply,) = orjson.loads(orjson.dumps(told[claimed.request_id]))
+    where = "verdict_columns and told_verdict in evalsvc/evaluations/verdicts.py"
+    check_same(verdict_columns(told_verdict(reply)), verdict_columns(verdict), where)
+
+
+@BOTH
+def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
+    claimed = pending(alice, "cpu")
+    row = Evaluation.objects.using("system").get(id=claimed.id)
+
+    written = lane.write(alice.account.pk, claimed.request_id, [(row, verdict)])
+
+    where = "finish_evaluations in evalsvc/evaluations/sql/functions.sql"
+    check_same(stored(claimed.id), verdict_columns(verdict), where)
+    check_same(written[0], verdict_columns(verdict), "write in evalsvc/evaluations/workers/lane.py")
+
+
+@BOTH
+def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> None:
+    claimed = pending(alice, "judge")
+    recording.written([(claimed, verdict)])
+    wanted = verdict_columns(verdict)
+
+    looked_up = finished_verdicts(account_id=alice.account.pk, request_ids=[claimed.request_id])
+    ((row),) = looked_up[claimed.request_id]
+    check_same(row, wanted, "finished_verdicts in evalsvc/evaluations/evaluate/stored.py")
+    accepted: Any = Accepted(alice.account.pk, None, None, [Entry(0, None, None, Verdict("pending"))])  # type: ignore[arg-type]
+    fill_in(accepted, row)
+    check_same(
+        verdict_columns(accepted.entries[0].verdict), wanted, "fill_in in evalsvc/evaluations/evaluate/accept.py"
+    )
+    (again,) = get_stored(account_id=alice.account.pk, request_id=claimed.request_id).evaluations
+    check_same(verdict_columns(stored_verdict(again)), wanted, "stored_verdict in evalsvc/evaluations/verdicts.py")
+
+
+# --- What is made elsewhere
+
+# Nobody can send these; what a service keeps of an account's own scores says no more.
+UNSENT = {"error_code", "error_message", "spans", "extra"}
+UNLABELLED = {*UNSENT, "duration_us"}
+
+
+def unfilled(id: int) -> set[str]:
+    row = stored(id)
+    return {name for name in VERDICT if row[name] is None}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("/v1/evaluations/batch", "evaluations"), ("/v1/evaluation-results/batch", "evaluation_results")]
+)
+def test_scores_of_callers_fill_every_column_that_can_be_sent(alice: Caller, path: str, name: str) -> None:
+    (made,) = alice.post(path, {name: [FULL_ROW]}).json()[name]
+
+    assert unfilled(int(made["id"])) == UNSENT, (
+        "Scored and evaluation_columns in evalsvc/evaluations/ingest/rows.py, or UNSENT in this test"
+    )
+
+
+def test_scores_of_callers_keep_every_column_of_a_verdict(alice: Caller) -> None:
+    """Whatever Python sends, the database keeps."""
+    sent = {name: value_of(name, 0) for name in VERDICT if name not in ERRORS}
+    row = {"evaluator_id": "external:tone", "profile_name": "", "details": {"metadata": {"a": 1}}, **sent}
+    rows = [{"position": 0, "fingerprint": 1, "since": 2**62, "request": {"output": "a"}, "evaluation": row}]
+    with account_scope(alice.account.pk), connections["default"].cursor() as cursor:
+        cursor.execute("SELECT evaluation_id FROM keep_client_evaluations(%s, %s)", [alice.account.pk, dumps(rows)])
+        (id,) = cursor.fetchone()
+    check_same(stored(id), row, "keep_client_evaluations in evalsvc/evaluations/sql/client.sql")
+
+
+def test_labels_fill_every_column_that_a_person_can_say(alice: Caller) -> None:
+    said = Label(
+        uuid.uuid4(), "tone", "How?", uuid.uuid4(), "log", 1.0, True, text="warm", explanation="It says please."
+    )
+    with account_scope(alice.account.pk):
+        id = keep_label(account=alice.account, label=said).pk
+
+    assert unfilled(id) == UNLABELLED, "_said in evalsvc/evaluations/ingest/labels.py, or UNLABELLED in this test"
+
+
+# --- What readers tell
+
+
+def answer_of(caller: Caller, method: str, path: str, body: Any = None) -> Any:
+    answer = caller.call(method, path, body)
+    assert answer.status_code == 200, answer.content
+    return json.loads(answer.content)
+
+
+READERS: dict[str, Callable[[Caller, dict[str, Any]], Any]] = {
+    "GET /v1/evaluate/{id}": lambda caller, row: answer_of(caller, "GET", f"/v1/evaluate/{row['request_id']}"),
+    "GET /v1/evaluations/{id}": lambda caller, row: answer_of(caller, "GET", f"/v1/evaluations/{row['id']}"),
+    "POST /v1/evaluations/search": lambda caller, row: answer_of(caller, "POST", "/v1/evaluations/search", {}),
+    "GET /v1/evaluation-results/{id}": lambda caller, row: answer_of(
+        caller, "GET", f"/v1/evaluation-results/{row['id']}"
+    ),
+    "POST /v1/evaluation-results/search": lambda caller, row: answer_of(
+        caller, "POST", "/v1/evaluation-results/search", {}
+    ),
+}
+# These answers have the place and the time from the request, and one that failed is no result.
+OF_REQUESTS = {"created_at", "project_id", "app", "experiment_id", "dataset_id", "trace_id"}
+OF_NO_RESULT = {*OF_REQUESTS, *ERRORS, "status"}
+UNTOLD: dict[str, set[str]] = {
+    "GET /v1/evaluate/{id}": OF_REQUESTS,
+    "GET /v1/evaluations/{id}": set(),
+    "POST /v1/evaluations/search": set(),
+    "GET /v1/evaluation-results/{id}": OF_NO_RESULT,
+    "POST /v1/evaluation-results/search": OF_NO_RESULT,
+}
+TOLD = [name for name in SHOWN if name not in ("id", "request_id")]
+
+
+@pytest.fixture
+def kept(alice: Caller) -> dict[str, Any]:
+    """An evaluation of Alice, and no other: a search finds it."""
+    result = alice.evaluate("exact-match", output="a", label="a", app="shop").json()["results"][0]
+    return stored(int(result["evaluation_id"]))
+
+
+def change(row: dict[str, Any], **columns: Any) -> None:
+    """Write columns as they are, whatever reads them."""
+    values = {name: json.dumps(value) if name in JSON else value for name, value in columns.items()}
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    with connections["system"].cursor() as cursor:
+        cursor.execute(f"UPDATE evaluations_evaluation SET {assignments} WHERE id = %s", [*values.values(), row["id"]])
+
+
+JSON = {name for name, field in FIELDS.items() if isinstance(field, models.JSONField)}
+FAILED = {"status": "error", "score": None, "passed": None, "in_history": False}
+
+
+def told_of(caller: Caller, row: dict[str, Any], reader: str, column: str, n: int) -> Any:
+    """Return an answer when a column has one of two values."""
+    if column == "status":
+        change(row, **FAILED | {"status": ("error", "validation_error")[n]})
+    elif column in ERRORS:
+        change(row, **FAILED, **{column: value_of(column, n)})
+    else:
+        # What is only of scores that the service has not made.
+        more = {"evaluation_type": "client_evaluation"} if column == "details" else {}
+        change(row, **more, **{column: value_of(column, n)})
+    return READERS[reader](caller, row)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("column", TOLD)
+def test_a_reader_tells_every_column(alice: Caller, kept: dict[str, Any], reader: str, column: str) -> None:
+    """Two evaluations that differ in one column have different answers."""
+    if column in UNTOLD[reader]:
+        return
+    one, other = (told_of(alice, kept, reader, column, n) for n in range(2))
+
+    assert one != other, (
+        f"{reader} does not tell {column!r}: give it a key in evalsvc/evaluations/wire/shapes.py and its value in"
+        " wire/answer.py, or name it in UNTOLD of this test"
+    )
