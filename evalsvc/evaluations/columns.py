@@ -7,7 +7,15 @@ A column that no other group names is decided by scoring: a new one is there at 
 
 from __future__ import annotations
 
+from django.db.models import Model
+
 from evalsvc.evaluations.models import Evaluation, HistoryScore
+
+
+def columns_of(model: type[Model]) -> tuple[str, ...]:
+    """Return the columns of a table, as its model orders them; a key of several is none."""
+    return tuple(field.column for field in model._meta.concrete_fields if field.column)
+
 
 KEYS = ("id", "account_id", "request_id", "position")
 ASKED = (
@@ -23,13 +31,11 @@ PLACE = ("project_id", "app", "experiment_id", "dataset_id", "log_id", "trace_id
 """Of its request, repeated."""
 TIMES = ("created_at", "completed_at")
 
-ALL = tuple(field.column for field in Evaluation._meta.concrete_fields)
+ALL = columns_of(Evaluation)
 VERDICT = tuple(name for name in ALL if name not in {*KEYS, *ASKED, *KEPT, *WORK, *MADE, *MARKS, *PLACE, *TIMES})
 ACCEPTED = ("position", *ASKED, *VERDICT, *KEPT)
 """What accepting a call writes of each evaluation; the database adds the rest."""
-ENTRY = tuple(
-    field.column for field in HistoryScore._meta.concrete_fields if field.column not in {None, "account_id", "xact"}
-)
+ENTRY = tuple(name for name in columns_of(HistoryScore) if name not in {"account_id", "xact"})
 """What becomes a row of a history: the attributes of the database's type `history_entry`."""
 INTERNAL = {"account_id", "position", "runs", "lane", *KEPT, *WORK, "completed_at"}
 SHOWN = tuple(name for name in ALL if name not in INTERNAL)

@@ -8,6 +8,7 @@ builds indexes.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import fields
@@ -25,7 +26,7 @@ from evalsvc.evaluations.evaluate.captures import Capture
 from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
 from evalsvc.evaluations.history.store import HistoryEntry
 from evalsvc.evaluations.ingest.labels import Label, keep_label
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.evaluations.round_trips import dumps
 from evalsvc.evaluations.verdicts import Verdict, stored_verdict, told_verdict, verdict_columns
 from evalsvc.evaluations.workers import lane
@@ -33,9 +34,12 @@ from evalsvc.evaluations.workers.judging import recording
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
+from tests.docs.pages import CHECKOUT
 from tests.evaluations.test_batch import FULL as FULL_ROW
 
 FIELDS = {field.column: field for field in Evaluation._meta.concrete_fields}
+SUFFIXES = (".py", ".sql")
+ENTERS = re.compile(r"INSERT INTO evaluations_historyscore|HistoryScore\.objects\.\w*create")
 ERRORS = ("error_code", "error_message")
 OF_SUCCESS = ("score", "passed")
 REQUEST = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a"}
@@ -75,14 +79,25 @@ def value_of(column: str, n: int) -> Any:
     return f"{column} {number}"[: field.max_length]
 
 
+def check_verdict() -> None:
+    """Without this nothing else here can be asked."""
+    assert tuple(field.name for field in fields(Verdict)) == VERDICT, (
+        "A column that scoring decides is a field of Verdict in evalsvc/evaluations/verdicts.py, in the model's order."
+        " One that something else decides has its place in a group of evalsvc/evaluations/columns.py."
+    )
+
+
 def verdict_of(*, is_error: bool, n: int = 0) -> Verdict:
     """Return a verdict that says something in each column that one of its status may have."""
+    check_verdict()
     left_out = OF_SUCCESS if is_error else ERRORS
     said = {name: None if name in left_out else value_of(name, n) for name in VERDICT}
     return Verdict(**said | {"status": "error" if is_error else "success"})
 
 
-BOTH = pytest.mark.parametrize("verdict", [verdict_of(is_error=False), verdict_of(is_error=True)], ids=["ok", "error"])
+@pytest.fixture(params=[False, True], ids=["success", "error"])
+def verdict(request: pytest.FixtureRequest) -> Verdict:
+    return verdict_of(is_error=request.param)
 
 
 def row_of(verdict: Verdict, n: int = 0) -> dict[str, Any]:
@@ -105,10 +120,7 @@ def check_same(found: dict[str, Any], wanted: dict[str, Any], where: str) -> Non
 
 def test_scoring_decides_what_a_verdict_says() -> None:
     """The first to fail for a new column."""
-    assert tuple(field.name for field in fields(Verdict)) == VERDICT, (
-        "A column that scoring decides is a field of Verdict in evalsvc/evaluations/verdicts.py, in the model's order."
-        " One that something else decides has its place in a group of evalsvc/evaluations/columns.py."
-    )
+    check_verdict()
 
 
 def test_every_partition_has_the_columns_of_its_table_in_their_order() -> None:
@@ -135,6 +147,35 @@ def test_a_row_of_a_history_has_the_same_columns_everywhere() -> None:
     assert names == [field.name for field in fields(HistoryEntry)], "evalsvc/evaluations/history/store.py"
 
 
+def test_rows_enter_histories_in_two_places() -> None:
+    """`remember_scores`, and the one statement of a capture, which a call of it would make a twentieth slower."""
+    texts = {path: path.read_text("utf-8") for path in (CHECKOUT / "evalsvc").rglob("*.*") if path.suffix in SUFFIXES}
+    found = {
+        (path.name, len(ENTERS.findall(text)))
+        for path, text in texts.items()
+        if "migrations" not in path.parts and ENTERS.search(text)
+    }
+    assert found == {("history.sql", 1), ("functions.sql", 1)}, "call remember_scores of evaluations/sql/history.sql"
+
+
+def test_a_capture_and_a_worker_tell_histories_the_same(alice: Caller) -> None:
+    verdict = verdict_of(is_error=False)
+    wanted = {"captured": True, "in_history": True, "position": 0}
+    scored = captures.capture(
+        alice.account.pk, REQUEST, [row_of(verdict) | wanted], [None], epoch=None, lease_seconds=9
+    )
+    claimed = pending(alice, "judge")
+    recording.written([(claimed, verdict)])
+
+    rows = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
+    one, other = (rows.values().get(source_id=id) for id in (scored.evaluation_ids[0], claimed.id))
+    own = ("id", "source_id", "created_at", "xact")
+    assert {name: one[name] for name in one if name not in own} == {
+        name: other[name] for name in other if name not in own
+    }
+    assert (one["id"], other["id"]) == (one["source_id"], other["source_id"])
+
+
 # --- What accepting writes
 
 
@@ -153,7 +194,6 @@ def test_a_call_says_every_column_that_accepting_decides(alice: Caller, monkeypa
     assert set(sent[0]) - set(ACCEPTED) == set(), "evalsvc/evaluations/columns.py has it in another group"
 
 
-@BOTH
 def test_a_capture_by_itself_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
     row = row_of(verdict)
     kept = captures.capture_alone(
@@ -191,7 +231,6 @@ def pending(caller: Caller, in_lane: str) -> Claimed:
     return Claimed(kept.evaluation_ids[0], caller.account.pk, kept.request_id, 0, row["runs"], "never", 1, 0, "")
 
 
-@BOTH
 @pytest.mark.parametrize("in_lane", ["cpu", "judge"])
 def test_a_lane_keeps_and_tells_every_column(
     alice: Caller, in_lane: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
@@ -209,7 +248,6 @@ def test_a_lane_keeps_and_tells_every_column(
     check_same(verdict_columns(told_verdict(reply)), verdict_columns(verdict), where)
 
 
-@BOTH
 def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
     claimed = pending(alice, "cpu")
     row = Evaluation.objects.using("system").get(id=claimed.id)
@@ -221,7 +259,6 @@ def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict:
     check_same(written[0], verdict_columns(verdict), "write in evalsvc/evaluations/workers/lane.py")
 
 
-@BOTH
 def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> None:
     claimed = pending(alice, "judge")
     recording.written([(claimed, verdict)])

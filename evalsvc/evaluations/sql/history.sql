@@ -17,24 +17,19 @@ RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
     (least(floor(extract(epoch FROM p_created_at) * 1000)::bigint - 1767225600000, p_id >> 22) << 22) | (p_id & 4194303) END
 $$;
 
--- Write scores to the history: the only way in. What a config answered is one row for each evaluator and profile,
--- however many metrics read it and whoever scores it again; whether it was promoted meanwhile changes nothing. What is
--- known to be new is not looked for: whoever has drawn the ids in this transaction may say so. Returns how many are new.
-DROP FUNCTION IF EXISTS remember_scores(bigint, history_entry[]);
-CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[], p_are_new boolean DEFAULT false)
+-- Write scores to the history: the only way in, but for what a capture writes with its own statement. What a config
+-- answered is one row for each evaluator and profile, however many metrics read it and whoever scores it again; whether
+-- it was promoted meanwhile changes nothing. Returns how many are new.
+CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
 RETURNS int LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   n int;
 BEGIN
-  IF p_are_new THEN
-    INSERT INTO evaluations_historyscore (account_id, {{entry}}) SELECT p_account, {{s.entry}} FROM unnest(p_scores) s;
-  ELSE
-    INSERT INTO evaluations_historyscore (account_id, {{entry}}) SELECT p_account, {{s.entry}} FROM unnest(p_scores) s
-    WHERE NOT s.trial OR NOT EXISTS (
-      SELECT 1 FROM evaluations_historyscore h WHERE h.account_id = p_account AND h.evaluator_id = s.evaluator_id
-        AND h.profile_name = s.profile_name AND NOT h.trial AND h.id = s.id)
-    ON CONFLICT (account_id, evaluator_id, profile_name, trial, id) DO NOTHING;
-  END IF;
+  INSERT INTO evaluations_historyscore (account_id, {{entry}}) SELECT p_account, {{s.entry}} FROM unnest(p_scores) s
+  WHERE NOT s.trial OR NOT EXISTS (
+    SELECT 1 FROM evaluations_historyscore h WHERE h.account_id = p_account AND h.evaluator_id = s.evaluator_id
+      AND h.profile_name = s.profile_name AND NOT h.trial AND h.id = s.id)
+  ON CONFLICT (account_id, evaluator_id, profile_name, trial, id) DO NOTHING;
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN n;
 END $$;
