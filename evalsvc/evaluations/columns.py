@@ -12,7 +12,7 @@ from django.db.models import Model
 from evalsvc.evaluations.models import Evaluation, HistoryScore
 
 
-def columns_of(model: type[Model]) -> tuple[str, ...]:
+def table_columns(model: type[Model]) -> tuple[str, ...]:
     """Return the columns of a table, as its model orders them; a key of several is none."""
     return tuple(field.column for field in model._meta.concrete_fields if field.column)
 
@@ -31,11 +31,11 @@ PLACE = ("project_id", "app", "experiment_id", "dataset_id", "log_id", "trace_id
 """Of its request, repeated."""
 TIMES = ("created_at", "completed_at")
 
-ALL = columns_of(Evaluation)
+ALL = table_columns(Evaluation)
 VERDICT = tuple(name for name in ALL if name not in {*KEYS, *ASKED, *KEPT, *WORK, *MADE, *MARKS, *PLACE, *TIMES})
 ACCEPTED = ("position", *ASKED, *VERDICT, *KEPT)
 """What accepting a call writes of each evaluation; the database adds the rest."""
-ENTRY = tuple(name for name in columns_of(HistoryScore) if name not in {"account_id", "xact"})
+ENTRY = tuple(name for name in table_columns(HistoryScore) if name not in {"account_id", "xact"})
 """What becomes a row of a history: the attributes of the database's type `history_entry`."""
 INTERNAL = {"account_id", "position", "runs", "lane", *KEPT, *WORK, "completed_at"}
 SHOWN = tuple(name for name in ALL if name not in INTERNAL)

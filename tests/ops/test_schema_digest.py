@@ -61,14 +61,19 @@ def test_a_database_without_tables_is_not_migrated(servers: Any) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    for name in ("evalsvc/catalog/migrations", "evaluators/families", "requirements"):
+    for name in ("evalsvc/catalog/migrations", "evalsvc/evaluations/sql", "evaluators/families", "requirements"):
         shutil.copytree(CHECKOUT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
 @pytest.mark.parametrize(
     "path",
-    ["evalsvc/catalog/migrations/9999_new.py", "evaluators/families/phi.py", "requirements/runtime.txt"],
+    [
+        "evalsvc/catalog/migrations/9999_new.py",
+        "evalsvc/evaluations/sql/history.sql",
+        "evaluators/families/phi.py",
+        "requirements/runtime.txt",
+    ],
 )
 def test_whatever_decides_what_a_migration_writes_changes_the_digest(checkout: Path, path: str) -> None:
     before = schema_digest(checkout)
