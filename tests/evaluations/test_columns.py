@@ -21,13 +21,13 @@ from django.db import connections, models
 
 from evalsvc.evaluations.columns import ACCEPTED, ALL, ENTRY, KEPT, SHOWN, VERDICT
 from evalsvc.evaluations.evaluate import accept, captures
-from evalsvc.evaluations.evaluate.accept import Accepted, Entry, fill_in
+from evalsvc.evaluations.evaluate.accept import Accepted, PlannedEvaluation, fill_in
 from evalsvc.evaluations.evaluate.captures import Capture
 from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
 from evalsvc.evaluations.history.store import HistoryEntry
 from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.evaluations.models import Evaluation, HistoryScore
-from evalsvc.evaluations.round_trips import dumps
+from evalsvc.evaluations.round_trips import dump_jsonb
 from evalsvc.evaluations.verdicts import Verdict, stored_verdict, told_verdict, verdict_columns
 from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recording
@@ -197,7 +197,7 @@ def test_a_call_says_every_column_that_accepting_decides(alice: Caller, monkeypa
 def test_a_capture_by_itself_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
     row = row_of(verdict)
     kept = captures.capture_alone(
-        Capture(alice.account.pk, dumps(REQUEST), dumps([row]), 1, [None], epoch=None, lease_seconds=9.0)
+        Capture(alice.account.pk, dump_jsonb(REQUEST), dump_jsonb([row]), 1, [None], epoch=None, lease_seconds=9.0)
     )
     check_same(stored(kept.evaluation_ids[0]), row, "keep_evaluations in evalsvc/evaluations/sql/functions.sql")
 
@@ -205,7 +205,7 @@ def test_a_capture_by_itself_keeps_every_column(alice: Caller, verdict: Verdict)
 def test_a_capture_in_a_group_keeps_every_column(alice: Caller, charlie: Caller) -> None:
     rows = [row_of(verdict_of(is_error=n == 2, n=n % 2), n % 2) for n in range(3)]
     wanted = [
-        Capture(caller.account.pk, dumps(REQUEST), dumps([row]), 1, [None], epoch=None, lease_seconds=9.0)
+        Capture(caller.account.pk, dump_jsonb(REQUEST), dump_jsonb([row]), 1, [None], epoch=None, lease_seconds=9.0)
         for caller, row in zip((charlie, alice, charlie), rows, strict=True)
     ]
     for kept, row in zip(captures.capture_together(wanted), rows, strict=True):
@@ -267,7 +267,7 @@ def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> Non
     looked_up = finished_verdicts(account_id=alice.account.pk, request_ids=[claimed.request_id])
     ((row),) = looked_up[claimed.request_id]
     check_same(row, wanted, "finished_verdicts in evalsvc/evaluations/evaluate/stored.py")
-    accepted: Any = Accepted(alice.account.pk, None, None, [Entry(0, None, None, Verdict("pending"))])  # type: ignore[arg-type]
+    accepted: Any = Accepted(alice.account.pk, None, None, [PlannedEvaluation(0, None, None, Verdict("pending"))])  # type: ignore[arg-type]
     fill_in(accepted, row)
     check_same(
         verdict_columns(accepted.entries[0].verdict), wanted, "fill_in in evalsvc/evaluations/evaluate/accept.py"
@@ -305,7 +305,9 @@ def test_scores_of_callers_keep_every_column_of_a_verdict(alice: Caller) -> None
     row = {"evaluator_id": "external:tone", "profile_name": "", "details": {"metadata": {"a": 1}}, **sent}
     rows = [{"position": 0, "fingerprint": 1, "since": 2**62, "request": {"output": "a"}, "evaluation": row}]
     with account_scope(alice.account.pk), connections["default"].cursor() as cursor:
-        cursor.execute("SELECT evaluation_id FROM keep_client_evaluations(%s, %s)", [alice.account.pk, dumps(rows)])
+        cursor.execute(
+            "SELECT evaluation_id FROM keep_client_evaluations(%s, %s)", [alice.account.pk, dump_jsonb(rows)]
+        )
         (id,) = cursor.fetchone()
     check_same(stored(id), row, "keep_client_evaluations in evalsvc/evaluations/sql/client.sql")
 
