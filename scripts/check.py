@@ -23,7 +23,7 @@ BANDIT = ("-c", "pyproject.toml", "-f", "custom", "--msg-template", "{relpath}:{
 STEPS = (
     ("ruff check", [BIN / "ruff", "check", "--output-format", "concise", "."]),
     ("ruff format", [BIN / "ruff", "format", "--check", "--output-format", "concise", "."]),
-    ("mypy", [BIN / "mypy", "evalsvc", "evaluators"]),
+    ("mypy", [BIN / "mypy", "evalsvc", "evaluators", "tests"]),
     ("imports", [BIN / "lint-imports", "--no-cache"]),
     ("names", [PYTHON, "-m", "scripts.names"]),
     ("changes", [PYTHON, "-m", "scripts.changes"]),

@@ -46,14 +46,14 @@ class Caller:
     account: Any
     key: str
 
-    def call(self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> Any:
+    def call(self, method: str, path: str, body: Any = None, *, raw: Any = None, **headers: Any) -> Any:
         from django.test import Client
 
         client = Client(raise_request_exception=False)
         data = raw if raw is not None else (json.dumps(body) if body is not None else "")
         meta = {"HTTP_X_API_KEY": self.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
         try:
-            response = client.generic(method, path, data, content_type="application/json", **meta)
+            response: Any = client.generic(method, path, data, content_type="application/json", **meta)
             check_described(method, path, response)
             return response
         finally:
@@ -61,16 +61,16 @@ class Caller:
             if threading.current_thread() is not threading.main_thread():
                 connections.close_all()
 
-    def get(self, path: str, **headers: str) -> Any:
+    def get(self, path: str, **headers: Any) -> Any:
         return self.call("GET", path, **headers)
 
-    def post(self, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str) -> Any:
+    def post(self, path: str, body: Any = None, *, raw: Any = None, **headers: Any) -> Any:
         return self.call("POST", path, body, raw=raw, **headers)
 
-    def patch(self, path: str, body: Any = None, **headers: str) -> Any:
+    def patch(self, path: str, body: Any = None, **headers: Any) -> Any:
         return self.call("PATCH", path, body, **headers)
 
-    def evaluate(self, *evaluators: str, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+    def evaluate(self, *evaluators: str, headers: Any = None, **fields: Any) -> Any:
         """Evaluate with evaluators written `name` or `name/profile`."""
         wanted = [dict(zip(("evaluator", "criteria"), text.split("/", 1), strict=False)) for text in evaluators]
         return self.post("/v1/evaluate", {"evaluators": wanted, **fields}, **(headers or {}))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,8 @@ def look_through_static_files_once() -> None:
     """Let all test clients share one look: each makes every middleware anew, and this took longer than most requests."""
     from whitenoise.middleware import WhiteNoiseMiddleware
 
-    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+    look = WhiteNoiseMiddleware.add_files_from_finders
+    found: dict[str, object] = {}
 
     def add_files_from_finders(self: WhiteNoiseMiddleware) -> None:
         if not found:
@@ -70,7 +72,7 @@ def start() -> None:
     _stack.callback(logging.disable)
 
 
-servers = None
+servers: Any = None
 
 
 @pytest.hookimpl(tryfirst=True)

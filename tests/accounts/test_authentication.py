@@ -15,7 +15,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from evalsvc.accounts import authentication
+from evalsvc.accounts import authentication, permits
 from evalsvc.accounts.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import issue_key, revoke_key
@@ -26,7 +26,7 @@ from tests.rest.shapes import assert_problem
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris"}
 
 
-def whoami(**meta: str) -> Any:
+def whoami(**meta: Any) -> Any:
     return Client(raise_request_exception=False).get("/v1/whoami", **meta)
 
 
@@ -103,7 +103,7 @@ def test_a_key_ends_on_time(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> N
 
     class Later(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:
+        def now(cls, tz: Any = None) -> Any:
             return moment
 
     monkeypatch.setattr("evalsvc.accounts.authentication.datetime", Later)
@@ -149,7 +149,7 @@ def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytes
     authentication._cache.put(text.public, entry.value, entry.epoch, until=0.0)
     reads: list[str] = []
     all_found_it_old, n = threading.Barrier(8, timeout=60), 8
-    admit, find = authentication.permits.take_permit, authentication.find_key
+    admit, find = permits.take_permit, authentication.find_key  # type: ignore[attr-defined]  # as it is patched
 
     def admitted(*args: Any, **options: Any) -> Any:
         admission = admit(*args, **options)
@@ -160,14 +160,14 @@ def test_a_key_that_many_find_old_is_read_once(alice: Caller, monkeypatch: pytes
         reads.append(public)
         return find(public)
 
-    monkeypatch.setattr(authentication.permits, "take_permit", admitted)
+    monkeypatch.setattr(permits, "take_permit", admitted)
     monkeypatch.setattr(authentication, "find_key", noted)
     monkeypatch.setattr("evalsvc.tenancy.reading.WAIT_SECONDS", 60)
 
     def identified(_: int) -> int | None:
         try:
             caller = authentication.identify(text)
-            return caller and caller.account.pk
+            return caller.account.pk if caller else None
         finally:
             connections.close_all()
 

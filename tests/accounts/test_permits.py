@@ -35,8 +35,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let the test say what time it is: seconds of the monotonic clock, and of the epoch by which minutes go."""
     now = [1_000_000.0]
     gmtime = time.gmtime
-    monkeypatch.setattr(permits.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(permits.time, "gmtime", lambda: gmtime(now[0]))
+    monkeypatch.setattr("evalsvc.accounts.permits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("evalsvc.accounts.permits.time.gmtime", lambda: gmtime(now[0]))
     return now
 
 
@@ -95,7 +95,7 @@ def test_near_the_limit_each_request_is_counted_by_itself(asked: list[int], cloc
 
 def test_however_many_come_at_once_no_more_than_the_limit_get_in(monkeypatch: pytest.MonkeyPatch) -> None:
     moment = time.gmtime()
-    monkeypatch.setattr(permits.time, "gmtime", lambda: moment)
+    monkeypatch.setattr("evalsvc.accounts.permits.time.gmtime", lambda: moment)
     account, rpm = new_account().pk, 4000
     start = threading.Barrier(8)
 
@@ -109,7 +109,8 @@ def test_however_many_come_at_once_no_more_than_the_limit_get_in(monkeypatch: py
 
 
 def test_after_a_bump_nobody_goes_by_the_old_epoch() -> None:
-    account, seen, done = new_account().pk, [], threading.Event()
+    account, done = new_account().pk, threading.Event()
+    seen: list[tuple[float, Any]] = []
 
     def call_on() -> None:
         while not done.is_set():
@@ -119,7 +120,7 @@ def test_after_a_bump_nobody_goes_by_the_old_epoch() -> None:
     with ThreadPoolExecutor(3) as threads:
         for _ in range(3):
             threads.submit(call_on)
-        bumped = []
+        bumped: list[tuple[float, Any]] = []
         for _ in range(5):
             bump_epoch(account)
             bumped.append((time.monotonic(), rate_limiter.count_requests(account).epoch))

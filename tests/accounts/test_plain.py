@@ -57,7 +57,8 @@ def test_no_key_and_a_wrong_one_are_refused_alike(alice: Caller) -> None:
     client = Client()
     alice.post("/v1/evaluate", EVALUATE)
     wrong = alice.key[:-1] + ("A" if alice.key[-1] != "A" else "B")
-    for headers in ({}, {"HTTP_X_API_KEY": wrong}):
+    tries: list[dict[str, Any]] = [{}, {"HTTP_X_API_KEY": wrong}]
+    for headers in tries:
         plain = client.post("/v1/evaluate", EVALUATE, content_type="application/json", **headers)
         ordinary = client.post(
             "/v1/evaluate", EVALUATE, content_type="application/json", HTTP_IDEMPOTENCY_KEY="k", **headers

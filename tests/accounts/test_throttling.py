@@ -30,7 +30,7 @@ def limit(caller: Caller, **limits: int) -> None:
 def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the clock in one minute: the window of a limit is a clock minute."""
     moment = time.gmtime()
-    monkeypatch.setattr(rate_limiter.time, "gmtime", lambda: moment)
+    monkeypatch.setattr("evalsvc.accounts.rate_limiter.time.gmtime", lambda: moment)
 
 
 def test_exactly_the_limit_passes_when_all_come_at_once(alice: Caller, one_minute: None) -> None:

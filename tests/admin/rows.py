@@ -73,7 +73,7 @@ def plan_of(caller: Caller) -> Any:
     from evalsvc.experiments.models import ExperimentPlan
 
     latency = {"name": "latency_ms", "source": "latency_ms", "higher_is_better": False}
-    configs = [{"name": name, "kind": "push", "parameters": {}} for name in ("short", "a longer name")]
+    configs: list[Any] = [{"name": name, "kind": "push", "parameters": {}} for name in ("short", "a longer name")]
     plan = {"metrics": [EXACT, latency], "num_shards": 4}
     experiment = make_experiment(caller, make_dataset(caller, n=40), configs, **plan)
     for config, units in zip(experiment["configs"], (4, 2), strict=True):

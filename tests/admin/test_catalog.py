@@ -113,7 +113,7 @@ def test_a_taken_name_is_an_error_of_the_name(editor: Person, alice: Caller) -> 
 def test_managed_profiles_are_read_only(editor: Person, operator: Person) -> None:
     from evalsvc.catalog.models import Profile
 
-    managed = Profile.objects.using("system").filter(account=None, family="metrics").first()
+    managed = Profile.objects.using("system").filter(account=None, family="metrics")[0]
 
     for who in (editor, operator):
         assert who.change("catalog/profile", managed.pk).status_code == 200

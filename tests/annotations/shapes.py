@@ -29,7 +29,11 @@ def new_project(caller: Caller) -> str:
 
 
 def criteria_body(caller: Caller, kind: str = "binary", **fields: Any) -> dict[str, Any]:
-    body = {"name": f"helpful {uuid.uuid4().hex[:8]}", "description": "Does it help?", "annotation_type": kind}
+    body: dict[str, Any] = {
+        "name": f"helpful {uuid.uuid4().hex[:8]}",
+        "description": "Does it help?",
+        "annotation_type": kind,
+    }
     if kind in ("discrete", "categorical"):
         body["categories"] = GRADES
     return body | ({} if "project_id" in fields else {"project_id": new_project(caller)}) | fields

@@ -298,7 +298,11 @@ def test_it_refuses_ten_megabytes(alice: Caller, path: str) -> None:
 
 def chunked(caller: Caller, path: str, body: bytes) -> Any:
     """Send a body whose length nobody announced, as a server hands it over."""
-    extra = {"wsgi.input": io.BytesIO(body), "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    extra: dict[str, Any] = {
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.input_terminated": True,
+        "HTTP_TRANSFER_ENCODING": "chunked",
+    }
     client = Client(raise_request_exception=False)
     return client.generic("POST", path, content_type="application/json", HTTP_X_API_KEY=caller.key, **extra)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import resolve
 
 from evalsvc.evaluations.models import Evaluation
 from tests.annotations.shapes import new_criteria
@@ -19,7 +18,7 @@ from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
 from tests.projects.test_place import new_experiment
-from tests.rest.shapes import assert_problem
+from tests.rest.shapes import assert_problem, view_of
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 MARK = "alices-secret-"
@@ -285,7 +284,7 @@ def test_the_order_of_checks_tells_nothing(belongings: Belongings, charlie: Call
     """A body that would be refused is refused for neither: the id is looked at first. Where none is read, for both."""
     for identifier in (belongings.ids[path], missing_id(belongings.ids[path])):
         where = address(path, identifier)
-        reads = method.upper() not in resolve(where.partition("?")[0]).func.view_class.bare
+        reads = method.upper() not in view_of(where.partition("?")[0]).bare
         code = "not_found" if reads else "validation_failed"
         assert_problem(charlie.call(method.upper(), where, {"config": 7}), code)
 

@@ -97,7 +97,7 @@ def chromium_process() -> Iterator[Any]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     profile = tempfile.mkdtemp(prefix="evalsvc-chromium-")
     with sync_playwright() as playwright:
-        process = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=os.environ | {"HOME": profile})
+        process = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env={**os.environ, "HOME": profile})
         yield process
         process.close()
     shutil.rmtree(profile, ignore_errors=True)

@@ -144,7 +144,7 @@ def test_names_are_unique_in_the_account_whatever_the_family(alice: Caller, char
     create(charlie)
     body = {"evaluator_family": "metrics", "name": "mine", "config": BLEU}
     assert_problem(alice.post("/v1/evaluator-criteria", body), "already_exists", "/name")
-    assert Profile._meta.constraints[0].fields == ("account", "name")
+    assert vars(Profile._meta.constraints[0])["fields"] == ("account", "name")
 
 
 @pytest.mark.parametrize("name", ["compute-bleu", "exact-match", "detect-pii"])

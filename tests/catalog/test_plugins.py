@@ -24,7 +24,9 @@ class Acme(ExactMatch):
 
     name = "acme"
     managed_profiles = (ManagedProfile("acme", "Compares as the evaluator's id says."),)
-    evaluators = (EvaluatorSpec("acme-2026-11-20", "Acme", "Compares.", ("acme-alias",), "acme", {"mode": "strict"}),)
+    evaluators: Any = (
+        EvaluatorSpec("acme-2026-11-20", "Acme", "Compares.", ("acme-alias",), "acme", {"mode": "strict"}),
+    )
 
 
 def put_in_place(*families: Any, broken: tuple[BrokenPlugin, ...] = ()) -> None:

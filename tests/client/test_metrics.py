@@ -34,7 +34,7 @@ def test_an_entry_may_say_everything() -> None:
 
 
 def test_scorers_become_metrics_of_the_client() -> None:
-    own = {
+    own: dict[str, Any] = {
         "plain": score,
         "binary": CustomMetric(score, binary=True),
         "ratio": CustomMetric(score, ratio=True, higher_is_better=False),

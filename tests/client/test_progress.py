@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 
 def live(*configs: tuple[str, int, float | None], n: int = 100, **facts: Any) -> Live:
     """Configs as (name, done, value)."""
-    made = [
+    made: list[Any] = [
         {
             "id": name, "name": name, "state": "running", "n_done": done, "n_ok": done,
             "metrics": {"em": {"value": value, "lower": 0.25, "upper": 0.75, "level": 0.95, "n": done, "N": n}},
@@ -24,7 +24,7 @@ def live(*configs: tuple[str, int, float | None], n: int = 100, **facts: Any) ->
         }
         for name, done, value in configs
     ]  # fmt: skip
-    experiment = {"id": "1", "name": "x", "state": "running", "n_examples": n}
+    experiment: Any = {"id": "1", "name": "x", "state": "running", "n_examples": n}
     return Live.read({"experiment": experiment, "configs": made, "leader": None, "decisions": []})
 
 

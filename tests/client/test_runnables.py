@@ -103,7 +103,7 @@ def test_coroutines_share_one_loop(loop: Loop) -> None:
         return id(asyncio.get_running_loop())
 
     runner = Runner(where, loop)
-    found: list[int] = []
+    found: list[object] = []
     threads = [threading.Thread(target=lambda: found.append(runner("a"))) for _ in range(4)]
     for thread in threads:
         thread.start()

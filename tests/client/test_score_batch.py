@@ -6,7 +6,7 @@ import pytest
 
 from evalsvc.client import Client, InvalidError, NotFoundError
 
-ROWS = [
+ROWS: list[dict[str, object]] = [
     {"id": "a", "input": "2 + 2", "output": "4", "expected": ["four", "4"]},
     {"id": "b", "input": "3 + 3", "output": "7", "expected": "6"},
     {"id": "c", "input": "1 + 1", "output": 2, "expected": 2, "metadata": {"topic": "sums"}},
@@ -17,7 +17,8 @@ def test_it_scores_rows_with_several_evaluators_and_estimates_them(client: Clien
     result = client.score_batch(ROWS, ["exact-match", "metrics/patronus:compute-squad-f1"], name="mine")
     exact = result.metrics["exact-match"]
     assert (exact.value, exact.n, exact.N, exact.covers) == (pytest.approx(2 / 3), 3, 3, "new data")
-    assert exact.lower is not None and exact.upper is not None and exact.lower < exact.value < exact.upper
+    assert exact.lower is not None and exact.value is not None and exact.upper is not None
+    assert exact.lower < exact.value < exact.upper
     found = {row.example_id: row.scores["exact-match"].value for row in result}
     assert found == {"a": 1.0, "b": 0.0, "c": 1.0}
     assert {row.example_id: row.output for row in result} == {"a": "4", "b": "7", "c": 2}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ NOT_SERVED = {
 class Called:
     """A client, or one of its resources: calls go through as they are, and are noted by their dotted name."""
 
-    def __init__(self, target: Any, run: Callable[[Awaitable[Any]], Any], names: set[str], path: str = "") -> None:
+    def __init__(self, target: Any, run: Callable[..., Any], names: set[str], path: str = "") -> None:
         self._target, self._run, self._path = target, run, path
         self.names = names
 
@@ -46,7 +46,7 @@ class Called:
 @contextmanager
 def connect(kind: str, url: str, key: str, **options: Any) -> Iterator[Called]:
     """Open a client of either kind, with strict validation of every answer."""
-    options = {"base_url": url, "api_key": key, "_strict_response_validation": True} | options
+    options |= {"base_url": url, "api_key": key, "_strict_response_validation": True} | options
     names: set[str] = set()
     if kind == "sync":
         with patronus_api.PatronusAPI(http_client=httpx.Client(trust_env=False), **options) as client:
@@ -54,9 +54,9 @@ def connect(kind: str, url: str, key: str, **options: Any) -> Iterator[Called]:
         return
     # One loop for the client's whole life: its connections belong to it.
     with asyncio.Runner() as runner:
-        client = patronus_api.AsyncPatronusAPI(http_client=httpx.AsyncClient(trust_env=False), **options)
-        yield Called(client, runner.run, names)
-        runner.run(client.close())
+        waiting = patronus_api.AsyncPatronusAPI(http_client=httpx.AsyncClient(trust_env=False), **options)
+        yield Called(waiting, runner.run, names)
+        runner.run(waiting.close())
 
 
 def methods_of(target: Any, path: str = "") -> Iterator[str]:

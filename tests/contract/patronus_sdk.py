@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,7 +27,7 @@ def methods() -> set[str]:
 class Api:
     """The client, by the names of its asynchronous methods whichever kind is called; what was called is noted."""
 
-    def __init__(self, client: PatronusAPIClient, kind: str, run: Callable[[Awaitable[Any]], Any]) -> None:
+    def __init__(self, client: PatronusAPIClient, kind: str, run: Callable[..., Any]) -> None:
         self.client, self.kind, self._run = client, kind, run
         self.names: set[str] = set()
 

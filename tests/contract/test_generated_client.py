@@ -33,7 +33,7 @@ def generated(web: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
     folder = tmp_path_factory.mktemp("generated")
     (folder / "openapi.json").write_bytes(httpx.get(f"{web}/v1/openapi.json").content)
     (folder / "settings.yaml").write_text(SETTINGS)
-    command = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", "openapi.json"]
+    command: list[Any] = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", "openapi.json"]
     command += ["--config", "settings.yaml", "--meta", "none", "--output-path", PACKAGE]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -108,7 +108,13 @@ def test_patronus_0_0_keeps_profiles(http: Http, alice: Caller) -> None:
     made = own_profile(client)
     path = f"/v1/evaluator-profiles/{made['public_id']}"
     second = client.post(f"{path}/revision", json={"config": RUBRIC | {"pass_threshold": 0.9}}).json()
-    query = {"evaluator_family": "metrics", "name": "close", "get_last_revision": "true", "limit": 1000, "offset": 0}
+    query: dict[str, Any] = {
+        "evaluator_family": "metrics",
+        "name": "close",
+        "get_last_revision": "true",
+        "limit": 1000,
+        "offset": 0,
+    }
 
     (last,) = client.get("/v1/evaluator-profiles", params=query).json()["evaluator_profiles"]
     assert last == second["evaluator_profile"]

@@ -25,6 +25,11 @@ def limit(caller: Caller, rpm: int | None, monthly: int | None = None) -> None:
     change_account(account=account, name=account.name, rpm_limit=rpm, monthly_limit=monthly, actor="tests")
 
 
+def body_of(caught: pytest.ExceptionInfo[patronus_api.APIStatusError]) -> dict[str, Any]:
+    assert isinstance(caught.value.body, dict)
+    return caught.value.body
+
+
 class Naps(list[float]):
     """How long the client has slept, and what happens meanwhile."""
 
@@ -57,7 +62,7 @@ def test_no_key_is_no_entry(connected: Connect) -> None:
         connected(Caller(None, "ek_none.none")).whoami.retrieve()
 
     assert caught.value.response.headers["WWW-Authenticate"].startswith("Bearer")
-    assert caught.value.body["code"] == "unauthenticated"
+    assert body_of(caught)["code"] == "unauthenticated"
 
 
 def test_an_access_token_is_as_good_as_a_key(connected: Connect, alice: Caller) -> None:
@@ -86,7 +91,7 @@ def test_what_cannot_be_accepted_is_pointed_to(client: Called, fields: dict[str,
     with pytest.raises(patronus_api.UnprocessableEntityError) as caught:
         client.evaluations.evaluate(**PARIS | fields)
 
-    assert [error["pointer"] for error in caught.value.body["errors"]] == [pointer]
+    assert [error["pointer"] for error in body_of(caught)["errors"]] == [pointer]
     assert client.evaluations.search().evaluations == []
 
 
@@ -97,7 +102,7 @@ def test_a_name_taken_is_422_so_that_it_is_not_retried(client: Called) -> None:
     with pytest.raises(patronus_api.UnprocessableEntityError) as caught:
         client.evaluator_criteria.create(**body | {"description": "Again."})
 
-    assert caught.value.body["code"] == "already_exists"
+    assert body_of(caught)["code"] == "already_exists"
 
 
 def test_a_deletion_names_what_it_deletes(client: Called) -> None:
@@ -187,7 +192,7 @@ def test_a_stranger_s_id_is_a_missing_one(stranger: Called, client: Called, hers
     for wanted in (id, missing):
         with pytest.raises(patronus_api.NotFoundError) as caught:
             call(stranger, name, wanted)
-        bodies.append(caught.value.body | {"request_id": ""})
+        bodies.append(body_of(caught) | {"request_id": ""})
 
     assert bodies[0] == bodies[1]
     assert client.evaluations.retrieve(hers["evaluations"]).evaluation.app == "secret"
@@ -251,5 +256,5 @@ def test_a_key_that_only_reads(connected: Connect, bob: Caller, hers: dict[str, 
     with pytest.raises(patronus_api.PermissionDeniedError) as caught:
         WRITES[name](reader, hers)
 
-    assert caught.value.body["code"] == "read_only_key"
+    assert body_of(caught)["code"] == "read_only_key"
     assert reader.evaluations.search().evaluations[0].app == "secret"

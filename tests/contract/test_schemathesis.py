@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import uuid
+from typing import Any
 
 import pytest
 import schemathesis
@@ -103,7 +104,7 @@ def new_dataset() -> str:
     return dataset_id
 
 
-def mended(case: schemathesis.Case) -> None:
+def mended(case: Any) -> None:
     """Put in what chance does not find: ids that exist, names of evaluators, settings that run."""
     case.path_parameters = {name: known(case.path) for name in case.path_parameters or {}}
     if case.path.startswith("/v1/datasets/"):
@@ -114,11 +115,11 @@ def mended(case: schemathesis.Case) -> None:
     if not isinstance(case.body, dict):
         return
     if case.path == "/v1/evaluate":
-        free = {name: value for name, value in case.body.items() if name not in PLACES}
+        free: dict[str, Any] = {name: value for name, value in case.body.items() if name not in PLACES}
         wanted = [{"evaluator": "exact-match"}, {"evaluator": "metrics"}, {"evaluator": "toxicity"}]
-        case.body = free | {"evaluators": wanted, "task_output": "x", "gold_answer": "x", "app": "shop"}
+        case.body = {**free, "evaluators": wanted, "task_output": "x", "gold_answer": "x", "app": "shop"}
     elif case.path.startswith("/v1/evaluator-criteria"):
-        case.body = case.body | {"evaluator_family": "metrics", "name": uuid.uuid4().hex, "config": BLEU}
+        case.body = {**case.body, "evaluator_family": "metrics", "name": uuid.uuid4().hex, "config": BLEU}
     elif case.path == "/v1/connections":
         case.body = new_connection() | {"rpm": 5}
     elif case.path == "/v1/connections/{id}":

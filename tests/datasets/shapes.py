@@ -60,7 +60,9 @@ def upload(
 
 def send(caller: Caller, path: str, body: bytes, *, content_type: str = MULTIPART_CONTENT, **headers: str) -> Any:
     """POST a body of any type."""
-    meta = {"HTTP_X_API_KEY": caller.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
+    meta: dict[str, Any] = {"HTTP_X_API_KEY": caller.key} | {
+        f"HTTP_{name.upper()}": value for name, value in headers.items()
+    }
     client = Client(raise_request_exception=False)
     return client.generic("POST", path, body, content_type=content_type, **meta)
 

@@ -53,7 +53,7 @@ def test_columns_become_fields(alice: Caller, row: dict[str, Any], expected: dic
     ],
     ids=["fields", "json", "mapped"],
 )
-def test_a_table_is_known_by_its_header(alice: Caller, content: bytes, fields: dict[str, str]) -> None:
+def test_a_table_is_known_by_its_header(alice: Caller, content: bytes, fields: dict[str, Any]) -> None:
     answer = upload(alice, content, "without a suffix", **fields)
 
     assert answer.json()["dataset"]["version"]["format"] == "csv"
@@ -236,7 +236,7 @@ def test_a_broken_parquet_file_is_refused(alice: Caller) -> None:
 
 
 # --- SQuAD -----------------------------------------------------------------------------------------------------------
-def squad(*questions: dict[str, Any]) -> bytes:
+def squad(*questions: Any) -> bytes:
     paragraphs = [{"context": "Oslo is the capital.", "qas": list(questions)}]
     return json.dumps({"version": "v2.0", "data": [{"title": "Norway", "paragraphs": paragraphs}]}).encode()
 
@@ -275,7 +275,7 @@ def test_a_bad_squad_question_is_named(alice: Caller) -> None:
         {"id": "y", "answers": []},
         {"id": "z", "question": "q", "answers": [1]},
         1,
-    )  # type: ignore[arg-type]
+    )
     found = refusals(upload(alice, content, "dev.json"))
 
     base = "/file/data/0/paragraphs/0/qas"
@@ -305,7 +305,7 @@ def test_a_broken_squad_file_is_refused(alice: Caller, content: bytes) -> None:
 
 def test_passages_and_several_answers_are_kept(alice: Caller) -> None:
     contexts = ["a text", {"id": "d1", "text": "a passage", "relevance": 2}, {"id": 7}]
-    row = {"id": "1", "input": "q", "expected": ["Oslo", "Christiania"], "contexts": contexts}
+    row: dict[str, Any] = {"id": "1", "input": "q", "expected": ["Oslo", "Christiania"], "contexts": contexts}
     row |= {"metadata": {"gold_contexts": [{"id": "d1", "relevance": 2}]}}
     assert examples(alice, upload(alice, lines(row), "x.jsonl")) == [row]
 

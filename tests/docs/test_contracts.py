@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def broken_in(folder: Path) -> set[str]:
     """Return the names of the contracts that do not hold."""
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    command: list[Any] = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     broken = {line.removesuffix(" BROKEN") for line in lines if line.endswith(" BROKEN")}

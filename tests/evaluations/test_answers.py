@@ -54,7 +54,12 @@ def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> Any:
 
 
 def entry(verdict: Verdict = SUCCESS, **fields: Any) -> EntryFacts:
-    facts = {"family": "probe", "profile_id": PROFILE, "profile_revision": 3, "evaluation_id": 2**62 + 1}
+    facts: dict[str, Any] = {
+        "family": "probe",
+        "profile_id": PROFILE,
+        "profile_revision": 3,
+        "evaluation_id": 2**62 + 1,
+    }
     return EntryFacts("probe-1", "patronus:probe", verdict, "always", **facts | fields)
 
 

@@ -63,8 +63,8 @@ def test_it_answers_with_the_evaluation(alice: Caller) -> None:
     (kept,) = found["evaluations"]
 
     assert found["errors"] == []
-    same = ("log_id", "app", "criteria", "pass", "score", "text_output", "metadata", "explanation", "tags")
-    same += ("metric_name", "metric_description", "dataset_id", "trace_id", "span_id", "evaluation_duration")
+    same = ["log_id", "app", "criteria", "pass", "score", "text_output", "metadata", "explanation", "tags"]
+    same += ["metric_name", "metric_description", "dataset_id", "trace_id", "span_id", "evaluation_duration"]
     assert {name: kept[name] for name in same} == {name: FULL[name] for name in same}
     assert kept["evaluator_id"] == "external:tone"
     assert kept["evaluation_type"] == "client_evaluation"

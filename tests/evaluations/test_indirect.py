@@ -38,7 +38,7 @@ def run(caller: Caller, *names: str) -> None:
 @pytest.fixture
 def filled(alice: Caller, charlie: Caller) -> dict[str, str]:
     """Evaluations of the same names in all ways in which they come about, beside a stranger's."""
-    profiles = {}
+    profiles: dict[str, Any] = {}
     for caller in (alice, charlie):
         profiles = {name: own_profile(caller, name) for name in ("close", "far")} if caller is alice else profiles
         if caller is charlie:

@@ -48,7 +48,8 @@ def test_an_interval_is_of_the_scores_before_and_never_of_its_own(verdicts: list
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(["all", "always", "fails-only", "none"])), max_size=10))
 @few
 def test_of_all_ways_to_capture_only_all_counts(calls: list[tuple[bool, str]]) -> None:
-    caller, kept = new_caller(), []
+    caller = new_caller()
+    kept: list[float] = []
     for passes, capture in calls:
         found = interval_in(answer_to(caller, passes, capture=capture, app="shop"))
         assert_interval_of(found, kept)
@@ -60,7 +61,8 @@ def test_of_all_ways_to_capture_only_all_counts(calls: list[tuple[bool, str]]) -
 @given(st.lists(st.tuples(st.sampled_from([0, 1]), st.booleans()), max_size=12))
 @few
 def test_accounts_that_take_turns_never_mix(calls: list[tuple[int, bool]]) -> None:
-    callers, kept = (new_caller(name="one"), new_caller(name="other")), ([], [])
+    callers = (new_caller(name="one"), new_caller(name="other"))
+    kept: tuple[list[float], list[float]] = ([], [])
     for who, passes in calls:
         assert_interval_of(interval_in(answer_to(callers[who], passes, app="shop")), kept[who])
         kept[who].append(float(passes))
@@ -73,7 +75,8 @@ def test_accounts_that_take_turns_never_mix(calls: list[tuple[int, bool]]) -> No
 @given(st.lists(st.tuples(st.sampled_from(["exact-match", "exact-match-normalised"]), st.booleans()), max_size=10))
 @few
 def test_evaluators_of_one_family_and_profile_have_each_its_own_history(calls: list[tuple[str, bool]]) -> None:
-    caller, kept = new_caller(), {"exact-match": [], "exact-match-normalised": []}
+    caller = new_caller()
+    kept: dict[str, list[float]] = {"exact-match": [], "exact-match-normalised": []}
     for evaluator, passes in calls:
         assert_interval_of(interval_in(answer_to(caller, passes, evaluator, app="shop")), kept[evaluator])
         kept[evaluator].append(float(passes))

@@ -93,7 +93,7 @@ def test_who_is_told_to_come_back_is_known_to_every_process_for_as_long(
     alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(rate_limiter.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("evalsvc.accounts.rate_limiter.time.monotonic", lambda: now[0])
     account, key = alice.account.pk, f"repeats:{{{alice.account.pk}}}"
     rate_limiter.expect_repeats(account, seconds=60)
     assert shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS

@@ -85,7 +85,7 @@ def test_a_score_without_spans_has_none_and_without_hits_an_empty_list() -> None
 def test_numbers_of_other_types_become_floats_and_booleans() -> None:
     import numpy as np
 
-    found = verdict(Probe(lambda: Score(np.float32(0.5), np.bool_(True))))
+    found = verdict(Probe(lambda: Score(np.float32(0.5), np.bool_(True))))  # type: ignore[arg-type]  # what a model may give
 
     assert type(found.score) is float and found.score == 0.5
     assert found.passed is True

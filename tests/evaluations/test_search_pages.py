@@ -73,7 +73,8 @@ def test_of_one_moment_the_higher_id_comes_first(alice: Caller) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 9])
 def test_a_cursor_walks_through_all_even_within_one_moment(alice: Caller, limit: int) -> None:
     wanted = sorted(keep(alice, 1, 2, 2, 2, 3, 3, 4), key=int)
-    seen, cursor = [], None
+    seen: list[str] = []
+    cursor = None
     for _ in range(9):
         page = search(alice, limit=limit, cursor=cursor)
         seen, cursor = seen + ids(page), page["next_cursor"]

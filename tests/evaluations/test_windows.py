@@ -103,7 +103,7 @@ def test_scopes_by_app_project_tags_and_experiment(alice: Caller, charlie: Calle
     alice.evaluate("exact-match", output="x", label="y", experiment_id=experiment["id"])
     project = next(row for row in ok(alice.get("/v1/projects"))["projects"] if row["name"] == "north")
 
-    for scope, n, rate in (
+    scopes: tuple[tuple[Any, int, float | None], ...] = (
         ("account", 9, 6 / 9),
         ({"app": "shop"}, 4, 1.0),
         ({"app": "desk"}, 4, 0.5),
@@ -115,7 +115,8 @@ def test_scopes_by_app_project_tags_and_experiment(alice: Caller, charlie: Calle
         ({"tags": {"tier": "gold"}}, 8, 0.75),
         ({"tags": {"tier": "gold", "region": "eu"}}, 4, 0.5),
         ({"tags": {"tier": "tin"}}, 0, None),
-    ):
+    )
+    for scope, n, rate in scopes:
         found = asked(alice, {"scope": scope})
         assert (found["n"], found["sources"]["evaluation"]["rate"]) == (n, rate), scope
         assert found["scope"] == scope

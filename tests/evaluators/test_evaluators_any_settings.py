@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -130,12 +131,17 @@ def _with(family: Family, name: str, value: int) -> Settings:
 def test_weights_near_the_largest_float_have_a_mean() -> None:
     check = {"type": "string", "operation": "eq", "value": SAMPLE.output}
     other = {**check, "value": "another"}
-    config = {"type": "weighted", "pass_threshold": 0.5, "checks": [check, other], "weights": [1e308, 1e308]}
+    config: dict[str, Any] = {
+        "type": "weighted",
+        "pass_threshold": 0.5,
+        "checks": [check, other],
+        "weights": [1e308, 1e308],
+    }
     assert get_family("custom").check_settings(config) == []
     assert get_family("custom").score(SAMPLE, config).value == 0.5
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 10**400], ids=["nan", "inf", "long"])
 def test_a_numeric_check_compares_with_finite_numbers_only(value: float) -> None:
-    config = {"type": "numeric", "operation": "lt", "value": value}
+    config: dict[str, Any] = {"type": "numeric", "operation": "lt", "value": value}
     assert [problem.pointer for problem in get_family("custom").check_settings(config)] == ["/value"]

@@ -111,7 +111,7 @@ def test_patterns_that_are_too_large_together_are_refused_where_they_are(monkeyp
 
 def test_many_places_are_looked_for_while_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may be looked for up to the end of the text: together that grows with its square."""
-    monkeypatch.setattr(budget.time, "thread_time", iter(range(1_000)).__next__)
+    monkeypatch.setattr("evaluators.budget.time.thread_time", iter(range(1_000)).__next__)
     with allowed(20) as allowance, pytest.raises(OverBudget):
         regexes.find_spans("a(?s:.*z)?", "a" * 10_000, 1_000)
     with allowed(20), pytest.raises(OverBudget):
@@ -121,7 +121,7 @@ def test_many_places_are_looked_for_while_there_is_time(monkeypatch: pytest.Monk
 
 
 def test_time_is_looked_at_between_checks_and_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget.time, "thread_time", iter(range(10_000)).__next__)
+    monkeypatch.setattr("evaluators.budget.time.thread_time", iter(range(10_000)).__next__)
     golds = ["some"] * 30
     contains: Config = {"type": "string", "operation": "contains", "value": "{{gold}}"}
     with allowed(20), pytest.raises(OverBudget):
@@ -170,7 +170,7 @@ def test_what_breaks_apart_is_not_taken_for_an_answer() -> None:
 
 
 def test_a_thread_has_no_allowance_of_another() -> None:
-    found = []
+    found: list[None] = []
     with allowed(0):
         thread = threading.Thread(target=lambda: found.append(budget.check()))
         thread.start()

@@ -55,12 +55,13 @@ def test_it_counts(config: Config, output: str, count: int) -> None:
 
 def test_the_length_of_contexts_is_counted_for_each_or_for_all() -> None:
     contexts = ["one two", "three", "four five six"]
-    for config, passed, counts in (
+    cases: tuple[tuple[Config, bool, list[int]], ...] = (
         ({"of": "words", "each": True, "max": 3}, True, [2, 1, 3]),
         ({"of": "words", "each": True, "min": 2}, False, [2, 1, 3]),
         ({"of": "words", "max": 3}, False, [6]),
         ({"of": "texts", "max": 3}, True, [3]),
-    ):
+    )
+    for config, passed, counts in cases:
         found = check({"type": "count", "field": "context", **config}, contexts=contexts)
         assert (found.passed, found.extra["counts"]) == (passed, counts)
 

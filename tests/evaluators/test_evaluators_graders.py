@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evaluators import minilm
@@ -296,6 +298,8 @@ def test_a_question_that_cannot_be_filled_is_not_asked() -> None:
 
 # What is refused
 
+IMAGE: Any = {"type": "input_image", "image_url": "x"}
+
 
 def test_python_graders_are_refused_with_the_alternatives() -> None:
     [(pointer, detail)] = details({"type": "python", "source": "def grade(sample, item):\n    return 1.0"})
@@ -342,7 +346,7 @@ def test_unknown_columns_are_refused_with_the_known_ones() -> None:
         ({**SCORE_MODEL, "input": [{"role": "user", "content": "{{item.x}}"}]}, "/input/0/content"),
         ({**SCORE_MODEL, "input": [{"role": "boss", "content": "x"}]}, "/input/0/role"),
         (
-            {**SCORE_MODEL, "input": [{"role": "user", "content": {"type": "input_image", "image_url": "x"}}]},
+            {**SCORE_MODEL, "input": [{"role": "user", "content": IMAGE}]},
             "/input/0/content",
         ),
         ({**LABEL_MODEL, "passing_labels": ["fine"]}, "/passing_labels/0"),

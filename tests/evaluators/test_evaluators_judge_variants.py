@@ -222,6 +222,12 @@ def test_answers_of_another_form_are_errors(name: str, sample: Sample, reply: An
 @each_judge
 def test_the_embedded_profile_serves_the_judge_and_its_settings_are_accepted(name: str, sample: Sample) -> None:
     family, _ = found(name)
-    chosen = {"connection": "main", "model": "m", "temperature": 0, "timeout_seconds": 20, "no_cache": True}
+    chosen: dict[str, Any] = {
+        "connection": "main",
+        "model": "m",
+        "temperature": 0,
+        "timeout_seconds": 20,
+        "no_cache": True,
+    }
     assert family.check_settings({**chosen, "max_output_tokens": 900}) == []
     assert [problem.pointer for problem in family.check_settings({"variant": "judge"})] == ["/variant"]

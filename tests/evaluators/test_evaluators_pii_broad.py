@@ -243,7 +243,7 @@ def test_it_says_how_much_was_read_for_names() -> None:
 @needs_model
 def test_the_model_is_asked_a_bounded_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    real = person.embed_tokens
+    real = person.embed_tokens  # type: ignore[attr-defined]  # as it is patched
     monkeypatch.setattr(person, "MAX_WINDOWS", 3)
     monkeypatch.setattr(person, "embed_tokens", lambda texts: asked.append(len(texts)) or real(texts))
     broad("Maria is here. " * 1_000)

@@ -23,7 +23,7 @@ SAMPLE = make_sample(
     contexts=(A, B, C),
     top_k_contexts=(A, B, C, D),
 )
-each_metric = pytest.mark.parametrize("metric", sorted(SPECS))
+each_metric = pytest.mark.parametrize("metric", sorted(map(str, SPECS)))
 
 
 class Script:

@@ -28,7 +28,7 @@ Graded = list[tuple[str, float | None]]
 
 
 def score(metric: str, contexts: Any, gold_contexts: Any, k: int | None = None) -> Score:
-    settings = {"metric": metric} if k is None else {"metric": metric, "k": k}
+    settings: dict[str, Any] = {"metric": metric} if k is None else {"metric": metric, "k": k}
     return FAMILY.score(make_sample(contexts=contexts, gold_contexts=gold_contexts), settings)
 
 
@@ -127,7 +127,7 @@ def test_they_equal_trec_eval(seed: int) -> None:
 def haystack_says(found: list[str], wanted: list[str], grades: dict[str, float] | None = None) -> dict[str, float]:
     truth = [Document(id=f"w{i}", content=name, score=(grades or {}).get(name)) for i, name in enumerate(wanted)]
     retrieved = [Document(id=f"r{i}", content=name) for i, name in enumerate(found)]
-    asked = {
+    asked: dict[str, Any] = {
         "recall_multi_hit": haystack.DocumentRecallEvaluator(mode="multi_hit"),
         "recall_single_hit": haystack.DocumentRecallEvaluator(mode="single_hit"),
         "mrr": haystack.DocumentMRREvaluator(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def run(config: Config, output: str, **fields: str) -> Score:
     return FAMILY.score(make_sample(output=output, **fields), config)
 
 
-def schema(**words: JSONValue) -> Config:
+def schema(**words: Any) -> Config:
     return {"type": "json", "schema": words}
 
 

@@ -37,7 +37,7 @@ def test_what_ends_while_the_planner_weighs_is_counted_before_it_is_done(
     made = make_experiment(alice, make_dataset(alice, n=20), TWO)
     a, b = (Runner(alice, made, i) for i in range(2))
     units = [(runner, unit) for runner in (a, b, a, b) if (unit := runner.lease()["unit"])]
-    real, left = step.find_locked_plan, list(units[1:])
+    real, left = step.find_locked_plan, list(units[1:])  # type: ignore[attr-defined]  # as it is patched
 
     def late(*args: Any) -> Any:
         while left:

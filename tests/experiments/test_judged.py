@@ -61,7 +61,7 @@ def test_what_a_judge_fails_at_is_an_error_and_no_score(alice: Caller, stub: Run
 
 def test_a_stall_of_the_database_is_no_error(alice: Caller, stub: RunningStub, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each second reading of the judge's connection meets one; the output is scored again, and asked for once."""
-    read, count = gateway.connection_facts, itertools.count(1)
+    read, count = gateway.connection_facts, itertools.count(1)  # type: ignore[attr-defined]  # as it is patched
 
     def read_or_break(**which: Any) -> Any:
         if next(count) % 2 == 0:

@@ -39,7 +39,7 @@ def test_values_that_repeat_in_a_search_are_tried_once(alice: Caller) -> None:
 
 
 def refused(alice: Caller, configs: list[Any], **plan: Any) -> list[str]:
-    body = {"name": "x", "configs": configs}
+    body: dict[str, Any] = {"name": "x", "configs": configs}
     body["plan"] = {"dataset_id": make_dataset(alice, n=2), "metrics": [CLIENT]} | plan
     answer = alice.post("/v1/experiments", body)
     assert answer.status_code == 422, answer.content
@@ -116,7 +116,7 @@ def test_who_was_stopped_while_the_evidence_was_weighed_stops_nobody(
     configs = [{"name": name, "kind": "push"} for name in ("good", "bad")]
     made = make_experiment(alice, make_dataset(alice, n=40), configs, policy="race_default")
     path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/stop"
-    weigh, decide = step.bring_up_to_date, policy.decide
+    weigh, decide = step.bring_up_to_date, policy.decide  # type: ignore[attr-defined]  # as it is patched
     monkeypatch.setattr(policy, "decide", lambda *args: [])
     for i, text in enumerate(("right", "wrong")):
         runner = Runner(alice, made, i)

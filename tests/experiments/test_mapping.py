@@ -25,7 +25,12 @@ EXTRACTED = {
     "context_offset": None,
     "meta": {},
 }
-MESSAGE = {"_role": "assistant", "_content": [{"text": "Ro"}, {"text": "me"}], "_name": None, "_meta": {}}
+MESSAGE: dict[str, Any] = {
+    "_role": "assistant",
+    "_content": [{"text": "Ro"}, {"text": "me"}],
+    "_name": None,
+    "_meta": {},
+}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +115,7 @@ def test_each_metric_has_a_mapping_of_its_own(alice: Caller) -> None:
 )
 def test_a_pointer_that_no_example_can_follow_is_refused_before_the_run(alice: Caller, at: str, pointer: str) -> None:
     plan = {"dataset_id": make_dataset(alice, EXAMPLES), "metrics": [{**EXACT, "sample": {at: pointer}}]}
-    body = {"name": "x", "plan": plan, "configs": [PUSH]}
+    body: dict[str, Any] = {"name": "x", "plan": plan, "configs": [PUSH]}
     assert ok(alice.post("/v1/experiments", body), 422)["errors"][0]["pointer"] == f"/plan/metrics/0/sample/{at}"
     body["plan"] = {**plan, "metrics": [EXACT], "sample": {at: pointer}}
     assert ok(alice.post("/v1/experiments", body), 422)["errors"][0]["pointer"] == f"/plan/sample/{at}"

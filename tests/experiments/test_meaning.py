@@ -122,7 +122,7 @@ def test_totals_are_of_the_same_examples_and_their_headline_is_the_mean(alice: C
     assert versus["mean"]["delta"] == pytest.approx(-1 / 40)
 
 
-METRICS = [
+METRICS: list[dict[str, Any]] = [
     {"name": "stars", "source": "client", "value_range": [0, 5]},
     {"name": "hits", "source": "client", "binary": True},
     {"name": "sum", "source": "client", "type": "distributive", "value_range": [0, 5]},

@@ -205,7 +205,7 @@ def test_a_model_answers_with_a_text(alice: Caller) -> None:
 
 
 READER = [{"id": f"e{i}", "input": "q", "expected": {"reader": {"answer": "Rome"}}} for i in range(6)]
-LLM = {
+LLM: dict[str, Any] = {
     "type": "object",
     "properties": {"llm": {"type": "object", "properties": {"reply": TEXT}, "required": ["reply"]}},
     "required": ["llm"],

@@ -40,7 +40,7 @@ def always(pos: int) -> bool:
 
 
 def refused(alice: Caller, **plan: Any) -> list[str]:
-    body = {"name": "x", "configs": [PUSH]}
+    body: dict[str, Any] = {"name": "x", "configs": [PUSH]}
     body["plan"] = {"dataset_id": make_dataset(alice, n=20), "metrics": [EXACT]} | plan
     return [error["pointer"] for error in ok(alice.post("/v1/experiments", body), 422)["errors"]]
 
@@ -279,7 +279,7 @@ def test_workers_go_as_far_as_the_limit(alice: Caller, stub: RunningStub) -> Non
 
 def test_a_limit_is_within_the_set_and_counts_in_the_preview(alice: Caller) -> None:
     assert refused(alice, limit=21) == ["/plan/limit"]
-    body = {"name": "x", "configs": [PUSH]}
+    body: dict[str, Any] = {"name": "x", "configs": [PUSH]}
     body["plan"] = {"dataset_id": make_dataset(alice, n=20), "metrics": [EXACT], "limit": 5}
     found = ok(alice.post("/v1/experiments/preview", body))
     assert (found["n_examples"], found["n_queries"], found["configs"][0]["n_queries"]) == (20, 5, 5)
@@ -371,7 +371,8 @@ def test_a_range_much_wider_than_the_scores_is_named(alice: Caller) -> None:
             unit, [{"pos": e["pos"], "output": "x", "scores": {"stars": rng.randint(1, 5)}} for e in unit["examples"]]
         )
     assert "wide_range" in live(alice, made["id"])["configs"][0]["metrics"]["stars"]["warnings"]
-    body = {"name": "x", "configs": [PUSH], "plan": {"dataset_id": dataset, "metrics": [EXACT, STARS]}}
+    plan = {"dataset_id": dataset, "metrics": [EXACT, STARS]}
+    body: dict[str, Any] = {"name": "x", "configs": [PUSH], "plan": plan}
     for path in ("/v1/experiments/preview", "/v1/experiments"):
         found = ok(alice.post(path, body))
         (place,) = found["wide_ranges"]

@@ -130,8 +130,8 @@ def test_files_have_inputs_and_expectations(alice: Caller) -> None:
     content = b"".join(alice.get(f"{path}?format=csv&include=contexts").streaming_content).decode()
     (row,) = [row for row in csv.DictReader(io.StringIO(content)) if row["example_id"] == "e3"]
     assert (row["input"], row["expected"], row["contexts"]) == ('{"question":"q3"}', "a3", '["c3"]')
-    content = b"".join(alice.get(f"{path}?format=parquet&order_by=mine").streaming_content)
-    table = pq.read_table(io.BytesIO(content)).to_pylist()
+    parquet = b"".join(alice.get(f"{path}?format=parquet&order_by=mine").streaming_content)
+    table = pq.read_table(io.BytesIO(parquet)).to_pylist()
     (row,) = [row for row in table if row["example_id"] == "e3"]
     assert (row["input"], row["expected"]) == ('{"question":"q3"}', "a3")
     assert "contexts" not in row

@@ -180,6 +180,8 @@ def test_the_interval_for_new_data_covers_the_true_difference(n: int, metric: Me
     truth = 0.8 - (0.8 * 0.8 + 0.2 * 0.4) if metric is BINARY else _graded_truth()
     for _ in range(n_runs):
         base = rng.random(n)
+        first: np.ndarray
+        second: np.ndarray
         if metric is BINARY:
             first, second = base < 0.8, np.where(rng.random(n) < 0.2, rng.random(n) < 0.4, base < 0.8)
         else:

@@ -61,8 +61,8 @@ def test_the_list_of_a_trace_has_pages_and_files(alice: Caller) -> None:
     table = list(csv.DictReader(io.StringIO(content)))
     assert [(row["trace_id"], row["span_id"]) for row in table] == [(trace_id, span_id)] * 4
     assert (table[0]["input_tokens"], table[0]["output_tokens"]) == ("30", "7")
-    content = b"".join(alice.get(f"{path}?format=parquet").streaming_content)
-    table = pq.read_table(io.BytesIO(content)).to_pylist()
+    parquet = b"".join(alice.get(f"{path}?format=parquet").streaming_content)
+    table = pq.read_table(io.BytesIO(parquet)).to_pylist()
     assert [row["trace_id"] for row in table] == [trace_id] * 4 + [None] * 2
 
 

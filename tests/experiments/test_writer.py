@@ -32,7 +32,7 @@ def made(caller: Caller, *names: str) -> Any:
 
 
 def claimed(limit: int, *, lease_seconds: float = 60) -> list[Unit]:
-    wanted = {"n_runners": 8, "excluded_accounts": [], "blocked_configs": []}
+    wanted: dict[str, Any] = {"n_runners": 8, "excluded_accounts": [], "blocked_configs": []}
     units = store.claim_units(limit=limit, lease_seconds=lease_seconds, **wanted)
     assert len(units) == limit
     return units
@@ -41,7 +41,9 @@ def claimed(limit: int, *, lease_seconds: float = 60) -> list[Unit]:
 def outcome(unit: Unit, text: str = "4") -> Outcome:
     """What a unit runner makes of a unit whose config always gives this answer."""
     context, examples = unit_context(unit), examples_of(unit)
-    rows = [{"pos": pos, "status": "ok", "output": {"output": text}} for pos in range(unit.from_pos, unit.to_pos)]
+    rows: list[dict[str, Any]] = [
+        {"pos": pos, "status": "ok", "output": {"output": text}} for pos in range(unit.from_pos, unit.to_pos)
+    ]
     scores = [
         score
         for row in rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class Crew:
 
     def pool_children(self) -> list[psutil.Process]:
         """The processes that do the worker's work."""
-        return wait_until(lambda: psutil.Process(self.worker.pid).children())  # type: ignore[no-any-return]
+        return wait_until(lambda: psutil.Process(self.worker.pid).children())
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def check_history(id: str) -> None:
     scored = set(scores.values_list("config_id", "pos"))
     outputs = Output.objects.using("system").filter(experiment_id=id).values_list("id", "config_id", "pos")
     told = HistoryScore.objects.using("system").filter(source="experiment", experiment_id=id)
-    assert sorted(told.values_list("output_id", flat=True)) == sorted(
+    assert Counter(told.values_list("output_id", flat=True)) == Counter(
         output_id for output_id, *place in outputs if tuple(place) in scored
     )
 

@@ -78,7 +78,7 @@ def double_messages(crew: Crew) -> None:
         plan.apply_async(queue="system")
 
 
-FAULTS = {
+FAULTS: dict[Callable[[Crew], None], int] = {
     nothing: 0,
     double_messages: 0,
     kill_pool_child: UNRECORDED,

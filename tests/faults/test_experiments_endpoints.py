@@ -47,7 +47,7 @@ STOPS = {
     "stub-400": ("failed", "error"),
     "stub-redirect": ("failed", "error"),
 }
-SLOW = {"stub-hang": {"timeout_seconds": 1}, "stub-trickle": {"timeout_seconds": 1}}
+SLOW: dict[str, dict[str, Any]] = {"stub-hang": {"timeout_seconds": 1}, "stub-trickle": {"timeout_seconds": 1}}
 
 
 class Outcome:
@@ -68,7 +68,7 @@ class Outcome:
 
     def results(self, model: str) -> list[Any]:
         path = f"/v1/experiments/{self.id}/results?config_id={self.configs[model]['id']}"
-        return ok(self.caller.get(path))["results"]  # type: ignore[no-any-return]
+        return ok(self.caller.get(path))["results"]
 
 
 @pytest.fixture(scope="module")

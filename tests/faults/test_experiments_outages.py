@@ -45,7 +45,7 @@ def test_an_outage_leaves_the_unit_to_the_next_lease(
 ) -> None:
     """Each seventh query meets an outage; every output is there all the same, and is an answer."""
     experiment = made(alice, stub)
-    ask, count = unit.produce, itertools.count(1)
+    ask, count = unit.produce, itertools.count(1)  # type: ignore[attr-defined]  # as it is patched
 
     def ask_or_break(*args: Any) -> Any:
         if next(count) % 7 == 0:

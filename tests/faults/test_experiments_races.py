@@ -18,6 +18,7 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.experiments import queueing
 from evalsvc.experiments.decisions import step
 from evalsvc.experiments.decisions.control import stop_by_worker
+from evalsvc.experiments.decisions.settling import settle
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
@@ -28,7 +29,7 @@ from tests.faults.experiment_tools import MODELS, check_whole, positions, state_
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-LEASE = {"n_runners": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_configs": []}
+LEASE: dict[str, Any] = {"n_runners": 8, "lease_seconds": 30, "excluded_accounts": [], "blocked_configs": []}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def connection(alice: Caller, stub: RunningStub) -> str:
 def room() -> Iterator[None]:
     """Connections for several schedulers: outside of tests each of them is a process of its own, with its own pool."""
     connections["system"].ensure_connection()
-    pool = connections["system"].pool
+    pool = connections["system"].pool  # type: ignore[attr-defined]  # our backend's
     connections["system"].close()
     usual = pool.max_size
     pool.resize(0, 2 * usual)
@@ -197,7 +198,7 @@ def test_a_resume_while_a_worker_gives_up_is_not_lost(alice: Caller, connection:
         if threading.current_thread() is not somebody:
             somebody.start()
             somebody.join(timeout=0.5)
-        step.settle(plan)
+        settle(plan)
 
     (unit,) = store.claim_units(limit=1, **LEASE)
     with mock.patch("evalsvc.experiments.decisions.control.settle", settle_slowly):
@@ -220,7 +221,7 @@ def test_a_worker_whose_clock_jumps_holds_its_leases(alice: Caller, connection: 
 
 
 @pytest.fixture
-def schedulers_seen() -> Iterator[Callable[[], list[tuple[bytes, float]]]]:
+def schedulers_seen() -> Iterator[Callable[[], Any]]:
     """No schedulers, and a look at those that are noted."""
     client = shared_client()
     client.delete(queueing.SCHEDULERS_KEY)

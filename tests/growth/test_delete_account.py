@@ -149,7 +149,8 @@ def test_keys_end_before_any_row_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_call_under_way_writes_late_goes_too() -> None:
-    alice, late = new_caller(name="alice"), []
+    alice = new_caller(name="alice")
+    late: list[Any] = []
 
     def tell(what: str, n: int) -> None:
         if what == WAITING and not late:
@@ -189,7 +190,7 @@ def test_a_key_is_gone_and_not_only_revoked() -> None:
 def test_a_terminal_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     out = StringIO()
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    progress = command.Progress(command.Command(stderr=out))  # type: ignore[arg-type]
+    progress = command.Progress(command.Command(stderr=out))
     progress.tell("telemetry_span", 5000)
     progress.end()
 

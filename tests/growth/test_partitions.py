@@ -42,7 +42,7 @@ def empty() -> Iterator[Database]:
 def migrated() -> Iterator[Database]:
     from tests import services
 
-    with new_database(services.servers.postgres.url) as database:  # type: ignore[attr-defined]
+    with new_database(services.servers.postgres.url) as database:
         database.migrate()
         yield database
 
@@ -122,7 +122,7 @@ def test_ids_ascend_past_the_end_of_their_sequence(empty: Database) -> None:
     with empty.connect("owner") as owner:
         owner.execute("SELECT setval('next_id_sequence', 4194300)")
         owner.execute("DISCARD SEQUENCES")
-        (ids,) = owner.execute("SELECT next_ids(20)").fetchone()  # type: ignore[misc]
+        (ids,) = owner.execute("SELECT next_ids(20)").fetchone()
 
     assert ids == sorted(set(ids))
     assert [ids[0] & 4194303, ids[-1] & 4194303] == [0, 4194303]

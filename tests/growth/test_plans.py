@@ -25,7 +25,7 @@ FROM pg_stat_user_tables WHERE relname LIKE 'evaluations%'
 def database() -> Iterator[Database]:
     from tests import services
 
-    with new_database(services.servers.postgres.url) as made:  # type: ignore[attr-defined]
+    with new_database(services.servers.postgres.url) as made:
         made.migrate()
         yield made
 
@@ -51,7 +51,7 @@ class Session:
     def capture(self, *rows: dict[str, Any], tags: dict[str, str] | None = None) -> int:
         request = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "Paris", "app": "x", "tags": tags}
         capture = {"account": self.account, "request": request, "evaluations": rows, "lease_seconds": 60}
-        ids, (self.snapshot,) = self.app.execute(  # type: ignore[misc]
+        ids, (self.snapshot,) = self.app.execute(
             "SELECT request_ids, snapshots FROM capture_batch(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])",
             [json.dumps([capture]), [self.account], [PAIR[0]], [PAIR[1]], [self.snapshot]],
         ).fetchone()

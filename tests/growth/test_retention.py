@@ -275,7 +275,7 @@ def test_killed_in_the_middle_it_goes_on(servers: Any, months: Any) -> None:
     # Nobody else is shown what another role waits for.
     with psycopg.connect(servers.postgres.url, autocommit=True) as admin, database.connect("owner") as holder:
         pause_and_kill(admin, holder, database, accounts[0])
-        assert 2500 < owner.execute(f"SELECT count(*) FROM {REQUEST}").fetchone()[0] < 5000  # type: ignore[index]
+        assert 2500 < owner.execute(f"SELECT count(*) FROM {REQUEST}").fetchone()[0] < 5000
     database.run("prune")
 
     others = f"SELECT (id_at(now()) - min(id))::float8 / %s FROM {REQUEST} WHERE account_id <> %s"

@@ -16,7 +16,7 @@ from evaluators.gateway import BOUNDARY, Answer, Question
 from tests.conftest import Caller, new_caller
 from tests.judges.conftest import made
 
-PRICES = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
+PRICES: dict[str, Any] = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -53,17 +53,17 @@ class Judge:
         self.stub = stub
         self.caller = caller or new_caller(name="judge")
         self.key = f"key-{uuid.uuid4().hex}"
-        given = {"key": self.key, "model": "stub-judge-pass", **PRICES, "timeout_seconds": 30}
+        given: dict[str, Any] = {"key": self.key, "model": "stub-judge-pass", **PRICES, "timeout_seconds": 30}
         self.connection = made(self.caller, **({"base_url": stub.base_url} | given | fields))
 
     def gateway(self, **how: Any) -> Waited:
         return Waited(gateway_for(self.caller.account.pk, **how))
 
     def ask(self, model: str = "stub-judge-pass", asked: Question | None = None, **settings: Any) -> Answer:
-        return self.gateway().ask(asked or question(), {"model": model, **settings})  # type: ignore[no-any-return]
+        return self.gateway().ask(asked or question(), {"model": model, **settings})
 
     def n_calls(self) -> int:
-        return self.stub.calls()["by_key"].get(self.key, 0)  # type: ignore[no-any-return]
+        return self.stub.calls()["by_key"].get(self.key, 0)
 
     def failing(self, model: str, **settings: Any) -> CannotScore:
         with pytest.raises(CannotScore) as caught:

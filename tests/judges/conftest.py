@@ -27,7 +27,12 @@ def stub() -> Iterator[RunningStub]:
 
 def facts(base_url: str = "http://127.0.0.1:9/v1", **fields: Any) -> ConnectionFacts:
     """A connection of an account of its own, so that no test meets another's limits."""
-    given = {"account_id": uuid.uuid4().int % 2**40, "id": uuid.uuid4(), "name": "stub", "model": "stub-echo"}
+    given: dict[str, Any] = {
+        "account_id": uuid.uuid4().int % 2**40,
+        "id": uuid.uuid4(),
+        "name": "stub",
+        "model": "stub-echo",
+    }
     return ConnectionFacts(**(given | {"key": KEY, "base_url": base_url, "timeout_seconds": 30.0} | fields))
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.test import override_settings
@@ -68,8 +69,8 @@ def test_what_decides_the_answer_is_in_the_key(judge: Judge) -> None:
 
 def test_the_order_of_a_schema_is_in_the_key() -> None:
     connection = facts()
-    one = {"properties": {"reasoning": {}, "score": {}}}
-    other = {"properties": {"score": {}, "reasoning": {}}}
+    one: dict[str, Any] = {"properties": {"reasoning": {}, "score": {}}}
+    other: dict[str, Any] = {"properties": {"score": {}, "reasoning": {}}}
 
     assert digest_of_question(connection, {"schema": one}) != digest_of_question(connection, {"schema": other})
 

@@ -16,7 +16,7 @@ from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from tests.conftest import Caller
 from tests.judges.conftest import HEADER, KEY, body, made
 
-FULL = {
+FULL: dict[str, Any] = {
     "price_input_per_million": 0.15,
     "price_output_per_million": 0.6,
     "timeout_seconds": 12.5,

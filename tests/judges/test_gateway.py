@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def test_an_answer_says_where_it_comes_from(judge: Judge) -> None:
     answer = judge.ask()
 
     assert answer.data == GOOD
-    provenance = dict(answer.provenance)
+    provenance: dict[str, Any] = dict(answer.provenance)
     assert provenance == provenance | {
         "connection": judge.connection["name"],
         "model": "stub-judge-pass",

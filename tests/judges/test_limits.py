@@ -26,7 +26,7 @@ from tests.judges.conftest import MESSAGES, facts
 from tests.judges.reservations import acquired, settle, take
 
 MODEL = "m"
-PRICES = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
+PRICES: dict[str, Any] = {"price_input_per_million": 1.0, "price_output_per_million": 2.0}
 
 
 def ask(connection: Any, **how: Any) -> Any:
@@ -139,7 +139,7 @@ print(sum(take(connection, "m", tokens=1) == 0.0 for _ in range(20)))
 
 def test_processes_take_exactly_the_limit() -> None:
     command = [sys.executable, "-c", TAKER, str(uuid.uuid4().int % 2**40), str(uuid.uuid4())]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     running = [subprocess.Popen(command, env=dict(os.environ), text=True, **pipes) for _ in range(3)]
     for process in running:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -269,7 +269,7 @@ def test_a_process_that_ends_releases_its_permits(stub: RunningStub) -> None:
 
 
 def test_what_cannot_be_written_down_costs_the_others_nothing() -> None:
-    async def both() -> list[Any]:
+    async def both() -> Sequence[Any]:
         connected = client.ledger()
         return await asyncio.gather(
             connected.ask("SET", f"judge:test:{uuid.uuid4().hex}", "kept", "EX", 10),

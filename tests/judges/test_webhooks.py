@@ -81,7 +81,10 @@ def test_it_sends_only_what_the_profile_names(alice: Caller, secret: str, server
 
 
 def test_what_the_profile_names_is_needed() -> None:
-    settings = {"url": "https://a.example", "fields": ["evaluated_model_output", "evaluated_model_gold_answer"]}
+    settings: dict[str, Any] = {
+        "url": "https://a.example",
+        "fields": ["evaluated_model_output", "evaluated_model_gold_answer"],
+    }
 
     assert [str(name) for name in Webhook().missing_fields(make_sample(output="x"), settings)] == [
         "evaluated_model_gold_answer"

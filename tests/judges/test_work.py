@@ -47,7 +47,7 @@ def accept(caller: Caller, *names: str, **fields: Any) -> int:
 
 
 def results(caller: Caller, request_id: int) -> list[dict[str, Any]]:
-    return caller.get(f"/v1/evaluate/{request_id}").json()["results"]  # type: ignore[no-any-return]
+    return caller.get(f"/v1/evaluate/{request_id}").json()["results"]
 
 
 def row_of(request_id: int) -> Evaluation:

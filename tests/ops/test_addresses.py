@@ -16,7 +16,7 @@ from evalsvc.ops import alive
 from evalsvc.rest.logs import JSONFormatter
 from tests.conftest import Caller, start_worker, stop_group, wait_until
 
-METRICS_KEY = {"HTTP_AUTHORIZATION": "Bearer metrics-key-of-the-tests"}
+METRICS_KEY: dict[str, Any] = {"HTTP_AUTHORIZATION": "Bearer metrics-key-of-the-tests"}
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from evalsvc.tenancy.scope import role_scope
 def seeded() -> dict[str, str]:
     out = StringIO()
     call_command("seed_demo", "--json", stdout=out)
-    return json.loads(out.getvalue())  # type: ignore[no-any-return]
+    return json.loads(out.getvalue())
 
 
 def test_it_seeds_the_same_demo_each_time() -> None:

@@ -324,7 +324,7 @@ def test_a_port_that_is_forbidden_is_not_called_taken(monkeypatch: pytest.Monkey
     def forbid(*_: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(roster.socket.socket, "bind", forbid, raising=False)
+    monkeypatch.setattr("socket.socket.bind", forbid, raising=False)
     with pytest.raises(OSError, match="Port 80 is not for ordinary users"):
         roster.listen_on_free_port("127.0.0.1", 80)
 

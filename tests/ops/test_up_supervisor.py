@@ -136,7 +136,7 @@ time.sleep(600)
     for stage, name in enumerate(["postgres", "valkey", "beat", "web"]):
         command = Command([sys.executable, "-c", code, name], env=dict(os.environ))
         ready = (tmp_path / name).exists
-        supervisor.wait_ready(supervisor.add(ChildSpec(name, lambda command=command: command, ready, stage)))  # type: ignore[misc]
+        supervisor.wait_ready(supervisor.add(ChildSpec(name, lambda command=command: command, ready, stage)))
     supervisor.stop()
     assert order.read_text().split() == ["web", "beat", "valkey", "postgres"]
 

@@ -35,7 +35,8 @@ class Meanwhile:
     """Work in another thread, with connections of its own; what it returned, or how it was refused."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
-        self._work, self._said = work, []
+        self._work = work
+        self._said: list[Any] = []
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 

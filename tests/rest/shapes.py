@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import resolve
+
 from evalsvc.rest.codes import PROBLEMS
 
 KEYS = {"type", "title", "status", "detail", "code", "errors", "request_id", "remedy"}
@@ -25,3 +27,9 @@ def assert_problem(response: Any, code: str, pointer: str | None = None) -> dict
     if pointer is not None:
         assert pointer in [error["pointer"] for error in problem["errors"]], problem["errors"]
     return problem
+
+
+def view_of(path: str) -> Any:
+    """Return the class of the view that answers at an address."""
+    found: Any = resolve(path).func
+    return found.view_class

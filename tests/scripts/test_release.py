@@ -82,7 +82,7 @@ def copy(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repository
 
 
-def state(folder: Path) -> tuple[str, str, str]:
+def state(folder: Path) -> tuple[str, ...]:
     return tuple(git_in(folder, *command) for command in (["log", "--oneline"], ["tag"], ["status", "--porcelain"]))
 
 

@@ -55,7 +55,7 @@ def protobuf(*spans: tuple[bytes, bytes], name: str = "work") -> bytes:
 
 def send(caller: Caller, path: str, raw: bytes, *, kind: str = PROTOBUF, encoding: str | None = None) -> Any:
     """Send a body as it is."""
-    headers = {"HTTP_X_API_KEY": caller.key, "CONTENT_TYPE": kind} | (
+    headers: dict[str, Any] = {"HTTP_X_API_KEY": caller.key, "CONTENT_TYPE": kind} | (
         {"HTTP_CONTENT_ENCODING": encoding} if encoding else {}
     )
     return Client(raise_request_exception=False).generic("POST", path, raw, **headers)

@@ -12,7 +12,7 @@ from tests.conftest import Caller
 from tests.telemetry.otlp import attribute, log, logs, new_id, span, traces
 
 __all__ = ["admin", "nobody", "operator", "reader"]
-PAGES = {"telemetry/span": Span, "telemetry/logrecord": LogRecord}
+PAGES: dict[str, Any] = {"telemetry/span": Span, "telemetry/logrecord": LogRecord}
 
 
 def row_of(caller: Caller, page: str, text: str = "said") -> Any:

@@ -94,7 +94,7 @@ def test_it_points_to_what_is_wrong(alice: Caller, body: Any, pointer: str) -> N
     assert answer.json()["errors"][0]["pointer"].startswith(pointer)
 
 
-OUT_OF_RANGE = {
+OUT_OF_RANGE: dict[str, Any] = {
     "kind": {"kind": "HERE"},
     "no integer": {"kind": 0.5},
     "no text": {"name": 7},
@@ -139,7 +139,7 @@ def test_bytes_that_are_no_text_cost_their_log_alone(alice: Caller) -> None:
 def test_a_sender_or_library_that_cannot_be_read_costs_its_items(alice: Caller, shared: str, n_kept: int) -> None:
     bad = {"attributes": [{"key": "n", "value": {"doubleValue": "HERE"}}]}
     library = {"spans": [span(new_id())]}
-    sender = {"scopeSpans": [library | ({"scope": bad} if shared == "scope" else {}), library]}
+    sender: dict[str, Any] = {"scopeSpans": [library | ({"scope": bad} if shared == "scope" else {}), library]}
     sender |= {"resource": bad} if shared == "resource" else {}
     body = {"resourceSpans": [sender, {"scopeSpans": [{"spans": [span(new_id())]}]}]}
     raw = json.dumps(body).replace('"HERE"', "1e400").encode()

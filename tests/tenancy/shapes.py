@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import new_criteria
@@ -29,7 +30,7 @@ def new_filled_account(name: str) -> Caller:
     from evalsvc.evaluations.models import Pruned
 
     caller = new_caller(name=name)
-    sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
+    sample: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
     sample["tags"] = {"env": "prod"}
     assert caller.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
     profile = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}

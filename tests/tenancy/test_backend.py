@@ -74,7 +74,7 @@ def test_an_open_transaction_does_not_outlive_its_user(wrapper: DatabaseWrapper)
 
 def test_a_pool_is_one_for_all_connections_of_an_alias(wrapper: DatabaseWrapper) -> None:
     assert wrapper.pool is wrapper.copy("backend_test").pool is not None
-    assert wrapper.pool is not connections["default"].pool
+    assert wrapper.pool is not connections["default"].pool  # type: ignore[attr-defined]  # our backend's
 
 
 def test_an_exhausted_pool_says_so(wrapper: DatabaseWrapper) -> None:

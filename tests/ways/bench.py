@@ -161,12 +161,13 @@ def by_eval(bench: Bench) -> Table:
 
 def evaluated_here(bench: Bench, system: str) -> dict[str, Found]:
     """Evaluate one system."""
+    contexts: Any = [row.get("contexts") for row in bench.rows] if "contexts" in bench.rows[0] else None
     result = bench.client.eval(
         lambda question, place: bench.case.answer_of(system, place),
         [{"question": question_of(row["input"]), "place": i} for i, row in enumerate(bench.rows)],
         [expected_of(row) for row in bench.rows],
         evaluators=bench.wanted,
-        contexts=[row.get("contexts") for row in bench.rows] if "contexts" in bench.rows[0] else None,
+        contexts=contexts,
         name=f"{system} {uuid.uuid4().hex[:8]}",
         progress=False,
         threads=2,

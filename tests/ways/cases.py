@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -85,7 +85,7 @@ OF_OFFENCES = {
     "toxicity, by words": {"evaluator": "toxicity-2026-11-01", "source": "pass"},
     "hallucination-judge": {"evaluator": "hallucination-judge", "criteria": "judged retrieval-hallucination"},
 }
-UNSAID = {
+UNSAID: dict[str, float | str] = {
     **dict.fromkeys(OF_OFFENCES, 1.0),
     "answer-consistency": "not_applicable",
     "answer-consistency-binary": "not_applicable",
@@ -127,7 +127,7 @@ class Case:
     metrics: dict[str, Any]
     systems: dict[str, tuple[str, str]] = field(default_factory=lambda: SYSTEMS)
     empty: dict[str, Any] = field(default_factory=lambda: {"output": "", "contexts": []})
-    nothing: dict[str, float | str] = field(default_factory=dict)
+    nothing: Mapping[str, float | str] = field(default_factory=dict)
 
     def answer_of(self, system: str, i: int) -> dict[str, Any]:
         """Return what a system answers to the i-th example."""

@@ -101,7 +101,7 @@ def test_a_group_is_as_many_calls_at_one_moment(groups: Any) -> None:
 def test_what_several_want_is_read_once(monkeypatch: Any) -> None:
     alice, charlie = new_caller(), new_caller()
     sent: list[list[Any]] = []
-    call = capturing.call_function
+    call = capturing.call_function  # type: ignore[attr-defined]  # as it is patched
     monkeypatch.setattr(capturing, "call_function", lambda sql, values: sent.append(values) or call(sql, values))
     entries = [(pair, "passed", True) for pair in PAIRS[:2]]
 

@@ -22,7 +22,7 @@ from evalsvc.evaluations.workers.computing import drain as draining
 from evalsvc.evaluations.workers.computing import store, waking
 from evalsvc.evaluations.workers.computing.drain import compute_batch, drain, take_over
 from evalsvc.evaluations.workers.computing.neighbours import Neighbours
-from evalsvc.evaluations.workers.judging import recording
+from evalsvc.evaluations.workers.judging import store as judged
 from evalsvc.evaluations.workers.pushes import Ear
 from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, findings, new_caller, scores_of
@@ -329,13 +329,13 @@ def test_verdicts_wait_for_the_database(alice: Caller, monkeypatch: pytest.Monke
     accept(alice)
     calls = iter([OperationalError("away"), None])
 
-    def finish(items: Any, finish: Any = recording.store.finish) -> Any:
+    def finish(items: Any, finish: Any = judged.finish_judging) -> Any:
         if error := next(calls):
             raise error
         return finish(items)
 
     monkeypatch.setattr(draining, "PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(recording.store, "finish", finish)
+    monkeypatch.setattr(judged, "finish_judging", finish)
     compute_batch("one")
 
     assert [(row.status, row.n_attempts) for row in rows(alice)] == [("success", 1)]
@@ -368,7 +368,7 @@ def test_a_verdict_that_cannot_be_kept_fails_alone(
 ) -> None:
     accept(alice)
     accept(charlie)
-    whole = draining.computed
+    whole = draining.computed  # type: ignore[attr-defined]  # as it is patched
     poisoned = iter([Verdict("success", score=float("nan"), passed=True)])
     monkeypatch.setattr(draining, "computed", lambda *args, **facts: next(poisoned, None) or whole(*args, **facts))
     compute_batch("one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -29,18 +29,24 @@ def system() -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
+def value_of(connection: psycopg.Connection[Any], sql: LiteralString, *values: object) -> Any:
+    """Return the one value that a statement finds."""
+    (found,) = connection.execute(sql, values).fetchone()
+    return found
+
+
 def import_scores(connection: psycopg.Connection[Any], account_id: int, *scores: float) -> list[int]:
     sql = (
         "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, source, source_id)"
         " VALUES (%s, %s, %s, %s, 'import', next_id()) RETURNING id"
     )
-    return [connection.execute(sql, [account_id, *PAIR, score]).fetchone()[0] for score in scores]
+    return [value_of(connection, sql, account_id, *PAIR, score) for score in scores]
 
 
 def keep(
     caller: Caller, *rows: dict[str, Any], capture: str = "all", lease_seconds: float = 600.0
 ) -> captures.Captured:
-    base = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
+    base: dict[str, Any] = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
     base |= {"explain_strategy": "never", "lane": "cpu", "in_history": False}
     request = {"capture": capture, "strategy": "none", "fingerprint": 1, "output": "a"}
     sent = [{**base, "position": i, "status": "pending", **row} for i, row in enumerate(rows)]
@@ -63,7 +69,7 @@ def is_complete(kept: captures.Captured) -> bool:
 
 def lease(connection: psycopg.Connection[Any], caller: Caller, kept: captures.Captured, expected: int = 0) -> int:
     sql = "SELECT count(*) FROM lease_evaluations(%s, %s, 'cpu', %s, 600)"
-    return connection.execute(sql, [caller.account.pk, kept.request_id, expected]).fetchone()[0]
+    return int(value_of(connection, sql, caller.account.pk, kept.request_id, expected))
 
 
 def test_ids_are_unique_and_grow_in_every_connection() -> None:
@@ -90,7 +96,7 @@ def test_ids_are_unique_and_grow_in_every_connection() -> None:
 
 def test_an_id_tells_when_it_was_given(system: psycopg.Connection[Any]) -> None:
     before = time.time_ns() // 1_000_000
-    number = system.execute("SELECT next_id()").fetchone()[0]
+    number = value_of(system, "SELECT next_id()")
     after = time.time_ns() // 1_000_000
 
     assert before - 1 <= (number >> 22) + EPOCH_MS <= after + 1

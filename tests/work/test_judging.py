@@ -274,7 +274,7 @@ def test_verdicts_of_two_accounts_are_one_transaction_and_once_in_each_history(a
 
 def several(caller: Caller, of: Profile, capture: str) -> int:
     """Keep a request with three judged evaluations, of which the second one repeats the first."""
-    row = {"evaluator_id": RUNS, "runs": RUNS, "profile_id": str(of.pk), "profile_name": of.name}
+    row: dict[str, Any] = {"evaluator_id": RUNS, "runs": RUNS, "profile_id": str(of.pk), "profile_name": of.name}
     row |= {"profile_revision": 1, "family": "judge", "explain_strategy": "always", "lane": "judge"}
     row |= {"status": "pending", "in_history": False}
     rows = [row | {"position": i, "profile_name": name} for i, name in enumerate((of.name, of.name, "another"))]
@@ -422,7 +422,7 @@ def test_a_runner_may_open_many_files() -> None:
 
 @pytest.mark.parametrize(("n_files", "n_calls"), [(1024, 512), (16_384, 4096), (-1, 4096)])
 def test_calls_at_once_leave_room_for_other_files(monkeypatch: pytest.MonkeyPatch, n_files: int, n_calls: int) -> None:
-    monkeypatch.setattr(retries.resource, "getrlimit", lambda what: (n_files, -1))
+    monkeypatch.setattr("evalsvc.judges.questions.retries.resource.getrlimit", lambda what: (n_files, -1))
 
     async def free_permits() -> int:
         return retries._semaphore_of_loop()._value

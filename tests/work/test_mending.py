@@ -73,7 +73,7 @@ def test_what_is_ended_in_the_middle_goes_on(filled: Caller) -> None:
     before = rows(filled)
     system(OLD, filled.account.pk)
     for sql in (repair.FILL, trials.FILL):
-        portions = repair.portions(connections["system"], sql, 2)
+        portions: Any = repair.portions(connections["system"], sql, 2)
         next(portions)
         portions.close()
 
@@ -93,7 +93,7 @@ def test_old_tags_learn_their_history(filled: Caller) -> None:
         "UPDATE evaluations_evaluationtag SET history = NULL, score_id = NULL WHERE account_id = %s", filled.account.pk
     )
     assert findings(filled)["an evaluation is found by other tags, or at another time, than its request has"] == 3
-    some = repair.portions(connections["system"], repair.FILL_TAGS, 2, repair.FIRST_TAG)
+    some: Any = repair.portions(connections["system"], repair.FILL_TAGS, 2, repair.FIRST_TAG)
     next(some)
     some.close()
 

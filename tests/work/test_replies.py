@@ -94,7 +94,8 @@ def test_a_reply_that_nobody_waits_for_harms_nobody(request_id: int) -> None:
 
 
 def test_replies_of_several_lanes_arrive_in_order(request_id: int) -> None:
-    box, heard = reply_box(), []
+    box = reply_box()
+    heard: list[Any] = []
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         for i in range(5):
             send_reply(box.address, request_id, [verdict(i)])

@@ -41,7 +41,7 @@ def ask(caller: Caller, request_id: int, seconds: int = 60) -> Any:
 
 
 def status(answer: Any) -> str:
-    return answer.json()["results"][0]["status"]  # type: ignore[no-any-return]
+    return answer.json()["results"][0]["status"]
 
 
 def waits(pool: ThreadPoolExecutor, caller: Caller, *request_ids: int) -> list[Future[Any]]:

@@ -1,6 +1,7 @@
 """An experiment as a user of Patronus writes it; the dataset is named by the first argument, or is a list."""
 
 import sys
+from typing import Any
 
 import pandas
 from patronus import EvaluationResult, RemoteEvaluator, StructuredEvaluator
@@ -12,7 +13,7 @@ pandas.options.future.infer_string = False
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Norway": "Bergen"}
 
 
-def ask_the_atlas(row, parent, tags) -> TaskResult:
+def ask_the_atlas(row: Any, parent: Any, tags: Any) -> TaskResult:
     """Answer from a small atlas."""
     country = row.task_input.removeprefix("The capital of ").removesuffix("?")
     return TaskResult(output=CAPITALS[country], metadata={"atlas": 1}, tags={"source": "atlas"})
@@ -23,7 +24,7 @@ class NoQuestionMark(StructuredEvaluator):
 
     evaluator_id = "no_question_mark"
 
-    def evaluate(self, *, task_output=None, **kwargs) -> EvaluationResult:
+    def evaluate(self, *, task_output: Any = None, **kwargs: Any) -> EvaluationResult:
         """Look for the mark."""
         return EvaluationResult(pass_="?" not in task_output, score=float("?" not in task_output))
 

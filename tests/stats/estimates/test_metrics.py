@@ -88,7 +88,7 @@ def test_few_scores_are_warned_of_where_a_bell_curve_is_trusted() -> None:
 
 def test_its_answer_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        ask(PASSES, "t").lower = 0.0  # type: ignore[misc]
+        ask(PASSES, "t").lower = 0.0
 
 
 # Failures

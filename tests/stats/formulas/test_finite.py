@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,7 +98,7 @@ def test_the_fewest_ones_are_those_of_scipy(n: int, population: int) -> None:
         assert fewest_ones(successes, n, population, 0.025) == expected
 
 
-def all_ends(interval, n: int, population: int, level: float) -> np.ndarray:
+def all_ends(interval: Callable[..., Any], n: int, population: int, level: float) -> np.ndarray:
     return np.array([interval(k, n, population, level) for k in range(n + 1)])
 
 

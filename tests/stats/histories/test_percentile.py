@@ -236,7 +236,7 @@ def test_its_answer_is_frozen() -> None:
     interval = history_interval([0.0, 1.0])
 
     with pytest.raises(dataclasses.FrozenInstanceError):
-        interval.lower = 0.3  # type: ignore[misc]
+        interval.lower = 0.3
 
 
 def test_it_leaves_the_scores_as_they_were() -> None:

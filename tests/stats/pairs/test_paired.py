@@ -140,7 +140,7 @@ def test_more_pairs_than_examples_are_refused() -> None:
 
 def test_it_covers_the_difference_on_a_finite_set() -> None:
     rng = np.random.default_rng(3)
-    first, second = rng.random(200) < 0.7, rng.random(200) < 0.6
+    first, second = (rng.random(200) < 0.7).astype(float), (rng.random(200) < 0.6).astype(float)
     truth = first.mean() - second.mean()
     hits = 0
     for _ in range(1000):

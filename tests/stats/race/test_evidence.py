@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -42,7 +43,9 @@ def by_hand(row: list[float], size: int, null: float) -> list[float]:
     return logs
 
 
-def grown(row: list[float] | np.ndarray, population: int = 400, epsilon: float | None = None, start: int = 0) -> Pair:
+def grown(
+    row: Sequence[float] | np.ndarray, population: int = 400, epsilon: float | None = None, start: int = 0
+) -> Pair:
     return advance(new_pair(1, 2, start, epsilon), np.asarray(row, dtype=float), population, epsilon)
 
 
