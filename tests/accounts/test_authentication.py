@@ -19,7 +19,7 @@ from evalsvc.accounts import authentication, permits
 from evalsvc.accounts.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import issue_key, revoke_key
-from evalsvc.tenancy.scope import account_scope
+from tests.accounts.keys import key_row, revoke
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.rest.shapes import assert_problem
 
@@ -28,17 +28,6 @@ EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "la
 
 def whoami(**meta: Any) -> Any:
     return Client(raise_request_exception=False).get("/v1/whoami", **meta)
-
-
-def key_row(caller: Caller) -> ApiKey:
-    parsed = parse_key(caller.key)
-    assert parsed is not None
-    with account_scope(caller.account.pk):
-        return ApiKey.objects.get(account=caller.account, public=parsed.public)
-
-
-def revoke(caller: Caller) -> None:
-    revoke_key(account=caller.account, key=key_row(caller), now=datetime.now(UTC))
 
 
 def test_it_tells_who_calls(alice: Caller, bob: Caller) -> None:

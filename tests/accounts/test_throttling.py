@@ -130,7 +130,7 @@ def test_it_answers_while_redis_is_down(alice: Caller, redis_down: None) -> None
 
 
 def test_a_key_revoked_while_redis_is_down_is_refused_at_once(alice: Caller, redis_down: None) -> None:
-    from tests.accounts.test_authentication import revoke
+    from tests.accounts.keys import revoke
 
     assert alice.get("/v1/whoami").status_code == 200
     revoke(alice)

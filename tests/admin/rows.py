@@ -11,8 +11,8 @@ from tests.annotations.shapes import criteria_of
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
+from tests.factories import new_experiment
 from tests.judges.conftest import made
-from tests.projects.test_place import new_experiment
 from tests.telemetry.otlp import attribute, log, logs, new_id, span, traces
 
 

@@ -13,6 +13,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.experiments.models import Config
 from tests.admin.conftest import HOSTILE, Person
+from tests.admin.pages import LIST, page, text_of
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     chat,
@@ -27,7 +28,6 @@ from tests.experiments.conftest import (
 from tests.telemetry.otlp import new_id, span, traces
 
 __all__ = ["stub"]
-LIST = "experiments/experimentplan/"
 MODELS = ["stub-accuracy-0.60-a", "stub-accuracy-0.80-c"]
 PUSH = {"name": "mine", "kind": "push", "parameters": {}}
 
@@ -47,10 +47,6 @@ def running(caller: Caller, *configs: Any, **plan: Any) -> Any:
     return make_experiment(caller, make_dataset(caller, n=20), list(rows), **plan)
 
 
-def page(experiment: Any, rest: str = "change/") -> str:
-    return f"{LIST}{experiment['id']}/{rest}"
-
-
 def ids(experiment: Any) -> list[str]:
     return [config["id"] for config in experiment["configs"]]
 
@@ -58,11 +54,6 @@ def ids(experiment: Any) -> list[str]:
 def states(experiment: Any) -> list[str]:
     rows = Config.objects.using("system").filter(experiment_id=experiment["id"]).order_by("arrival")
     return [row.state for row in rows]
-
-
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200, answer.content
-    return str(answer.content.decode())
 
 
 def test_the_list_shows_who_leads_and_what_it_took(reader: Person, finished: Any, alice: Caller) -> None:

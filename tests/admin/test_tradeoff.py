@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.admin.conftest import HOSTILE, Person
-from tests.admin.test_experiments import page, text_of
+from tests.admin.pages import page, text_of
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 METRICS = [
     {"name": "right", "source": "/right", "binary": True},

@@ -8,7 +8,7 @@ from typing import Any
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from tests.conftest import Caller
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 
 CRITERIA = "/v1/annotation-criteria"
 ANNOTATE = "/v1/annotate"

@@ -7,7 +7,7 @@ from django.test import Client
 
 from tests.annotations.shapes import ANNOTATE, CRITERIA, TYPES, annotate_body, criteria_body
 from tests.conftest import Caller
-from tests.contract.test_openapi_examples import validated
+from tests.contract.document import validated
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -20,7 +20,7 @@ from tests.annotations.shapes import (
     search,
 )
 from tests.conftest import Caller, findings, scores_of
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 
 SAMPLE = {"evaluators": [{"evaluator": "exact-match"}, {"evaluator": "pii"}], "output": "Paris", "label": "Paris"}
 

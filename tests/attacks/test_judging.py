@@ -16,7 +16,7 @@ from evalsvc.evaluations.workers.lane import work_off
 from evalsvc.rest.problems import Invalid
 from tests.conftest import Caller, scores_of
 from tests.judges.conftest import made
-from tests.judges.test_work import accept, profile, results, work
+from tests.judges.working import accept, profile, results, work
 
 GOOD = {"reasoning": "It is.", "checks": [{"id": "polite", "met": True, "quote": ""}], "score": 1.0}
 Serve = Callable[[str], str]

@@ -17,7 +17,7 @@ from tests.annotations.shapes import new_criteria
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 from tests.rest.shapes import assert_problem, view_of
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 

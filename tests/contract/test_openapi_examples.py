@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
 from django.test import Client
 
 from tests.conftest import Caller
+from tests.contract.document import validated
 
-CHECK = jsonschema.Draft202012Validator.FORMAT_CHECKER
 SAMPLE = {"output": "Mail jo@example.org", "label": "Mail Jo", "app": "shop"}
 STRATEGIES = ("none", "full-history", "wilson", "clopper-pearson")
 
@@ -18,17 +17,6 @@ STRATEGIES = ("none", "full-history", "wilson", "clopper-pearson")
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     return Client().get("/v1/openapi.json").json()
-
-
-def validated(document: dict[str, Any], method: str, path: str, answer: Any) -> Any:
-    """Hold an answer to the schema of its route and status; return its body."""
-    responses = document["paths"][path][method]["responses"]
-    content = responses[str(answer.status_code)]["content"]
-    media = answer["Content-Type"].split(";")[0]
-    schema = {**content[media]["schema"], "components": document["components"]}
-    body = answer.json()
-    jsonschema.Draft202012Validator(schema, format_checker=CHECK).validate(body)
-    return body
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

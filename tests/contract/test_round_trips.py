@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.conftest import Caller
+from tests.contract.counting import counted
 
 SAMPLE = {"evaluators": [{"evaluator": "exact-match"}, {"evaluator": "pii"}], "output": "Paris", "label": "Paris"}
-
-
-@contextmanager
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Collect the statements of all connections; those that open and close a transaction included."""
-    seen: list[str] = []
-    execute = psycopg.Cursor.execute
-
-    def noted(self: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
-        seen.append(str(query))
-        return execute(self, query, *args, **kwargs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(psycopg.Cursor, "execute", noted)
-        yield seen
 
 
 def warm(caller: Caller, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any = None) -> list[str]:

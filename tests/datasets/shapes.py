@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
+from evalsvc.datasets.schema import Shape
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 
@@ -97,3 +98,10 @@ def n_stored(caller: Caller) -> tuple[int, int, int]:
         model.objects.using("system").filter(account=caller.account).count() for model in models
     )
     return dataset, version, example
+
+
+def schema_of(*seen: Any) -> dict[str, Any]:
+    shape = Shape()
+    for value in seen:
+        shape.add(value)
+    return shape.schema()

@@ -14,8 +14,8 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from evalsvc.wsgi import application
 from tests.conftest import Caller
+from tests.datasets.files import BEIR, parquet, zipped
 from tests.datasets.shapes import lines, n_stored, refusals, send, upload
-from tests.datasets.test_importers import BEIR, parquet, zipped
 from tests.rest.shapes import assert_problem
 
 GOOD = lines({"input": "a"})

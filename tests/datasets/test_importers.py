@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 from django.test import override_settings
 
 from tests.conftest import Caller
+from tests.datasets.files import BEIR, CORPUS, QRELS, QUERIES, parquet, zipped
 from tests.datasets.shapes import examples, lines, n_stored, refusals, upload
 
 
@@ -189,15 +188,6 @@ def test_a_bad_csv_row_is_named(alice: Caller, content: bytes, pointer: str) -> 
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
-def parquet(**columns: Any) -> bytes:
-    import pyarrow as pa
-    from pyarrow import parquet as pq
-
-    file = io.BytesIO()
-    pq.write_table(pa.table(columns), file)
-    return file.getvalue()
-
-
 def test_parquet(alice: Caller) -> None:
     content = parquet(
         input=["q", "r"],
@@ -342,26 +332,6 @@ def test_a_gsm8k_answer_without_its_mark_is_named(alice: Caller, answer: Any) ->
 
 
 # --- BEIR ------------------------------------------------------------------------------------------------------------
-CORPUS = lines(
-    {"_id": "d1", "title": "Oslo", "text": "A city."},
-    {"_id": "d2", "title": "", "text": "A fjord."},
-    {"_id": "d3", "text": "Not judged."},
-)
-QUERIES = lines(
-    {"_id": "q1", "text": "capital?", "metadata": {"k": 1}}, {"_id": "q2", "text": "water?"}, {"_id": "q9", "text": "-"}
-)
-QRELS = b"query-id\tcorpus-id\tscore\nq2\td2\t2\nq1\td2\t1\nq1\td1\t2\nq1\td7\t1\nq2\td1\t0\n"
-BEIR = {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, "qrels/test.tsv": QRELS}
-
-
-def zipped(files: dict[str, bytes], *, prefix: str = "", compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compression) as archive:
-        for name, content in files.items():
-            archive.writestr(prefix + name, content)
-    return file.getvalue()
-
-
 BEIR_ROWS = [
     {
         "id": "q2",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.datasets.schema import MAX_PROPERTIES, Shape
+from evalsvc.datasets.schema import MAX_PROPERTIES
+from tests.datasets.shapes import schema_of
 
 names = st.sampled_from("abc") | st.text(max_size=4)
 values = st.recursive(
@@ -17,13 +18,6 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=12,
 )
-
-
-def schema_of(*seen: Any) -> dict[str, Any]:
-    shape = Shape()
-    for value in seen:
-        shape.add(value)
-    return shape.schema()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tomllib
@@ -84,3 +85,24 @@ def test_the_version_stands_in_one_place() -> None:
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "evalsvc.__version__"}
     assert settings.SPECTACULAR_SETTINGS["VERSION"] == __version__
     assert re.search(rf"^## {re.escape(__version__)}\b", (CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def imported_by(text: str) -> Iterator[str]:
+    """Yield the full name of everything that a module imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module or '.'}.{one.name}" for one in node.names)
+
+
+def test_no_test_is_imported() -> None:
+    """What tests share is in a module beside them, so that a test may be moved or split without a look around."""
+    found = [
+        f"{name}: {imported}"
+        for name, text in texts()
+        if name.startswith("tests/") and name.endswith(".py")
+        for imported in imported_by(text)
+        if imported.startswith(("tests.", ".")) and re.search(r"\.test_", imported)
+    ]
+    assert found == []

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from tests.conftest import Caller, findings, scores_of
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 from tests.rest.shapes import assert_problem
 
 PATH = "/v1/evaluations/batch"

@@ -8,7 +8,7 @@ import pytest
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from tests.conftest import Caller, scores_of
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 
 
 def capture(caller: Caller, *golds: str, **fields: Any) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from evalsvc.evaluations.maintenance import deletion
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.workers.lane import finish_lane, work_off
 from tests.conftest import Caller, findings, scores_of
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 from tests.rest.shapes import assert_problem
 
 RESULTS = "/v1/evaluation-results/batch"

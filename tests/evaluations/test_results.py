@@ -16,7 +16,7 @@ from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search import pages as searching
 from evalsvc.evaluations.search import results as result_search
 from tests.conftest import Caller, findings, scores_of
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 from tests.rest.shapes import assert_problem
 
 PATH = "/v1/evaluation-results/batch"

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from evalsvc.evaluations.models import HistoryScore
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 FAMILY = ("retrieval-hallucination", "retrieval-hallucination-2026-11-01", "patronus:hallucination")
 CONTEXT = "The Eiffel Tower stands in Paris and was completed in 1889 for the World's Fair."

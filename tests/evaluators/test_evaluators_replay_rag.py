@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluators.base import CannotScore
+from tests.evaluators.rag_script import Script, run
 from tests.evaluators.samples import make_sample
-from tests.evaluators.test_evaluators_rag_metrics import Script, run
 
 TEXTS = [f"Text {i}." for i in range(6)]
 

@@ -12,8 +12,7 @@ from evalsvc.experiments.admin.words import versus_words
 from evalsvc.experiments.decisions.step import step
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok
-from tests.experiments.test_meaning import add, answering, post_next
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner, add, answering, post_next
 
 ONE = [{"name": "mine", "kind": "push"}]
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]

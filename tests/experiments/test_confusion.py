@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment, ok
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 SPORTS = ["chess", "golf", "judo"]
 

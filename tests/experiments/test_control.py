@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 

@@ -7,7 +7,7 @@ from typing import Any
 from evalsvc.experiments.decisions import step
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner, answer, decisions, mostly, states
 
 
 def race(caller: Caller, names: str, *, n: int = 100, **plan: Any) -> tuple[Any, list[Runner]]:
@@ -16,33 +16,10 @@ def race(caller: Caller, names: str, *, n: int = 100, **plan: Any) -> tuple[Any,
     return made, [Runner(caller, made, i) for i in range(len(names))]
 
 
-def answer(runner: Runner, right: Any) -> bool:
-    """Answer one unit; False when there is none."""
-    unit = runner.lease()["unit"]
-    if unit is None:
-        return False
-    rows = [{"pos": e["pos"], "output": e["expected"] if right(e["pos"]) else "wrong"} for e in unit["examples"]]
-    runner.post(unit, rows)
-    return True
-
-
 def in_turns(runners: list[Runner], rights: list[Any], rounds: int) -> None:
     for _ in range(rounds):
         for runner, right in zip(runners, rights, strict=True):
             answer(runner, right)
-
-
-def states(caller: Caller, made: Any) -> dict[str, Any]:
-    return {name: (row["state"], row["stop_reason"]) for name, row in by_name(live(caller, made["id"])).items()}
-
-
-def decisions(caller: Caller, made: Any) -> list[tuple[str, str, str | None]]:
-    rows = ok(caller.get(f"/v1/experiments/{made['id']}/decisions"))["decisions"]
-    return [(row["reason"], row["config"], row["against"]) for row in reversed(rows)]
-
-
-def mostly(pos: int) -> bool:
-    return pos % 4 != 0
 
 
 def test_of_two_level_configs_the_later_is_stopped_and_the_plan_ends(alice: Caller) -> None:

@@ -13,7 +13,7 @@ from benchmarks.finished import play, slow_planner
 from evalsvc.experiments.decisions import step
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsvc.experiments.definition.fields.json_forms import Node, SchemaReader, Unknown, types_of
-from tests.datasets.test_schema import schema_of
+from tests.datasets.shapes import schema_of
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),

@@ -26,7 +26,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner
 
 
 def judged(caller: Caller, base_url: str, model: str, *, n: int = 8, **connection: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner
 
 CLIENT = {"name": "stars", "source": "client", "value_range": [0, 5]}
 

@@ -11,7 +11,7 @@ from evalsvc.experiments.definition.fields.mapping import map_sample
 from evaluators.registry import get_family
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner
 
 DOCUMENT = {"id": "d1", "content": "Rome is the capital of Italy.", "meta": {}, "score": 0.4}
 GENERATED = {"data": "Rome", "query": "q", "documents": [DOCUMENT], "meta": {}}

@@ -9,19 +9,9 @@ import pytest
 from evalsvc.client import Live
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner, add, answering, post_next
 
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
-
-
-def add(caller: Caller, made: Any, name: str) -> Runner:
-    body = {"configs": [{"name": name, "kind": "push"}]}
-    added = ok(caller.post(f"/v1/experiments/{made['id']}/configs", body))["configs"]
-    return Runner(caller, {**made, "configs": added})
-
-
-def answering(wrong: set[int]) -> Any:
-    return lambda e: "wrong" if e["pos"] in wrong else e["expected"]
 
 
 def rows_of(caller: Caller, id: str) -> dict[str, Any]:
@@ -32,11 +22,6 @@ def rows_of(caller: Caller, id: str) -> dict[str, Any]:
 
     with account_scope(caller.account.pk):
         return {row.name: row for row in board_of(ExperimentPlan.objects.get(pk=id)).rows}
-
-
-def post_next(runner: Runner, answer: Any) -> None:
-    unit = runner.lease()["unit"]
-    runner.post(unit, [{"pos": e["pos"], "output": answer(e)} for e in unit["examples"]])
 
 
 def test_a_clone_that_is_worse_on_both_halves_does_not_lead(alice: Caller) -> None:

@@ -24,7 +24,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner
 
 GROUNDED = {"name": "grounded", "evaluator": "hallucination"}
 CLEAN = {"name": "clean", "evaluator": "pii"}

@@ -26,8 +26,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.test_push import PUSH, Runner
-from tests.experiments.test_results import results
+from tests.experiments.pushing import PUSH, Runner, results
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 PAIRS = {"type": "array", "items": {"type": "array", "items": NUMBER, "minItems": 2}}

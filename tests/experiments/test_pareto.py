@@ -13,7 +13,7 @@ from evalsvc.experiments.inference.pareto import CLEARLY, Field, _beaten_by, _do
 from evalsvc.experiments.models import Config, ExperimentPlan
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, make_dataset, make_experiment, ok
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 METRICS = [
     {"name": "right", "source": "/right", "binary": True},

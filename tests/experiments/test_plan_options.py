@@ -25,8 +25,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.test_epsilon import answer, decisions, mostly, states
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner, answer, decisions, mostly, states
 
 TWO = [{"name": name, "kind": "push"} for name in "ab"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner
 
 PATH = "/v1/history?evaluator=exact-match"
 GOLDEN = [{"id": str(i), "input": f"q{i}", "output": "yes", "expected": "yes" if i % 3 else "no"} for i in range(6)]

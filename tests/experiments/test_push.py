@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 import pytest
 
@@ -18,30 +17,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-
-PUSH = {"name": "mine", "kind": "push"}
-
-
-class Runner:
-    """Works a push config off, as the client does."""
-
-    def __init__(self, caller: Caller, experiment: Any, config: int = 0) -> None:
-        self.caller, self.id = caller, experiment["id"]
-        self.config = experiment["configs"][config]["id"]
-
-    def lease(self, **body: Any) -> Any:
-        return ok(self.caller.post(f"/v1/experiments/{self.id}/configs/{self.config}/lease", body))
-
-    def post(self, unit: Any, outputs: list[dict[str, Any]], **body: Any) -> Any:
-        body = {"token": unit["token"], "outputs": outputs} | body
-        return ok(self.caller.post(f"/v1/experiments/{self.id}/units/{unit['id']}/outputs", body))
-
-    def run(self, answer: Any = lambda example: example["expected"], **extra: Any) -> int:
-        n = 0
-        while unit := self.lease()["unit"]:
-            rows = [{"pos": e["pos"], "output": answer(e), **extra} for e in unit["examples"]]
-            n += len(self.post(unit, rows)["accepted"])
-        return n
+from tests.experiments.pushing import PUSH, Runner
 
 
 def test_it_scores_what_the_callers_code_answers(alice: Caller) -> None:

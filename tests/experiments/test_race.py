@@ -20,7 +20,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 # Slow enough for decisions to come between the answers.
 WORST, MIDDLE, BEST = "stub-accuracy-0.20-w@15", "stub-accuracy-0.55-m@15", "stub-accuracy-0.95-b@15"

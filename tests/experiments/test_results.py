@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner, results
 
 PUSH = [{"name": "mine", "kind": "push"}]
 MINE = {"name": "mine", "source": "client", "value_range": [0, 1]}
@@ -32,11 +32,6 @@ def filled(caller: Caller) -> Any:
     rows[6:] = [{"pos": pos, "error": {"type": "bug", "message": "boom"}} for pos in (6, 7)]
     runner.post(unit, rows)
     return made
-
-
-def results(caller: Caller, made: Any, query: str = "", status: int = 200) -> Any:
-    answer = ok(caller.get(f"/v1/experiments/{made['id']}/results?{query}"), status)
-    return answer["results"] if status == 200 else answer
 
 
 def places(rows: Any) -> list[int]:

@@ -18,7 +18,7 @@ from evalsvc.stats.basics.adding import add_sums
 from evalsvc.stats.basics.sums import Sums, sums_of
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 NA = "not_applicable"
 EPSILON = 2.0**-52

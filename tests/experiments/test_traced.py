@@ -10,8 +10,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment, ok
-from tests.experiments.test_push import PUSH, Runner
-from tests.experiments.test_results import results
+from tests.experiments.pushing import PUSH, Runner, results
 from tests.telemetry.otlp import new_id, span, traces
 
 TOOK = {"latency_ms": 12.5, "input_tokens": 30, "output_tokens": 7, "cost": 0.002}

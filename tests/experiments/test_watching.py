@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
+from tests.experiments.pushing import Runner
 from tests.experiments.shapes import filled_experiment
-from tests.experiments.test_push import Runner
 
 
 def test_an_unchanged_view_costs_a_watcher_three_small_queries(alice: Caller) -> None:

@@ -11,7 +11,7 @@ from evalsvc.evaluations.models import HistoryScore
 from evalsvc.experiments.models import Score, WorkUnit
 from tests.conftest import Caller, new_caller, stop_group, wait_until
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok, recounted
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 from tests.faults.experiment_tools import Crew, repair, running_crew, stop_everything
 
 N_EXAMPLES = 1500

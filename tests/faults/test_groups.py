@@ -16,7 +16,7 @@ from django.db import connection
 from evalsvc.evaluations.models import Evaluation
 from tests.conftest import Caller, findings, new_caller, wait_until
 from tests.serving import answers, serving
-from tests.work.test_captures_together import held_up, nobody_writes, tell_server
+from tests.work.group_tools import held_up, nobody_writes, tell_server
 
 N = 12
 

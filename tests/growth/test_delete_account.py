@@ -21,7 +21,7 @@ from evalsvc.ops.management.commands import delete_account as command
 from tests.conftest import findings, new_account, new_caller, wait_until
 from tests.growth.databases import Database, new_database
 from tests.tenancy import shapes
-from tests.work.test_functions import SUCCESS, keep
+from tests.work.keeping import SUCCESS, keep
 
 REQUEST = "evaluations_evaluationrequest"
 FOREIGN_KEYS = """

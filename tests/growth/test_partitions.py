@@ -15,7 +15,7 @@ from evalsvc.evaluations.partitions import make_partitions
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.growth.databases import Database, new_database
-from tests.work.test_functions import SUCCESS, keep
+from tests.work.keeping import SUCCESS, keep
 
 NAMES = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' ORDER BY 1"
 PARENTS = ("evaluationrequest", "evaluation", "evaluationtag", "historyscore")

@@ -10,7 +10,7 @@ import pytest
 from evaluators.base import Lane, effective_settings
 from evaluators.registry import all_evaluators
 from tests.judges.asking import Judge
-from tests.judges.test_work import results, work
+from tests.judges.working import results, work
 
 JUDGED = [
     (family, spec)

@@ -31,10 +31,9 @@ from evalsvc.judges.questions.cache import Kept, single_flight
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
 from evaluators.gateway import Answer
-from tests.judges.asking import GOOD, Judge, question
+from tests.judges.asking import GOOD, PRICES, Judge, question
 from tests.judges.conftest import MESSAGES, facts
 from tests.judges.reservations import acquired
-from tests.judges.test_limits import PRICES
 
 N = 300
 MODEL = "stub-judge-pass"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -18,36 +17,7 @@ from evalsvc.evaluations.workers.lane import in_turn
 from evalsvc.judges import gateway
 from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
-from tests.judges.working import put_off_others, rows_of, running, work
-
-CRITERIA = "The MODEL OUTPUT is polite."
-
-
-def profile(caller: Caller, **config: Any) -> str:
-    """Make a profile of the judge's family; return its name."""
-    name = f"polite-{uuid.uuid4().hex[:8]}"
-    body = {"evaluator_family": "judge", "name": name, "config": {"pass_criteria": CRITERIA, **config}}
-    answer = caller.post("/v1/evaluator-criteria", body)
-    assert answer.status_code in (200, 201), answer.content
-    return name
-
-
-def accept(caller: Caller, *names: str, **fields: Any) -> int:
-    """Accept an evaluation that no worker is told about; return the request's id."""
-    body = {
-        "evaluators": [{"evaluator": "judge", "criteria": name} for name in names],
-        "evaluated_model_input": "Hello?",
-        "evaluated_model_output": f"Good morning, {uuid.uuid4().hex}.",
-        "app": "judged",
-        **fields,
-    }
-    answer = caller.post("/v1/evaluate", body, prefer="respond-async")
-    assert answer.status_code == 202, answer.content
-    return int(answer.json()["id"])
-
-
-def results(caller: Caller, request_id: int) -> list[dict[str, Any]]:
-    return caller.get(f"/v1/evaluate/{request_id}").json()["results"]
+from tests.judges.working import accept, profile, put_off_others, results, rows_of, running, work
 
 
 def row_of(request_id: int) -> Evaluation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -47,3 +48,33 @@ def work(caller: Caller, request_id: int) -> None:
             lambda: all(n > n_sweeps[pk] for pk, n in rows.filter(status="pending").values_list("pk", "n_sweeps")),
             pause=0.02,
         )
+
+
+CRITERIA = "The MODEL OUTPUT is polite."
+
+
+def profile(caller: Caller, **config: Any) -> str:
+    """Make a profile of the judge's family; return its name."""
+    name = f"polite-{uuid.uuid4().hex[:8]}"
+    body = {"evaluator_family": "judge", "name": name, "config": {"pass_criteria": CRITERIA, **config}}
+    answer = caller.post("/v1/evaluator-criteria", body)
+    assert answer.status_code in (200, 201), answer.content
+    return name
+
+
+def accept(caller: Caller, *names: str, **fields: Any) -> int:
+    """Accept an evaluation that no worker is told about; return the request's id."""
+    body = {
+        "evaluators": [{"evaluator": "judge", "criteria": name} for name in names],
+        "evaluated_model_input": "Hello?",
+        "evaluated_model_output": f"Good morning, {uuid.uuid4().hex}.",
+        "app": "judged",
+        **fields,
+    }
+    answer = caller.post("/v1/evaluate", body, prefer="respond-async")
+    assert answer.status_code == 202, answer.content
+    return int(answer.json()["id"])
+
+
+def results(caller: Caller, request_id: int) -> list[dict[str, Any]]:
+    return caller.get(f"/v1/evaluate/{request_id}").json()["results"]

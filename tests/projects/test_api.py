@@ -17,8 +17,8 @@ from evalsvc.projects.services import create_project, delete_project, hold_proje
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller, wait_until
-from tests.projects.test_names import SAMPLE, at_once, forget
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
+from tests.projects.sending import SAMPLE, at_once, forget
 from tests.rest.shapes import assert_problem
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from django.db import connections
 
 from evalsvc.infra.cache import AccountCache, BoundedCache
 from evalsvc.projects import services
@@ -19,36 +15,13 @@ from evalsvc.projects.services import Placement, place_request, remember_app, re
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
+from tests.projects.sending import SAMPLE, at_once, forget
 from tests.rest.shapes import assert_problem
-
-T = TypeVar("T")
-SAMPLE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "capture": "all"}
 
 
 def names(model: Any, caller: Caller) -> list[str]:
     rows = model.objects.using("system").filter(account_id=caller.account.pk)
     return sorted(rows.values_list("name", flat=True))
-
-
-def at_once(n: int, ask: Callable[[int], T]) -> list[T]:
-    """Ask from n threads that set off together, each with a connection of its own."""
-    barrier = threading.Barrier(n, timeout=100)
-
-    def one(number: int) -> T:
-        try:
-            barrier.wait()
-            return ask(number)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(n) as pool:
-        return list(pool.map(one, range(n)))
-
-
-def forget(caller: Caller) -> None:
-    """Do as another process would: know none of the account's names."""
-    services._known_apps.drop_all(lambda known: known[0] == caller.account.pk)
-    services._known_projects.drop_all(lambda known: known[0] == caller.account.pk)
 
 
 def test_a_project_that_many_ask_for_at_once_is_one(alice: Caller) -> None:

@@ -8,20 +8,12 @@ from typing import Any
 
 import pytest
 
-from evalsvc.projects.models import App, Experiment, Project
-from evalsvc.tenancy.scope import account_scope
+from evalsvc.projects.models import App, Project
 from tests.conftest import Caller
+from tests.factories import new_experiment
 from tests.rest.shapes import assert_problem
 
 SAMPLE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris"}
-
-
-def new_experiment(caller: Caller) -> Experiment:
-    with account_scope(caller.account.pk):
-        project = Project.objects.create(account=caller.account, name=f"project {uuid.uuid4().hex[:8]}")
-        experiment = Experiment.objects.create(account=caller.account, project=project, name="first")
-        experiment.refresh_from_db()
-    return experiment
 
 
 def names(model: Any, caller: Caller) -> list[str]:

@@ -16,7 +16,7 @@ from evalsvc.projects.services import delete_project, remember_app, remember_pro
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller, findings, wait_until
-from tests.projects.test_names import SAMPLE
+from tests.projects.sending import SAMPLE
 
 CALL = ("/v1/evaluate", SAMPLE | {"project_name": "checkout"})
 BATCH = (

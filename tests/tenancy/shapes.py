@@ -10,7 +10,7 @@ from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import filled_experiment
-from tests.projects.test_place import new_experiment
+from tests.factories import new_experiment
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 TABLES = """

@@ -17,9 +17,8 @@ from evalsvc.evaluations.round_trips import dump_jsonb
 from evalsvc.infra.functions import function_text
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests.conftest import Caller, new_caller, scores_of
-from tests.work.group_tools import gathered, results
-from tests.work.test_captures_together import KEPT
-from tests.work.test_functions import PAIR, keep
+from tests.work.group_tools import KEPT, gathered, results
+from tests.work.keeping import PAIR, keep
 
 FUNCTIONS = ("latest_scores", "keep_evaluations", "capture_batch")
 

@@ -15,7 +15,7 @@ from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.store import Outcome, Unit
 from evalsvc.infra.functions import function_text
 from tests.conftest import Caller
-from tests.experiments.test_writer import claimed, made, outcome
+from tests.experiments.claimed import claimed, made, outcome
 
 pytestmark = pytest.mark.usefixtures("alone")
 

@@ -12,8 +12,8 @@ from evalsvc.client import Client
 from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_experiment, ok, recounted, run_units
-from tests.experiments.test_push import Runner
-from tests.faults.test_experiments_http import Application, as_json
+from tests.experiments.pushing import Runner
+from tests.faults.application import Application, as_json
 from tests.judges.working import rows_of, work
 from tests.ways.cases import Case, Found, N, found_of
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet as pq
 
+from tests.datasets.files import zipped
 from tests.datasets.shapes import lines
-from tests.datasets.test_importers import zipped
 
 N = 4
 RIGHT, NOTHING, OFFENDING = "right", "nothing", "offending"

@@ -14,7 +14,7 @@ from tests.client.conftest import client, web
 from tests.conftest import Caller
 from tests.datasets.shapes import examples, upload
 from tests.experiments.conftest import make_connection, ok, stub
-from tests.faults.test_experiments_http import Application
+from tests.faults.application import Application
 from tests.ways.bench import Bench
 from tests.ways.cases import CASES, GIBBERISH
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller, scores_of, wait_until
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted, scheduling
-from tests.experiments.test_push import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner
 from tests.ways.conftest import make_judges
 
 CAPITAL = {

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import connections
+from django.db import connection, connections
 
 from evalsvc.evaluations.evaluate.captures import captures
 from evalsvc.evaluations.evaluate.group_commit import Group
 from tests.conftest import wait_until
+from tests.work.keeping import SUCCESS
 
 
 def started(work: Callable[[], Any]) -> Future[Any]:
@@ -51,3 +53,34 @@ def lead(group: Group[Any, Any] = captures) -> None:
 def results(futures: Sequence[Future[Any]]) -> list[Any]:
     """Return what each has returned, or its error."""
     return [future.exception(timeout=60) or future.result() for future in futures]
+
+
+KEPT = {**SUCCESS, "in_history": True, "captured": True}
+
+
+@contextmanager
+def nobody_writes() -> Iterator[None]:
+    """Hold up whoever writes an evaluation."""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("BEGIN")
+        try:
+            cursor.execute("LOCK TABLE evaluations_evaluation IN SHARE MODE")
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def held_up(function: str = "capture_batch") -> list[int]:
+    """Return the processes of the database in which a call of the function waits for a lock."""
+    sql = (
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s AND usename = current_user"
+        " AND datname = current_database()"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [f"%FROM {function}(%"])
+        return [int(pid) for (pid,) in cursor.fetchall()]
+
+
+def tell_server(function: str, pid: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(%s)", [pid])

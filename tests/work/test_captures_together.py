@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,12 +15,11 @@ from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.projects.services import delete_project
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller, findings, scores_of, wait_until
-from tests.contract.test_round_trips import counted
+from tests.contract.counting import counted
 from tests.rest.shapes import assert_problem
-from tests.work.group_tools import gathered, lead, results, started
-from tests.work.test_functions import PAIR, SUCCESS, keep
+from tests.work.group_tools import KEPT, gathered, held_up, lead, nobody_writes, results, started, tell_server
+from tests.work.keeping import PAIR, keep
 
-KEPT = {**SUCCESS, "in_history": True, "captured": True}
 BODY = {"output": "Paris", "app": "shop", "confidence_interval_strategy": "full-history"}
 
 
@@ -114,34 +112,6 @@ def test_what_cannot_be_kept_fails_alone(
     assert all(isinstance(one, capturing.Captured) for one in (first, *others))
     assert [len(stored(caller)) for caller in (alice, charlie)] == [2, 1]
     assert findings(alice, charlie) == {}
-
-
-@contextmanager
-def nobody_writes() -> Iterator[None]:
-    """Hold up whoever writes an evaluation."""
-    with connections["owner"].cursor() as cursor:
-        cursor.execute("BEGIN")
-        try:
-            cursor.execute("LOCK TABLE evaluations_evaluation IN SHARE MODE")
-            yield
-        finally:
-            cursor.execute("ROLLBACK")
-
-
-def held_up(function: str = "capture_batch") -> list[int]:
-    """Return the processes of the database in which a call of the function waits for a lock."""
-    sql = (
-        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s AND usename = current_user"
-        " AND datname = current_database()"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [f"%FROM {function}(%"])
-        return [int(pid) for (pid,) in cursor.fetchall()]
-
-
-def tell_server(function: str, pid: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}(%s)", [pid])
 
 
 def test_a_connection_that_is_lost_in_the_middle_is_everyones_and_nothing_is_there(

@@ -16,10 +16,9 @@ from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.workers import lane
 from tests.conftest import Caller
+from tests.work.keeping import PAIR, SUCCESS, keep
 
-PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
 EPOCH_MS = 1_767_225_600_000
-SUCCESS = {"status": "success", "score": 0.75, "passed": True}
 INF = float("inf")
 
 
@@ -41,16 +40,6 @@ def import_scores(connection: psycopg.Connection[Any], account_id: int, *scores:
         " VALUES (%s, %s, %s, %s, 'import', next_id()) RETURNING id"
     )
     return [value_of(connection, sql, account_id, *PAIR, score) for score in scores]
-
-
-def keep(
-    caller: Caller, *rows: dict[str, Any], capture: str = "all", lease_seconds: float = 600.0
-) -> captures.Captured:
-    base: dict[str, Any] = {"evaluator_id": PAIR[0], "runs": PAIR[0], "profile_name": PAIR[1], "family": "exact-match"}
-    base |= {"explain_strategy": "never", "lane": "cpu", "in_history": False}
-    request = {"capture": capture, "strategy": "none", "fingerprint": 1, "output": "a"}
-    sent = [{**base, "position": i, "status": "pending", **row} for i, row in enumerate(rows)]
-    return captures.capture(caller.account.pk, request, sent, [PAIR], epoch=None, lease_seconds=lease_seconds)
 
 
 def read(caller: Caller, before: int | None = None) -> list[tuple[int, float]]:

@@ -13,7 +13,7 @@ from evalsvc.evaluations.models import EvaluationTag, HistoryScore
 from evalsvc.experiments.maintenance import trials
 from tests.conftest import Caller, findings
 from tests.experiments.conftest import make_dataset, make_experiment, ok
-from tests.experiments.test_push import Runner
+from tests.experiments.pushing import Runner
 
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 ODD = "a history score does not go by the id of what was judged, or stands twice"

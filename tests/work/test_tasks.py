@@ -12,7 +12,6 @@ from django.conf import settings
 from django.test import override_settings
 
 from evalsvc.celery import QUEUES, app
-from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
@@ -21,18 +20,7 @@ from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.tasks import compute, score_lane
 from evalsvc.evaluations.workers.computing import waking
 from tests.conftest import Caller, scores_of
-
-EVALUATOR = "exact-match-2026-11-01"
-
-
-def pending(caller: Caller, *, lease_seconds: float = 600.0) -> int:
-    """Keep a request whose one evaluation waits for a worker that nobody has told."""
-    request = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "Paris", "gold": "Paris"}
-    row = {"position": 0, "evaluator_id": EVALUATOR, "runs": EVALUATOR, "profile_name": "patronus:exact-match"}
-    row |= {"family": "exact-match", "explain_strategy": "never", "lane": "cpu", "status": "pending"}
-    row |= {"in_history": False}
-    kept = captures.capture(caller.account.pk, request, [row], [None], epoch=None, lease_seconds=lease_seconds)
-    return kept.request_id
+from tests.work.keeping import EVALUATOR, pending
 
 
 def only(request_id: int) -> Evaluation:

@@ -17,7 +17,7 @@ from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.infra.cache import BoundedCache
 from tests.conftest import Caller, scores_of, wait_until
-from tests.work.test_tasks import EVALUATOR, pending
+from tests.work.keeping import EVALUATOR, pending
 
 NEVER = 1000.0
 
