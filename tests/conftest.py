@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import psutil
 import pytest
-from django.db import connections
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import services
-from tests.described import check_described
+from tests.caller import Caller
+from tests.factories import new_account, new_caller  # noqa: F401  # for tests
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -37,60 +34,6 @@ def pytest_collection_finish() -> None:
     """Keep ten thousand collected tests from the garbage collector, which would walk through them all run long."""
     gc.collect()
     gc.freeze()
-
-
-@dataclass
-class Caller:
-    """An API key of an account, and the calls one makes with it; in-process, through every middleware."""
-
-    account: Any
-    key: str
-
-    def call(self, method: str, path: str, body: Any = None, *, raw: Any = None, **headers: Any) -> Any:
-        from django.test import Client
-
-        client = Client(raise_request_exception=False)
-        data = raw if raw is not None else (json.dumps(body) if body is not None else "")
-        meta = {"HTTP_X_API_KEY": self.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
-        try:
-            response: Any = client.generic(method, path, data, content_type="application/json", **meta)
-            check_described(method, path, response)
-            return response
-        finally:
-            # Django's test client keeps a thread's connection open, and a thread that ends would take it along.
-            if threading.current_thread() is not threading.main_thread():
-                connections.close_all()
-
-    def get(self, path: str, **headers: Any) -> Any:
-        return self.call("GET", path, **headers)
-
-    def post(self, path: str, body: Any = None, *, raw: Any = None, **headers: Any) -> Any:
-        return self.call("POST", path, body, raw=raw, **headers)
-
-    def patch(self, path: str, body: Any = None, **headers: Any) -> Any:
-        return self.call("PATCH", path, body, **headers)
-
-    def evaluate(self, *evaluators: str, headers: Any = None, **fields: Any) -> Any:
-        """Evaluate with evaluators written `name` or `name/profile`."""
-        wanted = [dict(zip(("evaluator", "criteria"), text.split("/", 1), strict=False)) for text in evaluators]
-        return self.post("/v1/evaluate", {"evaluators": wanted, **fields}, **(headers or {}))
-
-
-def new_account(name: str = "account") -> Any:
-    from evalsvc.accounts.services import create_account
-    from evalsvc.tenancy.scope import SYSTEM, role_scope
-
-    with role_scope(SYSTEM):
-        return create_account(name=f"{name} {uuid.uuid4().hex[:12]}")
-
-
-def new_caller(account: Any = None, *, scope: str = "write", name: str = "account") -> Caller:
-    from evalsvc.accounts.models import ApiKey
-    from evalsvc.accounts.services import issue_key
-
-    account = account or new_account(name)
-    _, text = issue_key(account=account, name="test", scope=ApiKey.Scope(scope))
-    return Caller(account, str(text))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from evaluators.facts import OUTPUT_TYPES, facts_of, metrics_of
 from evaluators.registry import all_evaluators, find_evaluator, get_family
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment, ok
+from tests.factories import make_profile
 
 EVALUATORS = [pytest.param(family, spec, id=spec.id) for family, spec in all_evaluators()]
 
@@ -103,9 +104,7 @@ def test_a_plan_takes_metrics_of_its_outputs(alice: Caller, output_types: list[s
 
 
 def test_ndcg_of_an_answer_is_refused(alice: Caller) -> None:
-    ok(alice.post("/v1/evaluator-criteria", {
-        "evaluator_family": "metrics", "name": "my-ndcg", "config": {"metric": "ndcg"},
-    }))  # fmt: skip
+    make_profile(alice, "metrics", "my-ndcg", metric="ndcg")
     plan = {
         "dataset_id": make_dataset(alice, n=2),
         "metrics": [{"name": "ndcg", "evaluator": "metrics", "criteria": "my-ndcg"}],

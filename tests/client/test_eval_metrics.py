@@ -12,6 +12,7 @@ from evalsvc.client import Client, CustomMetric, InvalidError
 from evalsvc.client.scoring.defaults import JUDGED, SIMILARITY, default_evaluators
 from tests.client.capitals import EXPECTED, INPUTS, knows, run
 from tests.conftest import Caller, start_worker, stop_group
+from tests.factories import make_connection
 
 
 def test_own_metrics_are_estimated_by_the_service(client: Client) -> None:
@@ -105,8 +106,7 @@ def test_without_evaluators_it_takes_what_fits_and_says_so(client: Client, capsy
 
 
 def test_without_evaluators_a_judge_brings_the_default_set(client: Client, alice: Caller) -> None:
-    body = {"name": "judge", "base_url": "https://llm.example/v1", "model": "m", "key": "sk-test-0123456789"}
-    assert alice.post("/v1/connections", body).status_code == 201
+    make_connection(alice, "https://llm.example/v1", name="judge")
     names, why = default_evaluators(client._transport, has_expected=False, has_contexts=True)
 
     assert names == JUDGED

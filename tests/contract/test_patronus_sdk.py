@@ -18,6 +18,7 @@ from patronus.evals import AsyncRemoteEvaluator, RemoteEvaluator, bundled_eval
 
 from tests.conftest import Caller, scores_of, wait_until
 from tests.contract.patronus_sdk import initialised, losing_proxy
+from tests.factories import make_profile
 
 PARIS = {"task_input": "The capital of France?", "task_output": "Paris", "gold_answer": "Paris"}
 
@@ -52,8 +53,7 @@ def stored(caller: Caller, **where: Any) -> list[dict[str, Any]]:
 
 def own_criteria(caller: Caller, name: str = "close", threshold: float = 0.5) -> str:
     """Keep settings under a name of Alice's; return their public id."""
-    body = {"evaluator_family": "metrics", "name": name, "config": {"metric": "rougeL", "pass_threshold": threshold}}
-    return str(caller.post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"])
+    return str(make_profile(caller, "metrics", name, metric="rougeL", pass_threshold=threshold)["public_id"])
 
 
 @BOTH_KINDS

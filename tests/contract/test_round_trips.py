@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.contract.counting import counted
+from tests.factories import make_profile
 
 SAMPLE = {"evaluators": [{"evaluator": "exact-match"}, {"evaluator": "pii"}], "output": "Paris", "label": "Paris"}
 
@@ -115,6 +116,5 @@ def test_a_listing_costs_the_same_for_one_row_and_for_many(
     one = cost()
     for i in range(3):
         alice.post("/v1/evaluate", SAMPLE | {"app": f"shop {i}"})
-        profile = {"evaluator_family": "metrics", "name": f"p{i}", "config": {"metric": "bleu"}}
-        alice.post("/v1/evaluator-criteria", profile)
+        make_profile(alice, "metrics", metric="bleu")
     assert cost() == one <= most

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Caller
+from tests.factories import make_profile
 
 KENOBI = "hello there general kenobi"
 
@@ -26,12 +27,6 @@ def verdict_of(caller: Caller, evaluator: str, **fields: Any) -> dict[str, Any]:
     result = result_of(caller, evaluator, **fields)
     assert (result["status"], result["error_code"]) == ("success", None)
     return result["evaluation_result"]
-
-
-def own_profile(caller: Caller, family: str, name: str, **config: Any) -> None:
-    body = {"evaluator_family": family, "name": name, "config": config}
-    answer = caller.post("/v1/evaluator-criteria", body)
-    assert answer.status_code in (200, 201), answer.content
 
 
 # PII
@@ -62,7 +57,7 @@ def test_pii_positions_are_stored_as_they_were_answered(alice: Caller) -> None:
 
 
 def test_a_pii_profile_of_ones_own_narrows_the_kinds(alice: Caller, charlie: Caller) -> None:
-    own_profile(alice, "pii", "machines", entities=["IP_ADDRESS"])
+    make_profile(alice, "pii", "machines", entities=["IP_ADDRESS"])
 
     assert verdict_of(alice, "pii/machines", output="jo@example.org")["pass"] is True
     found = verdict_of(alice, "pii/machines", output="jo@example.org at 192.0.2.44")
@@ -103,7 +98,7 @@ def test_managed_metrics_measure_and_pass(alice: Caller, profile: str, output: s
 
 @pytest.mark.parametrize(("threshold", "passes"), [(0, True), (0.5, True), (0.51, False), (1, False)])
 def test_an_own_metric_passes_from_its_threshold_on(alice: Caller, threshold: float, passes: bool) -> None:
-    own_profile(alice, "metrics", "mine", metric="squad_f1", pass_threshold=threshold)
+    make_profile(alice, "metrics", "mine", metric="squad_f1", pass_threshold=threshold)
     verdict = verdict_of(alice, "metrics/mine", output="one two", label="two three")
 
     assert (verdict["score_raw"], verdict["pass"]) == (0.5, passes)
@@ -162,7 +157,7 @@ def test_exact_match_is_strict_or_forgives(
 )
 def test_a_strategy_says_when_to_explain(alice: Caller, strategy: str, when: set[bool], passes: bool) -> None:
     names = ("exact-match", "pii", "metrics/own")
-    own_profile(alice, "metrics", "own", metric="squad_em", pass_threshold=1)
+    make_profile(alice, "metrics", "own", metric="squad_em", pass_threshold=1)
     output = "Paris" if passes else "jo@example.org"
     results = alice.evaluate(*names, output=output, label="Paris", explain=strategy).json()["results"]
 
@@ -184,7 +179,7 @@ def test_an_entry_outranks_the_request_in_how_to_explain(alice: Caller) -> None:
 
 
 def test_toxicity_is_scored_by_a_worker(alice: Caller, worker: subprocess.Popen[bytes]) -> None:
-    own_profile(alice, "toxicity", "lenient", pass_threshold=0)
+    make_profile(alice, "toxicity", "lenient", pass_threshold=0)
     output = "😀 You fucking idiot, shut up."
     clean = verdict_of(alice, "toxicity", output="12 + 30 = 42 😀", app="shop")
     both = alice.evaluate("toxicity", "toxicity/lenient", output=output, app="shop").json()["results"]

@@ -15,14 +15,14 @@ from evalsvc.evaluations.search.results import result_condition
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
+from tests.factories import make_profile
 
 BLEU = {"metric": "bleu"}
 METRICS = "metrics-2026-11-01"
 
 
 def own_profile(caller: Caller, name: str) -> str:
-    body = {"evaluator_family": "metrics", "name": name, "config": BLEU}
-    return str(caller.post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"])
+    return str(make_profile(caller, "metrics", name, **BLEU)["public_id"])
 
 
 def own_evaluator(caller: Caller, name: str, base: str = "exact-match-2026-11-01") -> Evaluator:

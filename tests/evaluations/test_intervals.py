@@ -8,6 +8,7 @@ import pytest
 
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 from tests.conftest import Caller
+from tests.factories import make_profile
 
 KEYS = {
     *("strategy", "alpha", "lower", "median", "upper", "n", "method", "degenerate", "warnings", "advice", "reason"),
@@ -124,8 +125,7 @@ def test_histories_are_kept_apart(alice: Caller, charlie: Caller) -> None:
 
 def test_accounts_with_one_profile_name_do_not_mix(alice: Caller, charlie: Caller) -> None:
     for caller in (alice, charlie):
-        body = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "squad_f1"}}
-        assert caller.post("/v1/evaluator-criteria", body).status_code == 200
+        make_profile(caller, "metrics", "mine", metric="squad_f1")
     fill(alice, "metrics/mine", "Paris", "Rome")
 
     assert interval(alice, "metrics/mine")["n"] == 2
@@ -134,8 +134,7 @@ def test_accounts_with_one_profile_name_do_not_mix(alice: Caller, charlie: Calle
 
 
 def test_revisions_of_a_profile_share_their_history(alice: Caller) -> None:
-    body = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "squad_f1"}}
-    made = alice.post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]
+    made = make_profile(alice, "metrics", "mine", metric="squad_f1")
     fill(alice, "metrics/mine", "Paris")
     alice.post(f"/v1/evaluator-criteria/{made['public_id']}/revision", {"config": {"metric": "squad_em"}})
     fill(alice, "metrics/mine:2", "Paris")

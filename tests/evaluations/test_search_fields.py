@@ -12,6 +12,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search import tags
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
+from tests.factories import make_profile
 from tests.rest.shapes import assert_problem
 
 SEARCH = "/v1/evaluations/search"
@@ -234,8 +235,7 @@ def test_what_no_json_holds_is_refused(alice: Caller, value: bytes) -> None:
 
 
 def test_one_evaluation_shows_the_settings_it_was_made_with(alice: Caller, bob: Caller) -> None:
-    body = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
-    public_id = alice.post("/v1/evaluator-criteria", body).json()["evaluator_criteria"]["public_id"]
+    public_id = make_profile(alice, "metrics", "mine", metric="bleu")["public_id"]
     made = alice.evaluate("metrics/mine", output="one two", label="one two", capture="all").json()
     alice.post(f"/v1/evaluator-criteria/{public_id}/revision", {"config": {"metric": "rougeL"}})
     id = made["results"][0]["evaluation_result"]["id"]

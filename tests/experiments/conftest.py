@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,10 +12,8 @@ from unittest import mock
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from benchmarks.stub_tasks import seeded_task
 from tests.conftest import Caller
-
-EXACT = {"name": "accuracy", "evaluator": "exact-match"}
+from tests.factories import EXACT, chat, make_connection, make_dataset, make_experiment, ok  # noqa: F401  # for tests
 
 
 @pytest.fixture
@@ -32,41 +29,6 @@ def alone(alone: None) -> Iterator[None]:
 def stub() -> Iterator[RunningStub]:
     with running_stub() as running:
         yield running
-
-
-def ok(response: Any, status: int = 200) -> Any:
-    """Return the body of an answer that must have this status."""
-    assert response.status_code == status, response.content
-    return response.json() if response.content else None
-
-
-def make_dataset(caller: Caller, examples: list[dict[str, Any]] | None = None, *, n: int = 40, seed: int = 1) -> str:
-    examples = examples or [
-        {"id": row["sid"], "input": row["task_input"], "expected": row["gold_answer"]} for row in seeded_task(n, seed)
-    ]
-    body = {"dataset_name": f"d-{uuid.uuid4().hex[:10]}", "examples": examples}
-    return ok(caller.post("/v1/datasets", body))["dataset_id"]
-
-
-def make_connection(caller: Caller, base_url: str, **fields: Any) -> str:
-    name = f"c-{uuid.uuid4().hex[:10]}"
-    body = {"name": name, "base_url": base_url, "model": "stub-echo", "key": "sk-test-0123456789"} | fields
-    ok(caller.post("/v1/connections", body), 201)
-    return name
-
-
-def chat(connection: str, model: str, name: str | None = None, **parameters: Any) -> dict[str, Any]:
-    knobs = {"connection": connection, "model": model, "prompt": "{{input}}"} | parameters
-    return {"name": name or model, "kind": "chat", "parameters": knobs}
-
-
-def make_experiment(caller: Caller, dataset_id: str, configs: list[dict[str, Any]], **plan: Any) -> Any:
-    body = {
-        "name": f"x-{uuid.uuid4().hex[:8]}",
-        "plan": {"dataset_id": dataset_id, "metrics": [EXACT], "start": True} | plan,
-        "configs": configs,
-    }
-    return ok(caller.post("/v1/experiments", body))["experiment"]
 
 
 def run_units(

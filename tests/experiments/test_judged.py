@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import uuid
 from typing import Any
 
 import pytest
@@ -27,15 +26,14 @@ from tests.experiments.conftest import (
     run_units,
 )
 from tests.experiments.pushing import PUSH, Runner
+from tests.factories import make_profile
 
 
 def judged(caller: Caller, base_url: str, model: str, *, n: int = 8, **connection: Any) -> dict[str, Any]:
     """Run one config whose outputs a judge of this model scores; return what is seen of it."""
     name = make_connection(caller, base_url, **connection)
-    criteria = f"polite-{uuid.uuid4().hex[:8]}"
     config = {"pass_criteria": "The MODEL OUTPUT is polite.", "model": model, "connection": name}
-    body = {"evaluator_family": "judge", "name": criteria, "config": config}
-    assert caller.post("/v1/evaluator-criteria", body).status_code in (200, 201)
+    criteria = make_profile(caller, "judge", **config)["name"]
     metric = {"name": "polite", "evaluator": "judge", "criteria": criteria, "source": "score"}
     asked = make_connection(caller, base_url)
     experiment = make_experiment(
@@ -96,8 +94,7 @@ def test_judging_is_not_the_config_s_cost(alice: Caller, stub: RunningStub) -> N
 def test_a_judge_scores_what_a_client_sent(alice: Caller, stub: RunningStub) -> None:
     name = make_connection(alice, stub.base_url)
     config = {"pass_criteria": "The MODEL OUTPUT is polite.", "model": "stub-judge-0.5@200", "connection": name}
-    body = {"evaluator_family": "judge", "name": "polite", "config": config}
-    assert alice.post("/v1/evaluator-criteria", body).status_code in (200, 201)
+    make_profile(alice, "judge", "polite", **config)
     metric = {"name": "polite", "evaluator": "judge", "criteria": "polite", "source": "score"}
     experiment = make_experiment(alice, make_dataset(alice, n=6), [PUSH], metrics=[metric])
     Runner(alice, experiment).run()

@@ -12,6 +12,7 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.tasks import run_sweep
 from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
+from tests.factories import make_connection, make_profile
 from tests.faults.conftest import put_off_what_is_pending
 
 N_REQUESTS = 12
@@ -62,10 +63,9 @@ def is_done(caller: Caller) -> bool:
 def test_a_killed_worker_s_evaluations_end_and_count_once(stub: RunningStub, judge_worker: Callable[[], Any]) -> None:
     put_off_what_is_pending()
     caller = new_caller(name="faults")
-    connection = {"name": "stub", "base_url": stub.base_url, "model": "stub-judge-pass", "key": uuid.uuid4().hex}
-    assert caller.post("/v1/connections", connection).status_code == 201
-    criteria = {"evaluator_family": "judge", "name": "polite", "config": {"pass_criteria": "It is polite."}}
-    assert caller.post("/v1/evaluator-criteria", criteria).status_code in (200, 201)
+    key = uuid.uuid4().hex
+    make_connection(caller, stub.base_url, model="stub-judge-pass", key=key)
+    make_profile(caller, "judge", "polite", pass_criteria="It is polite.")
     worker = judge_worker()
     ids = [accept(caller, "polite") for _ in range(N_REQUESTS)]
     wait_until(lambda: "success" in statuses(caller))
@@ -78,5 +78,5 @@ def test_a_killed_worker_s_evaluations_end_and_count_once(stub: RunningStub, jud
     assert len({source for _, _, source in scores_of(caller, "judge")}) == N_REQUESTS
     assert len(scores_of(caller, "judge")) == len(ids)
     # Two evaluations of a request ask the same: one call is enough, and what was on its way is asked again.
-    assert stub.calls()["by_key"][connection["key"]] <= 2 * N_REQUESTS
+    assert stub.calls()["by_key"][key] <= 2 * N_REQUESTS
     assert findings(caller) == {}

@@ -16,6 +16,7 @@ from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.evaluations.models import Evaluation
 from tests import services
 from tests.conftest import findings, new_caller, scores_of, start_worker, stop_group, wait_until
+from tests.factories import make_connection, make_profile
 from tests.judges.working import put_off_others, rows_of, running
 
 N = 120
@@ -53,12 +54,11 @@ class Asker:
         """Make a connection to a model, and a profile that asks it without the cache; return the profile's name."""
         name = f"p-{uuid.uuid4().hex[:8]}"
         self.keys[name] = uuid.uuid4().hex
-        fields = {"base_url": self.stub.base_url, "model": model, "key": self.keys[name], "timeout_seconds": 90}
+        fields = {"model": model, "key": self.keys[name], "timeout_seconds": 90}
         prices = {"price_input_per_million": 1000.0, "price_output_per_million": 1000.0}
-        assert self.caller.post("/v1/connections", {"name": name, **fields, **prices}).status_code == 201
+        make_connection(self.caller, self.stub.base_url, name=name, **fields, **prices)
         config = {"pass_criteria": "It is polite.", "connection": name, "no_cache": True} | config
-        body = {"evaluator_family": "judge", "name": name, "config": config}
-        assert self.caller.post("/v1/evaluator-criteria", body).status_code in (200, 201)
+        make_profile(self.caller, "judge", name, **config)
         return name
 
     def accept(self, profile: str, n: int = 1) -> list[int]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.workers.judging.runner import JudgeRunner
 from tests.conftest import Caller, wait_until
+from tests.factories import make_profile
 
 
 def rows_of(*callers: Caller) -> Any:
@@ -55,11 +56,7 @@ CRITERIA = "The MODEL OUTPUT is polite."
 
 def profile(caller: Caller, **config: Any) -> str:
     """Make a profile of the judge's family; return its name."""
-    name = f"polite-{uuid.uuid4().hex[:8]}"
-    body = {"evaluator_family": "judge", "name": name, "config": {"pass_criteria": CRITERIA, **config}}
-    answer = caller.post("/v1/evaluator-criteria", body)
-    assert answer.status_code in (200, 201), answer.content
-    return name
+    return str(make_profile(caller, "judge", **{"pass_criteria": CRITERIA, **config})["name"])
 
 
 def accept(caller: Caller, *names: str, **fields: Any) -> int:

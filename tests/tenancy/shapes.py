@@ -10,7 +10,7 @@ from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import filled_experiment
-from tests.factories import new_experiment
+from tests.factories import make_connection, make_profile, new_experiment
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 TABLES = """
@@ -33,16 +33,14 @@ def new_filled_account(name: str) -> Caller:
     sample: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "app": "shop"}
     sample["tags"] = {"env": "prod"}
     assert caller.post("/v1/evaluate", sample | {"project_name": "p"}, Idempotency_Key="k").status_code == 200
-    profile = {"evaluator_family": "metrics", "name": "mine", "config": {"metric": "bleu"}}
-    assert caller.post("/v1/evaluator-criteria", profile).status_code == 200
+    make_profile(caller, "metrics", "mine", metric="bleu")
     new_experiment(caller)
     new_version(caller)
     new_criteria(caller)
     filled_experiment(caller)
     assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert caller.post("/v1/logs", logs(log())).status_code == 200
-    connection = {"name": "llm", "base_url": "https://llm.example.com/v1", "model": "m"}
-    assert caller.post("/v1/connections", connection).status_code == 201
+    make_connection(caller, "https://llm.example.com/v1")
     assert caller.post("/v1/webhook-secret/rotate").status_code == 201
     with account_scope(caller.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}

@@ -14,6 +14,7 @@ from tests.client.conftest import client, web
 from tests.conftest import Caller
 from tests.datasets.shapes import examples, upload
 from tests.experiments.conftest import make_connection, ok, stub
+from tests.factories import make_profile
 from tests.faults.application import Application
 from tests.ways.bench import Bench
 from tests.ways.cases import CASES, GIBBERISH
@@ -43,9 +44,7 @@ def make_judges(caller: Caller, stub: RunningStub, model: str) -> None:
     """Give every family that can ask a judge a profile, `judged` before its name."""
     asked = {"model": model, "connection": make_connection(caller, stub.base_url)}
     for family, config in JUDGES.items():
-        body = {"evaluator_family": family, "name": f"judged {family}", "config": config | asked}
-        answer = caller.post("/v1/evaluator-criteria", body)
-        assert answer.status_code in (200, 201), answer.content
+        make_profile(caller, family, f"judged {family}", **config | asked)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import resource
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ from evalsvc.infra.functions import function_text
 from evalsvc.judges.questions import retries
 from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
+from tests.factories import make_profile
 from tests.judges.working import put_off_others, rows_of, running
 
 RUNS = "judge-2026-11-20"
@@ -40,10 +40,8 @@ SUCCESS = Verdict("success", score=0.75, passed=True, explanation="Because.")
 
 def profile(caller: Caller, connection: str | None = None) -> Profile:
     """Make a profile that names a connection; nobody is asked."""
-    name = f"p-{uuid.uuid4().hex[:8]}"
     config = {"pass_criteria": "It is polite."} | ({"connection": connection} if connection else {})
-    answer = caller.post("/v1/evaluator-criteria", {"evaluator_family": "judge", "name": name, "config": config})
-    assert answer.status_code in (200, 201), answer.content
+    name = make_profile(caller, "judge", **config)["name"]
     return Profile.objects.using("system").get(account_id=caller.account.pk, name=name)
 
 
