@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-import uuid
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evalsvc.accounts.models import AuditEntry
 from evalsvc.evaluations.maintenance import deletion
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.workers.lane import finish_lane, work_off
 from tests.conftest import Caller, findings, scores_of
+from tests.evaluations.deleting import audit, bulk, delete, evaluate, id_of, interval, keep, n_left
 from tests.factories import new_experiment
 from tests.rest.shapes import assert_problem
-
-RESULTS = "/v1/evaluation-results/batch"
-
-
-def evaluate(caller: Caller, *evaluators: str, **fields: Any) -> dict[str, Any]:
-    return caller.evaluate(
-        *evaluators or ("exact-match",), **{"output": "a", "label": "a", "app": "shop"} | fields
-    ).json()
-
-
-def id_of(answer: dict[str, Any], position: int = 0) -> str:
-    return answer["results"][position]["evaluation_id"]
-
-
-def keep(caller: Caller, n: int, **fields: Any) -> list[str]:
-    rows = [{"evaluator_id": "mine", "score_raw": i, **fields} for i in range(n)]
-    answer = caller.post(RESULTS, {"evaluation_results": rows}, idempotency_key=uuid.uuid4().hex)
-    assert answer.json()["errors"] == []
-    return [row["id"] for row in answer.json()["evaluation_results"]]
-
-
-def delete(caller: Caller, id: str) -> None:
-    answer = caller.call("DELETE", f"/v1/evaluations/{id}")
-    assert (answer.status_code, answer.content) == (204, b"")
-
-
-def bulk(caller: Caller, query: str) -> tuple[int, bool]:
-    answer = caller.call("DELETE", f"/v1/evaluations?{query}")
-    assert answer.status_code == 200, answer.content
-    assert set(answer.json()) == {"n_deleted", "done"}
-    return answer.json()["n_deleted"], answer.json()["done"]
-
-
-def n_left(caller: Caller, model: Any = Evaluation) -> int:
-    return model.objects.using("system").filter(account_id=caller.account.pk).count()
-
-
-def interval(caller: Caller, *, profile: str | None = None) -> dict[str, Any]:
-    """The interval of the history, as an evaluation that is not kept tells it."""
-    answer = caller.evaluate(
-        "exact-match", output="a", label="a", capture="none", confidence_interval_strategy="full-history"
-    )
-    return answer.json()["results"][0]["evaluation_result"]["additional_info"]["confidence_interval"]
-
 
 # One
 
@@ -187,11 +140,6 @@ def test_a_deleted_row_may_be_sent_again(alice: Caller) -> None:
 
     assert first["id"] != second["id"]
     assert len(scores_of(alice, "external:e")) == 1
-
-
-def audit(caller: Caller) -> list[tuple[str, str, dict[str, Any]]]:
-    rows = AuditEntry.objects.using("system").filter(account=caller.account, action__startswith="evaluation")
-    return list(rows.order_by("id").values_list("action", "target", "detail"))
 
 
 def test_it_is_written_down(alice: Caller) -> None:
@@ -359,58 +307,3 @@ def test_readers_are_refused(alice: Caller, bob: Caller) -> None:
     assert_problem(bob.call("DELETE", "/v1/evaluations?app=default"), "read_only_key")
     assert_problem(bob.call("DELETE", "/v1/evaluations"), "read_only_key")
     assert n_left(alice) == 1
-
-
-# At once
-
-
-def together(*calls: Any) -> list[int]:
-    start = threading.Barrier(len(calls))
-
-    def run(call: Any) -> int:
-        start.wait()
-        return int(call().status_code)
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
-
-
-def test_two_who_delete_the_last_two_leave_no_request(alice: Caller) -> None:
-    for _ in range(5):
-        made = evaluate(alice, "exact-match", "exact-match-contains")
-        paths = [f"/v1/evaluations/{id_of(made, i)}" for i in (0, 1)]
-        statuses = together(*(lambda path=path: alice.call("DELETE", path) for path in paths * 2))
-        assert sorted(statuses) == [204, 204, 404, 404]
-    assert (n_left(alice), n_left(alice, EvaluationRequest)) == (0, 0)
-    assert findings(alice) == {}
-
-
-def test_bulk_deletes_at_once_share_the_work(alice: Caller) -> None:
-    keep(alice, 200, app="cart", trace_id="t")
-    queries = ["app=cart&batch_size=7", "trace_id=t&batch_size=11", "app=cart&batch_size=200", "trace_id=t"]
-    statuses = together(*(lambda query=query: alice.call("DELETE", f"/v1/evaluations?{query}") for query in queries))
-
-    assert statuses == [200] * 4
-    assert sum(detail["n"] for _, _, detail in audit(alice)) == 200
-    assert (n_left(alice), n_left(alice, EvaluationRequest), scores_of(alice, "")) == (0, 0, [])
-    assert findings(alice) == {}
-
-
-def test_marks_and_verdicts_meanwhile_break_nothing(alice: Caller) -> None:
-    for _ in range(5):
-        made = evaluate(alice, "toxicity", "exact-match", headers={"prefer": "wait=0"})
-        marked = f"/v1/evaluation-results/{id_of(made, 1)}/favorite"
-
-        def work(made: dict[str, Any] = made) -> Any:
-            work_off(account_id=alice.account.pk, request_id=int(made["id"]), lane="cpu", expected_attempts=0)
-            return alice.get("/v1/whoami")
-
-        statuses = together(
-            *(lambda i=i, made=made: alice.call("DELETE", f"/v1/evaluations/{id_of(made, i)}") for i in (0, 1)),
-            lambda marked=marked: alice.post(marked),
-            work,
-        )
-        assert statuses[:2] == [204, 204]
-        assert statuses[2] in (204, 404)
-    assert (n_left(alice), n_left(alice, EvaluationRequest), scores_of(alice, "")) == (0, 0, [])
-    assert findings(alice) == {}

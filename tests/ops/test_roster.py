@@ -8,10 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -288,47 +284,6 @@ def test_homes_do_not_lock_each_other_and_a_failed_start_frees_its_own(home: Pat
         pass
 
 
-def test_a_taken_port_is_passed_over() -> None:
-    with roster.listen_on_free_port("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(OSError, match=f"No free port from {port} on at 127.0.0.1. Choose another with --port."):
-            roster.listen_on_free_port("127.0.0.1", port, tries=1)
-        with roster.listen_on_free_port("127.0.0.1", port) as found:
-            assert port < found.getsockname()[1] < port + 100
-
-
-def test_a_free_port_is_the_one_that_was_asked_for() -> None:
-    with roster.listen_on_free_port("127.0.0.1", 0) as probe:
-        port = probe.getsockname()[1]
-    with roster.listen_on_free_port("127.0.0.1", port) as found:
-        assert found.getsockname()[1] == port
-
-
-def test_sixteen_starts_at_once_get_sixteen_ports() -> None:
-    """Between finding a port and serving on it nobody else can take it: it is found by taking it."""
-    with ThreadPoolExecutor(16) as pool:
-        listeners = list(pool.map(lambda _: roster.listen_on_free_port("127.0.0.1", 29_500), range(16)))
-    try:
-        assert len({listener.getsockname()[1] for listener in listeners}) == 16
-    finally:
-        for listener in listeners:
-            listener.close()
-
-
-def test_no_port_lies_beyond_the_last() -> None:
-    with pytest.raises(OSError, match="No free port"):
-        roster.listen_on_free_port("127.0.0.1", 65_536)
-
-
-def test_a_port_that_is_forbidden_is_not_called_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbid(*_: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("socket.socket.bind", forbid, raising=False)
-    with pytest.raises(OSError, match="Port 80 is not for ordinary users"):
-        roster.listen_on_free_port("127.0.0.1", 80)
-
-
 def test_a_worker_is_ready_when_it_has_said_so_since_its_start(home: Path) -> None:
     spec = parts.worker(place(home), "cpu", with_clock=False)
     roster.ready_file(home, "worker-cpu").touch()
@@ -350,41 +305,6 @@ def test_celery_says_ready_in_the_file_that_it_was_given(home: Path, monkeypatch
 )
 def test_a_server_for_everyone_is_reached_at_this_machine(host: str, address: str) -> None:
     assert roster.reachable(host) == address
-
-
-@pytest.fixture
-def site() -> Iterator[Any]:
-    class Handler(BaseHTTPRequestHandler):
-        status = 200
-
-        def do_GET(self) -> None:
-            self.send_response(type(self).status if self.path == "/readyz" else 404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *args: Any) -> None:
-            return
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield Handler, server.server_address[1]
-        server.shutdown()
-        thread.join()
-
-
-@pytest.mark.parametrize(("status", "ready"), [(200, True), (503, False), (301, False), (400, False)])
-def test_the_web_is_ready_when_it_says_so(site: Any, status: int, ready: bool) -> None:
-    handler, port = site
-    handler.status = status
-
-    assert roster.answers("0.0.0.0", port) is ready
-
-
-def test_a_port_without_a_server_is_not_ready() -> None:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        assert roster.answers("127.0.0.1", bound.getsockname()[1]) is False
 
 
 def test_a_program_keeps_its_arguments_whatever_they_hold(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import resource
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +26,6 @@ from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.evaluations.workers.judging.waking import wake_judging
 from evalsvc.infra.functions import function_text
-from evalsvc.judges.questions import retries
-from evalsvc.rest.open_files import MANY_FILES, allow_many_files
 from tests.conftest import Caller, findings, scores_of
 from tests.factories import make_profile
 from tests.judges.working import put_off_others, rows_of, running
@@ -400,29 +396,3 @@ def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None
         cursor.execute(sql, [request_id])
     sweep.prune_uncaptured()
     assert alice.get(f"/v1/evaluate/{request_id}").status_code == 404
-
-
-# --- Files: every call in flight is one
-
-
-def test_a_runner_may_open_many_files() -> None:
-    before = soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 900), hard))
-        n = allow_many_files()
-        found = resource.getrlimit(resource.RLIMIT_NOFILE)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-    assert found == (MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard), hard)
-    assert n == found[0]
-
-
-@pytest.mark.parametrize(("n_files", "n_calls"), [(1024, 512), (16_384, 4096), (-1, 4096)])
-def test_calls_at_once_leave_room_for_other_files(monkeypatch: pytest.MonkeyPatch, n_files: int, n_calls: int) -> None:
-    monkeypatch.setattr("evalsvc.judges.questions.retries.resource.getrlimit", lambda what: (n_files, -1))
-
-    async def free_permits() -> int:
-        return retries._semaphore_of_loop()._value
-
-    assert asyncio.run(free_permits()) == n_calls
