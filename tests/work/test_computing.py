@@ -307,7 +307,7 @@ def test_what_loses_its_process_again_and_again_ends(alice: Caller) -> None:
     assert [(row.status, row.error_code) for row in rows(alice)] == [("error", "worker_lost")]
 
 
-@pytest.mark.parametrize("where", ["claim", "read"])
+@pytest.mark.parametrize("where", ["claim_computing", "read_claimed"])
 def test_a_database_that_is_away_leaves_all_to_the_next_lease(
     alice: Caller, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,7 +317,7 @@ def test_a_database_that_is_away_leaves_all_to_the_next_lease(
     accept(alice)
     monkeypatch.setattr(draining, "PAUSE_SECONDS", 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr(store if where == "claim" else draining, where, away)
+        patch.setattr(store if where == "claim_computing" else draining, where, away)
         assert compute_batch("one") is False
     assert states(alice) == ["pending"]
     let_leases_end()
