@@ -35,9 +35,9 @@ from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.docs.pages import CHECKOUT
-from tests.evaluations.test_batch import FULL as FULL_ROW
+from tests.evaluations.client_rows import FULL as FULL_ROW
 
-FIELDS = {field.column: field for field in Evaluation._meta.concrete_fields}
+FIELDS: dict[Any, Any] = {field.column: field for field in Evaluation._meta.concrete_fields}
 SUFFIXES = (".py", ".sql")
 ENTERS = re.compile(r"INSERT INTO evaluations_historyscore|HistoryScore\.objects\.\w*create")
 ERRORS = ("error_code", "error_message")
@@ -91,7 +91,7 @@ def verdict_of(*, is_error: bool, n: int = 0) -> Verdict:
     """Return a verdict that says something in each column that one of its status may have."""
     check_verdict()
     left_out = OF_SUCCESS if is_error else ERRORS
-    said = {name: None if name in left_out else value_of(name, n) for name in VERDICT}
+    said: dict[str, Any] = {name: None if name in left_out else value_of(name, n) for name in VERDICT}
     return Verdict(**said | {"status": "error" if is_error else "success"})
 
 
@@ -107,7 +107,7 @@ def row_of(verdict: Verdict, n: int = 0) -> dict[str, Any]:
 
 
 def stored(id: int) -> dict[str, Any]:
-    return Evaluation.objects.using("system").values().get(id=id)
+    return dict(Evaluation.objects.using("system").values().get(id=id))
 
 
 def check_same(found: dict[str, Any], wanted: dict[str, Any], where: str) -> None:
@@ -168,7 +168,7 @@ def test_a_capture_and_a_worker_tell_histories_the_same(alice: Caller) -> None:
     recording.written([(claimed, verdict)])
 
     rows = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
-    one, other = (rows.values().get(source_id=id) for id in (scored.evaluation_ids[0], claimed.id))
+    one, other = (dict(rows.values().get(source_id=id)) for id in (scored.evaluation_ids[0], claimed.id))
     own = ("id", "source_id", "created_at", "xact")
     assert {name: one[name] for name in one if name not in own} == {
         name: other[name] for name in other if name not in own
