@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from celery import Celery
 from celery.signals import worker_init, worker_ready
@@ -80,7 +79,7 @@ app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.t
 
 
 @worker_init.connect
-def look_at_the_database(**kwargs: Any) -> None:
+def look_at_the_database(**kwargs: object) -> None:
     """End a worker whose functions the database has never had."""
     from evalsvc.ops.at_start import refuse_foreign_functions
 
@@ -88,7 +87,7 @@ def look_at_the_database(**kwargs: Any) -> None:
 
 
 @worker_ready.connect
-def say_ready(**kwargs: Any) -> None:
+def say_ready(**kwargs: object) -> None:
     """Tell whoever started this worker that it takes work from now on."""
     if path := os.environ.get("EVALSVC_READY_FILE"):
         Path(path).touch()

@@ -43,7 +43,7 @@ class Site(UnfoldAdminSite):
         icons = self._get_favicons("SITE_FAVICONS", request)
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
-    def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
         """Refuse: unfold's search caches what it finds by person, and a person may look at several accounts."""
         raise Http404
 

@@ -87,7 +87,7 @@ class AccountView(APIView):
         """Return the caller's account."""
         return self.caller.account
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer the request, in DRF's way or in the plain one."""
         handler = self.plain.get(request.method or "")
         if handler is None or KEY_META in request.META:
@@ -112,7 +112,7 @@ class AccountView(APIView):
         add_rate_limit_headers(response, getattr(request, "user", None))
         return response
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
         super().initial(request, *args, **kwargs)
         self.receive(request)

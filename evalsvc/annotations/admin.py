@@ -37,11 +37,11 @@ FIELDS = ("project", "name", "annotation_type", "categories", "description")
 class CategoriesField(SettingsField):
     """Categories as JSON text; empty for the types that have none."""
 
-    def prepare_value(self, value: Any) -> str:
+    def prepare_value(self, value: object) -> str:
         """Write nothing where there is nothing."""
         return "" if value is None else super().prepare_value(value)
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> Any:
         """Return a list, or None for none."""
         found = super().to_python(value) or None
         try:
@@ -100,12 +100,12 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
     search_help_text = "Name or whole id"
     actions_detail = ("delete_it",)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+    def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
         """Show the id that calls name, and when it was made and changed."""
         fields = super().get_fields(request, obj)
         return fields if obj is None else [*fields, "id", "created_at", "updated_at"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
         """Fix the project: labels are filed under it."""
         fixed = () if obj is None else ("project", "id", "created_at", "updated_at")
         return (*super().get_readonly_fields(request, obj), *fixed)
@@ -132,7 +132,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         elif form.has_changed():
             revise_criteria(account=account, criteria=obj, fields=form.decided(), actor=actor)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
         """Offer the button to those who may write."""
         return super().get_actions_detail(request, object_id) if has_role(request, self.write_role) else []
 

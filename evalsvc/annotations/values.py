@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -57,7 +57,7 @@ class Value:
     text: str | None = None
 
 
-def read_categories(document: Any) -> list[Category]:
+def read_categories(document: object) -> list[Category]:
     """Read stored or typed categories (a list, or None for none); raises Invalid with a pointer into `/categories`."""
     try:
         return msgspec.convert(document or [], Categories)

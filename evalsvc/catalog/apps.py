@@ -1,7 +1,5 @@
 """What can be run, and under which settings: evaluators and profiles."""
 
-from typing import Any
-
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
@@ -17,7 +15,7 @@ class CatalogConfig(AppConfig):
         post_migrate.connect(write_managed_rows, sender=self)
 
 
-def write_managed_rows(using: str, **kwargs: Any) -> None:
+def write_managed_rows(using: str, **kwargs: object) -> None:
     """Run as the owner: managed rows belong to no account, and no other role may write them."""
     from evalsvc.catalog.managed import sync_managed
     from evalsvc.tenancy.scope import OWNER

@@ -29,7 +29,7 @@ def table(header: tuple[str, ...], rows: Any) -> SafeString:
     )
 
 
-def json_box(document: Any) -> SafeString:
+def json_box(document: object) -> SafeString:
     """Show a document as indented JSON."""
     return format_html('<div class="{}">{}</div>', CODE_CLASS, json.dumps(document, indent=2, ensure_ascii=False))
 
@@ -93,6 +93,6 @@ class DatasetVersionAdmin(ScopedAdmin):
         return table(("Id", "Input", "Expected", "Contexts"), cells)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value as text, cut."""
     return shorten(text_or_json(value), MAX_SHOWN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -46,7 +46,7 @@ def chunked(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(buffer)
 
 
-def text_or_json(value: Any) -> str | None:
+def text_or_json(value: object) -> str | None:
     """Return a text as it is, anything else as JSON."""
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
@@ -78,12 +78,12 @@ def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
     }
 
 
-def texts_of(passages: list[Any] | None) -> list[str] | None:
+def texts_of(passages: Sequence[object] | None) -> list[str] | None:
     """Return passages as bare texts; one that is known by its id alone is that id."""
     return None if passages is None else [passage_text(passage) for passage in passages]
 
 
-def passage_text(passage: Any) -> str:
+def passage_text(passage: object) -> str:
     """Return the text of a passage."""
     if isinstance(passage, str):
         return passage
@@ -91,12 +91,12 @@ def passage_text(passage: Any) -> str:
     return str(first_present(passage, names) if isinstance(passage, dict) else passage)
 
 
-def first_present(metadata: dict[str, Any], names: Iterable[str]) -> Any:
+def first_present(metadata: Mapping[str, object], names: Iterable[str]) -> Any:
     """Return the first value that is there; None if none is."""
     return next((metadata[name] for name in names if metadata.get(name) is not None), None)
 
 
-def flat_object(value: Any) -> dict[str, str | int | float] | None:
+def flat_object(value: object) -> dict[str, str | int | float] | None:
     """Return an object of texts and numbers, as clients insist: CSV has it as JSON; what is deeper stays JSON."""
     if isinstance(value, str):
         try:

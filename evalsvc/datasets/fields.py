@@ -12,14 +12,14 @@ from psycopg.types.json import Json
 class JSONTextField(models.JSONField):
     """A `json` column: unlike `jsonb` it keeps the order of keys, and 1e22 stays a float. None is SQL's NULL."""
 
-    def db_type(self, connection: Any) -> str:
+    def db_type(self, connection: object) -> str:
         """Return the column's type."""
         return "json"
 
-    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+    def get_db_prep_value(self, value: object, connection: object, prepared: bool = False) -> Any:
         """Hand psycopg a document."""
         return None if value is None else Json(value, dumps=orjson.dumps)
 
-    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+    def from_db_value(self, value: object, expression: object, connection: object) -> Any:
         """Return the document; psycopg has decoded it."""
         return value

@@ -21,7 +21,7 @@ class Shape:
         self.n_seen = 0
         self.items: Shape | None = None
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Take a value into account."""
         self.n_seen += 1
         self.types[type_name(value)] = None
@@ -86,7 +86,7 @@ class Shape:
         return schema
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """Return JSON Schema's name of a value's type."""
     match value:
         case None:

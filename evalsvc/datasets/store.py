@@ -54,12 +54,12 @@ def store_rows(*, account_id: int, version_id: int, rows: Iterable[ExampleRow]) 
     return StoredVersion(n_examples, content.hexdigest(), inputs.schema(), expecteds.schema())
 
 
-def json_text(value: Any) -> str | None:
+def json_text(value: object) -> str | None:
     """Write a value as JSON in the order it came; None is SQL's NULL."""
     return None if value is None else orjson.dumps(value).decode()
 
 
-def insert(account_id: int, version_id: int, batch: list[tuple[Any, ...]]) -> None:
+def insert(account_id: int, version_id: int, batch: list[tuple[object, ...]]) -> None:
     """Insert one batch."""
     if batch:
         with connections[current_role()].cursor() as cursor:

@@ -48,7 +48,7 @@ class WhenFilter(ChoiceFilter):
     title = "time"
     parameter_name = "since"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
         """Return spans of time in seconds."""
         return [("3600", "Last hour"), ("86400", "Last day"), ("604800", "Last 7 days"), ("2592000", "Last 30 days")]
 
@@ -64,7 +64,7 @@ class FamilyFilter(ChoiceFilter):
     title = "family"
     parameter_name = "family"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
         """Return the families of this version."""
         return [(family.name, family.name) for family in families()]
 
@@ -79,7 +79,7 @@ class StatusFilter(ChoiceFilter):
     title = "status"
     parameter_name = "status"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
         """Return the final statuses."""
         return [(value, label) for value, label in Evaluation.Status.choices if value != Evaluation.Status.PENDING]
 
@@ -94,7 +94,7 @@ class TypeFilter(ChoiceFilter):
     title = "made by"
     parameter_name = "evaluation_type"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
         """Return the types."""
         return Evaluation.Type.choices
 
@@ -109,7 +109,7 @@ class PassFilter(ChoiceFilter):
     title = "pass"
     parameter_name = "passed"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
         """Return both verdicts."""
         return [("yes", "Passed"), ("no", "Failed")]
 
@@ -126,7 +126,7 @@ def text_block(text: str | None) -> SafeString | str | None:
     return format_html('<div dir="auto" class="{}">{}</div><small>{}</small>', TEXT_CLASS, text[:MAX_SHOWN], note)
 
 
-def json_block(value: Any) -> SafeString | str | None:
+def json_block(value: object) -> SafeString | str | None:
     """Show a JSON document, or nothing where there is none."""
     return text_block(json.dumps(value, indent=2, ensure_ascii=False)) if value is not None else None
 
@@ -174,7 +174,7 @@ class EvaluationAdmin(ScopedAdmin):
         ("When", {"fields": ("created_at", "completed_at", "in_history")}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: object = None) -> Any:
         """Add the account for operators."""
         account = (("Account", {"fields": ("account",)}),) if self.adds_account(request, ()) else ()
         return (*self.fieldsets, *account)

@@ -22,7 +22,7 @@ def raw_connection() -> Connection[Any]:
     return wrapper.connection
 
 
-def call_function(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
+def call_function(sql: str, values: Sequence[object]) -> tuple[Any, ...]:
     """Call a function that answers with one row, in binary. Raises Django's database errors."""
     with connection.wrap_database_errors:
         row = raw_connection().execute(sql, values, prepare=True, binary=True).fetchone()
@@ -30,6 +30,6 @@ def call_function(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
     return row
 
 
-def dump_jsonb(value: Any) -> str:
+def dump_jsonb(value: object) -> str:
     """Write JSON for a jsonb parameter."""
     return orjson.dumps(value).decode()

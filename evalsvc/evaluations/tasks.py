@@ -76,7 +76,7 @@ def hand_over(account_id: int, request_id: int, expected_attempts: int, reply_to
 
 
 @worker_shutting_down.connect
-def stop_claiming(**kwargs: Any) -> None:
+def stop_claiming(**kwargs: object) -> None:
     """Tell the processes of this worker to stop between two evaluations."""
     shutting_down.set()
 

@@ -77,7 +77,7 @@ def told_verdict(row: Mapping[str, Any]) -> Verdict:
     return Verdict(**{name: row[name] for name in VERDICT if name in row})
 
 
-def refused(code: str, message: str, extra: Mapping[str, Any] | None = None) -> Verdict:
+def refused(code: str, message: str, extra: Mapping[str, object] | None = None) -> Verdict:
     """Return the verdict of an evaluator that cannot run, however often it is tried."""
     return Verdict("validation_error", error_code=code, error_message=message, extra=extra)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import Any
 
 from django.db.models import QuerySet
 
@@ -20,7 +19,7 @@ def list_experiments(
     project_id: uuid.UUID | None = None,
     name: str | None = None,
     tags: Mapping[str, str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
 ) -> QuerySet[Experiment]:
     """Return the account's experiments, planned and passive; with all of the tags, and all of the metadata."""
     rows = Experiment.objects.filter(account=account).select_related("plan__dataset_version")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from django.db import connections
@@ -39,7 +38,7 @@ def create_experiment(
     project_id: uuid.UUID | None = None,
     project_name: str | None = None,
     tags: Mapping[str, str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     plan: PlanSpec | None = None,
     candidates: Sequence[Candidate] = (),
     start: bool = False,
@@ -188,7 +187,7 @@ def start_experiment(*, account: Account, plan: ExperimentPlan, actor: str) -> b
 
 
 def update_experiment(
-    *, account: Account, experiment: Experiment, changes: Mapping[str, Any], actor: str
+    *, account: Account, experiment: Experiment, changes: Mapping[str, object], actor: str
 ) -> Experiment:
     """Change name, tags or metadata; the plan of an experiment never changes."""
     with account_scope(account.pk):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_shutting_down
@@ -55,6 +54,6 @@ def plan() -> None:
 
 
 @worker_shutting_down.connect
-def drain_schedulers(**kwargs: Any) -> None:
+def drain_schedulers(**kwargs: object) -> None:
     """Tell the schedulers of this worker to stop between two queries."""
     shutting_down.set()

@@ -1,7 +1,5 @@
 """The `ops` app."""
 
-from typing import Any
-
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 
@@ -20,7 +18,7 @@ class OpsConfig(AppConfig):
         post_migrate.connect(install, sender=apps.get_app_config("experiments"))
 
 
-def install(using: str, **kwargs: Any) -> None:
+def install(using: str, **kwargs: object) -> None:
     """Install the functions of all apps once their tables are there."""
     from django.db import connections
 

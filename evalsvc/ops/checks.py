@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
@@ -23,7 +22,7 @@ WHERE relname = 'evaluations_historyscore' AND pg_get_userbyid(relowner) = curre
 
 @register(Tags.database)
 def application_role_is_bound(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
     """Refuse a DATABASE_URL whose role is not bound by row-level security: a superuser, BYPASSRLS, an owner."""
     if not databases:
@@ -50,7 +49,7 @@ def application_role_is_bound(
 
 @register(Tags.database)
 def functions_are_installed(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
     """Say, to `check --database default`, what a web process or worker would refuse to start with."""
     # Not to `migrate`, which speaks as the owner and is the remedy.
@@ -68,7 +67,7 @@ def functions_are_installed(
 # With `check --deploy` alone: an error of the ordinary checks would keep `migrate` and the other commands from running,
 # and a package that cannot be used must not stop the others.
 @register(deploy=True)
-def packages_bring_their_families(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+def packages_bring_their_families(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
     """Name the installed packages whose evaluator family was left out."""
     return [
         Error(

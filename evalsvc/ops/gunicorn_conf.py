@@ -34,14 +34,14 @@ errorlog = "-"
 control_socket_disable = True
 
 
-def on_starting(server: Any) -> None:
+def on_starting(server: object) -> None:
     """Look at the database once, before there are workers."""
     from evalsvc.ops.at_start import refuse_foreign_functions
 
     refuse_foreign_functions()
 
 
-def pre_fork(server: Any, worker: Any) -> None:
+def pre_fork(server: object, worker: object) -> None:
     """Import every view once, before the workers part; Django would wait for each worker's first request."""
     from django.urls import get_resolver
 

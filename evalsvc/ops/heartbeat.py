@@ -39,7 +39,7 @@ class Clock(PersistentScheduler):
 
     shown_at = 0.0
 
-    def tick(self, *args: Any, **kwargs: Any) -> float:
+    def tick(self, *args: object, **kwargs: object) -> float:
         """Order what is due."""
         wait = super().tick(*args, **kwargs)
         now = time.monotonic()

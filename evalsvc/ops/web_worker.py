@@ -31,7 +31,7 @@ class WebWorker(ThreadWorker):
         turns.resize(n_threads - places_for(n_threads))
         super().run()
 
-    def accept(self, listener: Any) -> None:
+    def accept(self, listener: object) -> None:
         """Accept connections, several at a time: between two looks of this loop many threads have had their turns."""
         for _ in range(MOST_ACCEPTED):
             n_before = self.nr_conns

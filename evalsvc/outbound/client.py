@@ -30,7 +30,7 @@ class Answer:
 
 def post_json(
     url: str,
-    body: Any,
+    body: object,
     *,
     headers: Mapping[str, str] | None = None,
     timeout_seconds: float,
@@ -50,7 +50,7 @@ def post_json(
 
 async def post_json_async(
     url: str,
-    body: Any,
+    body: object,
     *,
     headers: Mapping[str, str] | None = None,
     timeout_seconds: float,

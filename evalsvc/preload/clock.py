@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 from celery.beat import Service
 from celery.signals import task_postrun, task_prerun, worker_ready, worker_shutting_down
@@ -31,11 +30,11 @@ class Running:
         task_prerun.connect(self.begin, weak=False)
         task_postrun.connect(self.end, weak=False)
 
-    def begin(self, *, task_id: str, **kwargs: Any) -> None:
+    def begin(self, *, task_id: str, **kwargs: object) -> None:
         """Note a task that begins."""
         self._since[task_id] = time.monotonic()
 
-    def end(self, *, task_id: str, **kwargs: Any) -> None:
+    def end(self, *, task_id: str, **kwargs: object) -> None:
         """Forget a task that has ended."""
         self._since.pop(task_id, None)
 
@@ -50,7 +49,7 @@ running = Running()
 class WatchfulClock(Clock):
     """The schedule, and the limit of time that a pool of processes would keep."""
 
-    def tick(self, *args: Any, **kwargs: Any) -> float:
+    def tick(self, *args: object, **kwargs: object) -> float:
         """Order what is due; end this process where a task has run for too long. The supervisor starts it again."""
         if running.longest() > app.conf.task_time_limit:
             log.critical("a task has run for more than %d s: the worker is ended", app.conf.task_time_limit)
@@ -74,10 +73,10 @@ def tick_beside_worker(schedule: Path) -> None:
                 # The supervisor starts both again.
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    def begin(**kwargs: Any) -> None:
+    def begin(**kwargs: object) -> None:
         threading.Thread(target=run, name="clock", daemon=True).start()
 
-    def end(**kwargs: Any) -> None:
+    def end(**kwargs: object) -> None:
         stopping.set()
         clock.stop()
 

@@ -79,7 +79,7 @@ def run_worker(queue: str, ready: Path, schedule: Path | None) -> None:
     os.environ["CELERY_SKIP_CHECKS"] = "1"
     parent = os.getpid()
 
-    def die_with_worker(**kwargs: Any) -> None:
+    def die_with_worker(**kwargs: object) -> None:
         die_with_parent(parent, signal.SIGKILL)
 
     worker_process_init.connect(die_with_worker, weak=False)

@@ -21,7 +21,7 @@ class StrictText(serializers.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(trim_whitespace=False, **kwargs)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """Refuse what is no string."""
         if not isinstance(data, str):
             self.fail("invalid")
@@ -49,7 +49,7 @@ class HexId(serializers.RegexField):
         pattern = rf"\A(?!0+\Z)[0-9a-fA-F]{{{n_digits}}}\Z"
         super().__init__(pattern, trim_whitespace=False, error_messages={"invalid": message}, **kwargs)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """Return the digits in the case in which spans are stored."""
         if not isinstance(data, str):
             self.fail("invalid")
@@ -104,7 +104,7 @@ class TagsParameter(PairsParameter):
         """Keep the value as it is."""
         return text
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """Return the tags that are looked for."""
         pairs = super().to_internal_value(data)
         if not all(isinstance(value, str) for value in pairs.values()):
@@ -113,7 +113,7 @@ class TagsParameter(PairsParameter):
 
 
 @contextmanager
-def naming_choices(serializer: serializers.Serializer[Any], data: Any) -> Iterator[None]:
+def naming_choices(serializer: serializers.Serializer[Any], data: object) -> Iterator[None]:
     """Let an error of a field with choices name the nearest of them, or all where none is near."""
     try:
         yield

@@ -124,7 +124,7 @@ def might_be_unstorable(body: bytes) -> bool:
     return bool(b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH or _long_number.search(body))
 
 
-def find_unstorable(document: Any) -> Iterator[FieldError]:
+def find_unstorable(document: object) -> Iterator[FieldError]:
     """Find NUL characters (PostgreSQL cannot hold them), integers beyond 64 bits and nesting beyond MAX_DEPTH."""
     for pointer, value, depth in walk(document):
         if depth > MAX_DEPTH:
@@ -136,7 +136,7 @@ def find_unstorable(document: Any) -> Iterator[FieldError]:
             yield FieldError(pointer, "An integer has at most 64 bits.")
 
 
-def walk(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, Any, int]]:
+def walk(value: object, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, Any, int]]:
     """Yield every value and every key of a document with its JSON pointer and depth, without recursion."""
     stack = [(value, pointer, depth)]
     while stack:

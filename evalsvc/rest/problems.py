@@ -118,7 +118,7 @@ def as_problem(exc: BaseException) -> Problem | None:
     return None
 
 
-def field_errors(detail: Any, pointer: str = "") -> list[FieldError]:
+def field_errors(detail: object, pointer: str = "") -> list[FieldError]:
     """Flatten DRF's nested error detail into pointers and sentences."""
     if isinstance(detail, Mapping):
         return [
@@ -138,7 +138,7 @@ def escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
+def exception_handler(exc: Exception, context: Mapping[str, object]) -> HttpResponse | None:
     """DRF's hook: a problem for what we know; a logged `internal_error` for what we do not."""
     problem = as_problem(exc)
     if problem is None:

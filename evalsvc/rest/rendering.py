@@ -23,13 +23,13 @@ class OrjsonRenderer(BaseRenderer):
     charset = None
 
     def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+        self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, object] | None = None
     ) -> bytes:
         """Return the body; None is an empty body (204)."""
         return b"" if data is None else dumps(data)
 
 
-def dumps(data: Any) -> bytes:
+def dumps(data: object) -> bytes:
     """Write JSON as all answers are written."""
     try:
         return orjson.dumps(data, default=to_plain)
@@ -46,7 +46,7 @@ def _written(value: Any) -> Any:
 class AnyAccept(BaseContentNegotiation):
     """Always the first parser that matches and the first renderer."""
 
-    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
+    def select_parser(self, request: Request, parsers: Iterable[object]) -> Any:
         """Return the JSON parser."""
         return next(iter(parsers))
 

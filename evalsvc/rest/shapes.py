@@ -49,7 +49,7 @@ def described() -> dict[str, Any]:
     return msgspec.json.schema_components(_described.values(), ref_template=ADDRESS)[1]
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Any:
     """Return a struct as a dict, for an encoder that does not know it; anything else as text."""
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, builtin_types=_PLAIN, enc_hook=str)

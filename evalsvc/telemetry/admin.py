@@ -18,7 +18,7 @@ from evalsvc.telemetry.models import LogRecord, Span
 MAX_SHOWN = 20_000  # characters of one document on a page; the API has the rest
 
 
-def document(value: Any) -> SafeString | None:
+def document(value: object) -> SafeString | None:
     """Show a JSON document or a text, escaped, cut where it would choke the page."""
     if value in (None, "", {}, []):
         return None

@@ -48,7 +48,7 @@ class TelemetryDeletion:
 
 
 def delete_traces(
-    *, account: Account, filters: Mapping[str, Any], actor: str, clock: Callable[[], float] = time.monotonic
+    *, account: Account, filters: Mapping[str, object], actor: str, clock: Callable[[], float] = time.monotonic
 ) -> TelemetryDeletion:
     """Delete the spans and the logs that meet all filters (keys of CONDITIONS), newest first.
 

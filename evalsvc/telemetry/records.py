@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -239,7 +239,7 @@ def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str,
     return row | {"digest": None if row["log_id"] else record_digest(row, (occurred, observed), seen)}
 
 
-def record_digest(row: dict[str, Any], times: tuple[int, int], seen: Counter[bytes]) -> str:
+def record_digest(row: Mapping[str, object], times: tuple[int, int], seen: Counter[bytes]) -> str:
     """Tell a record without an id apart: the same in a retried export, and not that of its twin in the same one."""
     digest = hashlib.sha256(orjson.dumps([row, times])).digest()
     seen[digest] += 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import models
 from django.db.models import Func
 
@@ -11,7 +9,7 @@ from django.db.models import Func
 class XactField(models.Field):  # type: ignore[type-arg]
     """The transaction that wrote the row (`xid8`): with a snapshot it says whether the row was visible then."""
 
-    def db_type(self, connection: Any) -> str:
+    def db_type(self, connection: object) -> str:
         """Return the column's type."""
         return "xid8"
 

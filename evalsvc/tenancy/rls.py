@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from django.conf import settings
 from django.db import migrations
@@ -27,7 +26,7 @@ def protect(table: str, *, column: str = "account_id", shared_when_null: bool = 
     own = f"{column} = {CURRENT_ACCOUNT}"
     readable = f"{own} OR {column} IS NULL" if shared_when_null else own
 
-    def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+    def forwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
         quote = editor.quote_name
         editor.execute(f"ALTER TABLE {quote(table)} ENABLE ROW LEVEL SECURITY")
         editor.execute(f"CREATE POLICY tenant_reads ON {quote(table)} FOR SELECT USING ({readable})")
@@ -39,7 +38,7 @@ def protect(table: str, *, column: str = "account_id", shared_when_null: bool = 
             system = quote(role_name("system"))
             editor.execute(f"CREATE POLICY system_all ON {quote(table)} TO {system} USING (true) WITH CHECK (true)")
 
-    def backwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+    def backwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
         for policy in ("tenant_reads", "tenant_inserts", "tenant_updates", "tenant_deletes", "system_all"):
             editor.execute(f"DROP POLICY IF EXISTS {policy} ON {editor.quote_name(table)}")
         editor.execute(f"ALTER TABLE {editor.quote_name(table)} DISABLE ROW LEVEL SECURITY")
@@ -50,7 +49,7 @@ def protect(table: str, *, column: str = "account_id", shared_when_null: bool = 
 def revoke(table: str, privileges: str) -> Operation:
     """Return the operation that takes privileges on a table from the application's role."""
 
-    def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+    def forwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
         if role_name("default") and role_name("default") != role_name("owner"):
             role = editor.quote_name(role_name("default"))
             editor.execute(f"REVOKE {privileges} ON {editor.quote_name(table)} FROM {role}")
@@ -69,7 +68,7 @@ def restrict_to_system(function: str, quote: Callable[[str], str]) -> Iterator[s
 def only_for_system(function: str) -> Operation:
     """Return the operation that lets nobody but the system role call a function (with its argument types)."""
 
-    def forwards(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+    def forwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
         for statement in restrict_to_system(function, editor.quote_name):
             editor.execute(statement)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from django.db import connections, transaction
 from django.db.models import BigIntegerField, Func
@@ -26,19 +25,19 @@ class NextId(Func):
 class RoleRouter:
     """Send the ORM to the role in force; only the owner migrates."""
 
-    def db_for_read(self, model: Any, **hints: Any) -> str:
+    def db_for_read(self, model: object, **hints: object) -> str:
         """Return the alias of the role in force."""
         return _role.get()
 
-    def db_for_write(self, model: Any, **hints: Any) -> str:
+    def db_for_write(self, model: object, **hints: object) -> str:
         """Return the alias of the role in force."""
         return _role.get()
 
-    def allow_relation(self, obj1: Any, obj2: Any, **hints: Any) -> bool:
+    def allow_relation(self, obj1: object, obj2: object, **hints: object) -> bool:
         """All roles see one database, so any two rows may be related."""
         return True
 
-    def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool:
+    def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
         """Migrations run as the owner."""
         return db == OWNER
 

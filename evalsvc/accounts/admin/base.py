@@ -123,7 +123,7 @@ class ScopedAdmin(ModelAdmin):
         """Show the model to whoever may look at its rows."""
         return has_role(request, self.view_role)
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Let people look from `view_role` on."""
         return has_role(request, self.view_role)
 
@@ -131,12 +131,12 @@ class ScopedAdmin(ModelAdmin):
         """Let people add from `write_role` on, where adding exists."""
         return self.may_add and has_role(request, self.write_role)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Let people change from `write_role` on, where changing exists, and never a managed row."""
         managed = self.shows_managed and isinstance(obj, Model) and getattr(obj, "account_id", None) is None
         return self.may_change and not managed and has_role(request, self.write_role)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Refuse: rows have a history."""
         return False
 
@@ -148,7 +148,7 @@ class ScopedAdmin(ModelAdmin):
         """Refuse filters by URL that the page does not offer, such as guessing at a stored hash by its beginning."""
         return lookup in {getattr(one, "parameter_name", None) for one in self.list_filter}
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         """Use our own list."""
         return CalmChangeList
 
@@ -164,7 +164,7 @@ class ScopedAdmin(ModelAdmin):
         own = Q(account_id=membership.account_id)
         return rows.filter(own | Q(account_id=None) if self.shows_managed else own)
 
-    def account_of(self, request: HttpRequest, obj: Any = None) -> Account:
+    def account_of(self, request: HttpRequest, obj: object = None) -> Account:
         """Return the account that a write is for: the member's own, or the one of the operator's row."""
         membership = CURRENT.get()
         account_id = membership.account_id if membership else getattr(obj, "account_id", None)
@@ -201,7 +201,7 @@ class ScopedAdmin(ModelAdmin):
         return any(field.name == "account" for field in self.model._meta.fields)
 
     # --- writing -----------------------------------------------------------------------------------------------------
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(self, request: HttpRequest, obj: object = None, change: bool = False, **kwargs: object) -> Any:
         """Give the form what a service refused, if this is the second pass."""
         form = super().get_form(request, obj, change=change, **kwargs)
         form.refusal = getattr(request, "refusal", None)
@@ -209,7 +209,7 @@ class ScopedAdmin(ModelAdmin):
             form.base_fields["account"].required = True  # only managed rows have none, and nobody makes those here
         return form
 
-    def changeform_view(self, request: HttpRequest, object_id: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def changeform_view(self, request: HttpRequest, object_id: object = None, *args: object, **kwargs: object) -> Any:
         """Save through the service; what it refuses is shown by the form in a second pass that cannot save."""
         try:
             return super().changeform_view(request, object_id, *args, **kwargs)
@@ -224,7 +224,7 @@ class ScopedAdmin(ModelAdmin):
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         raise Http404
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:
         """Refuse: the audit trail is the history."""
         raise Http404
 

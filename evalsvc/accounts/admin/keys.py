@@ -45,7 +45,7 @@ class ApiKeyAdmin(ScopedAdmin):
     search_help_text = "Name, or the part of the key between ek_ and the dot"
     actions_detail = ("revoke",)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+    def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
         """Ask for three things; show all that is stored but the hash."""
         self_made = ["name", "scope", "expires_at"]
         shown = ["name", "key", "scope", "state", "created_at", "expires_at", "revoked_at"]
@@ -95,7 +95,7 @@ class ApiKeyAdmin(ScopedAdmin):
         }
         return render(request, "accounts/issued_key.html", context)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
         """Offer to revoke what is not revoked yet."""
         key = self.get_object(request, str(object_id))
         return super().get_actions_detail(request, object_id) if key and key.revoked_at is None else []

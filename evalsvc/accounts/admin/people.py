@@ -112,11 +112,11 @@ class MemberAdmin(ScopedAdmin):
         """Let operators search for both."""
         return ("account", "user")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
         """Change the role only: another person or account is another membership."""
         return ("account", "user") if obj is not None else ()
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Let operators take people out of an account; what they did stays in the audit trail."""
         return self.has_change_permission(request, obj)
 

@@ -105,14 +105,14 @@ class EvaluatorAdmin(ScopedAdmin):
         own = Evaluator.objects.filter(account_id=membership.account_id, evaluator_id=OuterRef("evaluator_id"))
         return rows.exclude(Exists(own), account_id=None)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(self, request: HttpRequest, obj: object = None, change: bool = False, **kwargs: object) -> Any:
         """Tell the form whose profiles may be defaults."""
         form = super().get_form(request, obj, change, **kwargs)
         membership = CURRENT.get()
         form.account_id = membership.account_id if membership else None
         return form
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
         """Fix what stored scores know the evaluator by."""
         fixed = () if obj is None else ("evaluator_id", "base")
         return (*super().get_readonly_fields(request, obj), *fixed)
@@ -131,7 +131,7 @@ class EvaluatorAdmin(ScopedAdmin):
         """Make or change an own evaluator."""
         save_evaluator(account=self.account_of(request, obj), evaluator=obj, actor=actor_of(request))
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
         """Offer the switch that changes something."""
         evaluator = self.get_object(request, str(object_id))
         if evaluator is None or not self.has_switch(request, evaluator):

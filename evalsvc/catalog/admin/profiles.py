@@ -31,11 +31,11 @@ from evaluators.registry import UnknownFamily, families, get_family
 class SettingsField(forms.CharField):
     """Settings as JSON text, read by the rules of the API: no NUL, no NaN, no bottomless nesting."""
 
-    def prepare_value(self, value: Any) -> str:
+    def prepare_value(self, value: object) -> str:
         """Write what is stored over several lines; show again what was typed."""
         return value if isinstance(value, str) else pretty(value)
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> Any:
         """Return the decoded JSON."""
         text = super().to_python(value) or ""
         if text == "":
@@ -45,10 +45,10 @@ class SettingsField(forms.CharField):
         except Problem as problem:
             raise forms.ValidationError(problem.detail) from None
 
-    def run_validators(self, value: Any) -> None:
+    def run_validators(self, value: object) -> None:
         """Leave the meaning to the family, which the service asks."""
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
+    def has_changed(self, initial: object, data: object) -> bool:
         """Compare meaning, not spelling."""
         try:
             return bool(initial != self.to_python(data))
@@ -56,7 +56,7 @@ class SettingsField(forms.CharField):
             return True
 
 
-def pretty(value: Any) -> str:
+def pretty(value: object) -> str:
     """Write JSON for reading."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
@@ -149,15 +149,15 @@ class RevisionInline(TabularInline):
         """Show revisions of profiles whose account the person may see: the profile's own page has checked that."""
         return super().get_queryset(request).defer("account")
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Let everyone look who may look at the profile."""
         return has_role(request, READER)
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Refuse: revisions are made by changing the profile."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Refuse: revisions are frozen."""
         return False
 
@@ -194,21 +194,21 @@ class ProfileAdmin(ScopedAdmin):
     search_help_text = "Name, family or whole id"
     actions_detail = ("archive",)
 
-    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+    def get_inlines(self, request: HttpRequest, obj: object) -> Any:
         """Show revisions once there are some."""
         return self.inlines if obj is not None else ()
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+    def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
         """Add what the family understands, and what an archived profile has become."""
         fields = super().get_fields(request, obj)
         return fields if obj is None else [*fields, "known_settings", "state", "id"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
         """Fix what other rows know the profile by."""
         fixed = () if obj is None else ("family", "name", "known_settings", "state", "id")
         return (*super().get_readonly_fields(request, obj), *fixed)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Refuse revisions of an archived profile."""
         archived = isinstance(obj, Profile) and obj.archived_at is not None
         return not archived and super().has_change_permission(request, obj)
@@ -260,7 +260,7 @@ class ProfileAdmin(ScopedAdmin):
         elif form.has_changed():
             revise_profile(account=account, profile=obj, settings=settings, description=description, actor=actor)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
         """Offer to archive what can be archived."""
         profile = self.get_object(request, str(object_id))
         return super().get_actions_detail(request, object_id) if self.has_change_permission(request, profile) else []

@@ -90,7 +90,7 @@ def receive_form(request: HttpRequest) -> Form:
 
 
 @contextmanager
-def spooled(stream: Any) -> Iterator[tuple[Any, int]]:
+def spooled(stream: object) -> Iterator[tuple[Any, int]]:
     """Copy a body of unknown length to a temporary file; return it and its length."""
     watched = CountedBody(stream, settings.MAX_UPLOAD_BYTES)
     with tempfile.TemporaryFile() as file:

@@ -79,7 +79,7 @@ def joined(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = Fa
     return "\n".join(value if isinstance(value, str) else orjson.dumps(value).decode() for value in values)
 
 
-def check_mapping(mapping: Any) -> dict[str, list[str]]:
+def check_mapping(mapping: object) -> dict[str, list[str]]:
     """Return a custom_field_mapping (field: columns), or raise Invalid."""
     pointer = "/custom_field_mapping"
     if not isinstance(mapping, dict):

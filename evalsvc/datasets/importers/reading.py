@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from django.conf import settings
 
@@ -62,7 +62,7 @@ def read_upload(upload: Upload) -> tuple[str, Iterator[ExampleRow]]:
 
 
 def read_examples(
-    examples: Iterable[Any], *, mapping: Mapping[str, Sequence[str]] | None = None
+    examples: Iterable[object], *, mapping: Mapping[str, Sequence[str]] | None = None
 ) -> Iterator[ExampleRow]:
     """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does."""
     refusals = Refusals()

@@ -108,7 +108,7 @@ def make_row(
     return ExampleRow(key, value, taken["expected"][1], contexts, metadata, canonical)
 
 
-def read_row_key(location: SourceLocation, refusals: Refusals, column: str, value: Any, *, number: int) -> str:
+def read_row_key(location: SourceLocation, refusals: Refusals, column: str, value: object, *, number: int) -> str:
     """Return the caller's id as text; a row without one is known by its number, from 1."""
     if value is None:
         return str(number)
@@ -121,7 +121,7 @@ def read_row_key(location: SourceLocation, refusals: Refusals, column: str, valu
 
 
 def read_passages(
-    location: SourceLocation, refusals: Refusals, column: str, value: Any, *, text_cells: bool
+    location: SourceLocation, refusals: Refusals, column: str, value: object, *, text_cells: bool
 ) -> list[Any] | None:
     """Return a list of passages: texts, or objects with a `text` or an `id`. One of them is a list of one."""
     if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
@@ -144,7 +144,7 @@ def read_passages(
     return value
 
 
-def is_passage(value: Any) -> bool:
+def is_passage(value: object) -> bool:
     """Say whether a value is a text, or an object that evaluators can read as a passage."""
     if isinstance(value, dict):
         text, key = (next((value[name] for name in names if name in value), None) for names in PASSAGE_NAMES)
@@ -153,7 +153,7 @@ def is_passage(value: Any) -> bool:
 
 
 def read_metadata(
-    location: SourceLocation, refusals: Refusals, column: str, value: Any, *, rest: Record, text_cells: bool
+    location: SourceLocation, refusals: Refusals, column: str, value: object, *, rest: Record, text_cells: bool
 ) -> Record:
     """Return the metadata object with the columns that are no field of an example."""
     if text_cells and isinstance(value, str):

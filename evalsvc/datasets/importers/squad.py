@@ -70,7 +70,7 @@ class Builder:
         self.built = ijson.ObjectBuilder()
         self.size = 0
 
-    def add(self, event: str, value: Any) -> None:
+    def add(self, event: str, value: object) -> None:
         """Take the next event."""
         self.built.event(event, value)
         self.size += 10 + (len(value) if isinstance(value, str) else 0)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record, decode_json, read_lines
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
@@ -57,7 +56,7 @@ def check_header(location: SourceLocation, cells: list[str], refusals: Refusals)
     return cells
 
 
-def read_cells(location: SourceLocation, header: list[str], cells: list[Any], refusals: Refusals) -> Record:
+def read_cells(location: SourceLocation, header: list[str], cells: Sequence[object], refusals: Refusals) -> Record:
     """Return a row's cells by name, decoding those of JSON columns."""
     record: Record = {}
     for name, cell in zip(header, cells, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -90,7 +91,7 @@ def input_schemas() -> dict[str, dict[str, Any]]:
     return {one: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items() for one in spellings}
 
 
-def inlined(part: Any, components: dict[str, Any]) -> Any:
+def inlined(part: object, components: Mapping[str, object]) -> Any:
     """Return a part of a schema with what it refers to written out: structs of requests are no schemas of their own."""
     if isinstance(part, list):
         return [inlined(one, components) for one in part]

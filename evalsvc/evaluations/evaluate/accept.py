@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -330,7 +330,7 @@ def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, An
     return row
 
 
-def fill_in(accepted: Accepted, row: dict[str, Any]) -> None:
+def fill_in(accepted: Accepted, row: Mapping[str, object]) -> None:
     """Put one delivered verdict in its place."""
     entry = next(entry for entry in accepted.entries if entry.position == row["position"])
     entry.verdict = told_verdict(row)

@@ -6,10 +6,10 @@ See docs/adr/0032-captures-in-groups.md.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from django.db import DatabaseError, connection
 from psycopg import Error
@@ -80,8 +80,8 @@ class Capture:
 
 def capture(
     account_id: int,
-    request: dict[str, Any],
-    evaluations: Sequence[dict[str, Any]],
+    request: Mapping[str, object],
+    evaluations: Sequence[Mapping[str, object]],
     pairs: Pairs,
     *,
     epoch: str | None,

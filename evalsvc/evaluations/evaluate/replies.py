@@ -196,12 +196,12 @@ def listen(pipe: Pipeline, request_id: int, address: str) -> None:
     pipe.expire(key, settings.MAX_WAIT_SECONDS + LIST_TTL_SECONDS)
 
 
-def send_reply(address: str | None, request_id: int, verdicts: Sequence[Mapping[str, Any]]) -> None:
+def send_reply(address: str | None, request_id: int, verdicts: Sequence[Mapping[str, object]]) -> None:
     """Push committed verdicts to the address that came with the work, and to whoever has announced to wait."""
     send_replies({request_id: verdicts}, address=address)
 
 
-def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, Any]]], *, address: str | None = None) -> None:
+def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, object]]], *, address: str | None = None) -> None:
     """Push committed verdicts, by request, to whoever waits for them, and to an address if there is one.
 
     A failure is logged: the waiting requests will find them themselves. What goes to one address is one item: it wakes

@@ -45,7 +45,7 @@ class Columns:
     def __len__(self) -> int:
         return len(self._fields)
 
-    def read(self, model: type[ModelT], values: tuple[Any, ...]) -> ModelT:
+    def read(self, model: type[ModelT], values: tuple[object, ...]) -> ModelT:
         """Make an instance of its values."""
         made = list(values)
         for i, field in self._decoded:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -83,7 +83,7 @@ def await_verdicts(accepted: Accepted, waiter: Waiter, seconds: float) -> None:
     pace = accepted.account_id, Lane.JUDGE in accepted.pending_lanes
     began = time.monotonic()
 
-    def receive(verdict: dict[str, Any]) -> bool:
+    def receive(verdict: Mapping[str, object]) -> bool:
         fill_in(accepted, verdict)
         return not accepted.pending_lanes
 
@@ -111,7 +111,7 @@ def _await_more(stored: StoredRequest, waiter: Waiter, seconds: float) -> bool:
     pending = {evaluation.position for evaluation in stored.pending}
     pace = waiter.account_id, any(evaluation.lane == Lane.JUDGE for evaluation in stored.pending)
 
-    def receive(verdict: dict[str, Any]) -> bool:
+    def receive(verdict: Mapping[str, object]) -> bool:
         pending.discard(verdict["position"])
         return not pending
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 
@@ -33,7 +32,7 @@ def read_histories(
 
 
 def read_scoped(
-    account_id: int, pairs: Pairs, window: dict[str, Any], *, before: int | None = None
+    account_id: int, pairs: Pairs, window: Mapping[str, object], *, before: int | None = None
 ) -> list[HistorySnapshot | None]:
     """Read the scores of each (evaluator id, profile name) within a window (see `scope`), newest first."""
     if not any(pairs):

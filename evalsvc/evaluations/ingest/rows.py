@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -221,7 +221,7 @@ def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
 
 
 def evaluation_columns(
-    row: Scored, *, score: float | None, name: str | None, metadata: dict[str, Any] | None
+    row: Scored, *, score: float | None, name: str | None, metadata: Mapping[str, object] | None
 ) -> dict[str, Any]:
     """Return the columns of the Evaluation that a checked row decides; without a score `pass` counts as 1 or 0."""
     details = {

@@ -84,7 +84,7 @@ def delete_scores(account_id: int) -> Iterator[int]:
             yield n
 
 
-def in_transaction(work: Callable[..., T], *values: Any) -> T:
+def in_transaction(work: Callable[..., T], *values: object) -> T:
     """Call work(cursor, *values) in a transaction; again when it and somebody else have waited for each other."""
     for left in reversed(range(TRIES)):
         try:

@@ -47,7 +47,7 @@ class SearchField:
     lookup: str
     kind: str
 
-    def where(self, operator: str, value: Any) -> Q:
+    def where(self, operator: str, value: object) -> Q:
         """Return the condition that compares the field by one of Django's lookups."""
         place = self.lookup.removeprefix(REQUEST)
         column, _, key = place.partition(".")
@@ -101,7 +101,7 @@ OPERATIONS = (*TEXT_OPERATIONS, "eq", "ne", *ORDER_LOOKUPS, "in")
 UNORDERED = ("tags", "annotation")
 
 
-def evaluation_condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> Q:
+def evaluation_condition(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> Q:
     """Return the condition that all filters hold; raise Invalid with a pointer to each that cannot be read.
 
     Within the account's scope.
@@ -109,7 +109,7 @@ def evaluation_condition(filters: Sequence[Mapping[str, Any]], pointer: str = "/
     return FilterTree(_Leaves(), MEMBERS).all_of(filters, pointer)
 
 
-def unread_members(filters: Sequence[Mapping[str, Any]], pointer: str = "/filters") -> list[dict[str, Any]]:
+def unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[dict[str, Any]]:
     """Return a warning for each member that nothing reads of filters that `evaluation_condition` has accepted."""
     unread = RowKeys(MEMBERS, "filter")
     _note_members(filters, pointer, unread)
@@ -153,7 +153,7 @@ class _Leaves:
             raise Invalid(FieldError(f"{pointer}/value", f"At most {MAX_TAGS} values of tags in all filters together."))
 
 
-def leaf(part: Mapping[str, Any], pointer: str) -> Q:
+def leaf(part: Mapping[str, object], pointer: str) -> Q:
     """Return the condition of one field."""
     field = field_of(str(part["field"]))
     if field is None:
@@ -175,7 +175,7 @@ def field_of(name: str) -> SearchField | None:
     return FIELDS.get(name)
 
 
-def one_of(field: SearchField, values: Any, pointer: str) -> Q:
+def one_of(field: SearchField, values: object, pointer: str) -> Q:
     """Compare with several values."""
     wanted = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))]
     if field.lookup in INDIRECT:
@@ -199,7 +199,7 @@ def null_condition(field: SearchField, operation: str, pointer: str) -> Q:
     return field.where("isnull", operation == "eq")
 
 
-def comparison(field: SearchField, operation: str, value: Any, pointer: str) -> Q:
+def comparison(field: SearchField, operation: str, value: object, pointer: str) -> Q:
     """Compare with one value."""
     if operation in TEXT_OPERATIONS:
         if field.kind != "text" or not isinstance(value, str):
@@ -230,7 +230,7 @@ def equals(field: SearchField, wanted: Any) -> Q:
     return tagged({key: wanted}) if column == f"{REQUEST}tags" else field.where("exact", wanted)
 
 
-def same_as(field: SearchField, wanted: Any) -> Q:
+def same_as(field: SearchField, wanted: object) -> Q:
     """Return what a row that differs does not meet; never looked up by an index, as most rows differ."""
     return field.where("contains" if field.kind == "tags" else "exact", wanted)
 
@@ -240,7 +240,7 @@ def is_of_tags(field: SearchField) -> bool:
     return field.lookup.startswith(f"{REQUEST}tags")
 
 
-def converted(field: SearchField, value: Any, pointer: str) -> Any:
+def converted(field: SearchField, value: object, pointer: str) -> Any:
     """Read a value as the field's kind, or raise Invalid."""
     if field.kind == "annotation" and (found := read_uuid(value)) is not None:
         return f"{ANNOTATION}{found}"

@@ -199,7 +199,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
     )
 
 
-def usage_of(extra: Any) -> dict[str, int] | None:
+def usage_of(extra: object) -> dict[str, int] | None:
     """Return the tokens that a judge has read and written for a verdict; None where none was asked."""
     judge = extra.get("judge") if isinstance(extra, dict) else None
     if not isinstance(judge, dict):

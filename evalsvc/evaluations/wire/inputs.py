@@ -78,7 +78,7 @@ LISTS = {"contexts": Field.CONTEXT, "gold_contexts": Field.GOLD_CONTEXT, "top_k_
 ECHOED = {name: f"evaluated_model_{name}" for name in ("id", "name", "provider", "params", "selected_model")}
 
 
-def first_spelling(*spellings: Any) -> Any:
+def first_spelling(*spellings: object) -> Any:
     """Return the first spelling that was sent, newest dialect first."""
     for value in spellings:
         if value is not None:
@@ -149,7 +149,7 @@ def _mark(passage: Passage) -> dict[str, Any] | None:
     return None if isinstance(shown, str) else {name: value for name, value in shown.items() if name != "text"}
 
 
-def as_sent(value: Any) -> Any:
+def as_sent(value: object) -> Any:
     """Return stored JSON as it came in: the database writes 1e300 out as a whole number, which no answer can hold."""
     if isinstance(value, dict):
         return {name: as_sent(part) for name, part in value.items()}
@@ -181,7 +181,7 @@ def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return sent
 
 
-def echo(sample: Sample, extras: Mapping[str, Any] | None) -> dict[str, Any]:
+def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, Any]:
     """Return the inputs as an answer shows them: as they were sent, passages in one form."""
     sent = sent_of(extras)
     contexts = sample.contexts

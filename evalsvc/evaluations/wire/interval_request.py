@@ -77,7 +77,7 @@ class IntervalAsk:
         return None if self.since is None else {self.since[0]: self.since[1]}
 
 
-def read_ask(value: Any, pointer: str) -> tuple[IntervalAsk, Errors]:
+def read_ask(value: object, pointer: str) -> tuple[IntervalAsk, Errors]:
     """Read `confidence_interval_strategy`; return what is wrong with it as well, each with its pointer."""
     if value is None or isinstance(value, str):
         return _of_word(value, pointer)
@@ -95,7 +95,7 @@ def read_ask(value: Any, pointer: str) -> tuple[IntervalAsk, Errors]:
     return ask, errors
 
 
-def stored_ask(strategy: str, rest: Mapping[str, Any] | None) -> IntervalAsk:
+def stored_ask(strategy: str, rest: Mapping[str, object] | None) -> IntervalAsk:
     """Return the wish that a stored request was made with: its strategy, and what else it said."""
     ask, errors = read_ask({"strategy": strategy, **(rest or {})}, "")
     if errors:
@@ -178,7 +178,7 @@ def _level(value: Any) -> float:
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
+    def read(value: object) -> str:
         if value not in words:
             raise NotThis(f"One of {', '.join(words)}.")
         return str(value)

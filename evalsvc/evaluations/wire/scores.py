@@ -35,7 +35,9 @@ def score_of(family: str | None, score: float | None, passed: bool | None) -> fl
     return float(passed) if passed is not None and family in by_verdict() else score
 
 
-def shown_extra(family: str | None, score: float | None, extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def shown_extra(
+    family: str | None, score: float | None, extra: Mapping[str, object] | None
+) -> Mapping[str, Any] | None:
     """Return what was told beside a verdict, with the score that ranks where `score_of` does not tell it."""
     if score is None or family not in by_verdict():
         return extra or None
@@ -43,7 +45,7 @@ def shown_extra(family: str | None, score: float | None, extra: Mapping[str, Any
     return {"raw_score": score, "threshold": None, **(extra or {})}
 
 
-def score_condition(lookup: str, value: Any) -> Q:
+def score_condition(lookup: str, value: object) -> Q:
     """Return the condition that the score which clients see meets one of Django's lookups."""
     compare = OPERATORS.get(lookup)
     if compare is None:

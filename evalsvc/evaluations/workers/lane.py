@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -72,7 +72,7 @@ def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> I
         yield done
 
 
-def finish_lane(account_id: int, request_id: int, verdicts: Sequence[dict[str, Any]]) -> list[int]:
+def finish_lane(account_id: int, request_id: int, verdicts: Sequence[Mapping[str, object]]) -> list[int]:
     """Write verdicts of pending evaluations; return the positions that had none before."""
     return call_function(
         "SELECT finish_evaluations(%s, %s, %s::jsonb)", [account_id, request_id, dump_jsonb(verdicts)]
@@ -113,7 +113,7 @@ def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str
     return {row.pk: revisions.get((row.profile_id, row.profile_revision), {}) for row in rows}
 
 
-def verdict_of(row: Evaluation, profile_settings: dict[str, Any], sample: Sample) -> Verdict:
+def verdict_of(row: Evaluation, profile_settings: Mapping[str, object], sample: Sample) -> Verdict:
     """Compute one evaluation."""
     return computed(
         row.runs,

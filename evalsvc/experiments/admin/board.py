@@ -149,7 +149,7 @@ def is_best_high(plan: ExperimentPlan) -> bool:
     return primary_metric(plan).higher_is_better
 
 
-def is_in_race(config: Mapping[str, Any]) -> bool:
+def is_in_race(config: Mapping[str, object]) -> bool:
     """Say whether a config stands for itself against the others; one that has won, or waits, does too."""
     return config["state"] in IN_THE_RACE or config["stop_reason"] in ("decided", "pause")
 

@@ -22,7 +22,7 @@ class StateFilter(ChoiceFilter):
     title = "state"
     parameter_name = "state"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
         """Return the states."""
         return [(value, label.partition(":")[0]) for value, label in ExperimentPlan.State.choices]
 

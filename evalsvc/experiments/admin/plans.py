@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin, messages
@@ -61,7 +62,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
         paths = [path(route, self.admin_site.admin_view(view), name=address(name)) for name, route, view in own]
         return [*paths, *super().get_urls()]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PlanList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PlanList]:
         """Use the list that sums its configs."""
         return PlanList
 
@@ -107,7 +108,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
 
     # --- One experiment ----------------------------------------------------------------------------------------------
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: object = None
     ) -> HttpResponse:
         """Show the board."""
         plan = self.readable(request, object_id)
@@ -241,7 +242,9 @@ class ExperimentPlanAdmin(ScopedAdmin):
         }
         return self.answer(request, plan, "outputs", context)
 
-    def answer(self, request: HttpRequest, plan: ExperimentPlan, part: str, context: dict[str, Any]) -> HttpResponse:
+    def answer(
+        self, request: HttpRequest, plan: ExperimentPlan, part: str, context: Mapping[str, object]
+    ) -> HttpResponse:
         """Render one of the templates of experiments."""
         shared = {
             "opts": self.opts,
@@ -271,12 +274,12 @@ class ExperimentPlanAdmin(ScopedAdmin):
             raise Http404
         return config
 
-    def get_object(self, request: HttpRequest, object_id: Any, from_field: str | None = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: object, from_field: str | None = None) -> Any:
         """Look up ids only; the key is a relation, which would pass larger numbers on to the database."""
         return super().get_object(request, object_id, from_field) if is_id(object_id) else None
 
 
-def is_id(text: Any) -> bool:
+def is_id(text: object) -> bool:
     """Say whether a text can be an id."""
     text = str(text)
     return text.isascii() and text.isdigit() and int(text) <= BigIntegerField.MAX_BIGINT

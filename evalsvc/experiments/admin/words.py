@@ -18,7 +18,7 @@ def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return view["mean"] or view
 
 
-def covers_words(view: Mapping[str, Any]) -> str:
+def covers_words(view: Mapping[str, object]) -> str:
     """Say what an interval is about and when it may be read."""
     shown = headline(view)
     name = "mean on " if view["mean"] else ""
@@ -79,7 +79,7 @@ def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
     return "; ".join(words)
 
 
-def metric_words(metric: Mapping[str, Any], reference: Mapping[str, Any] | None) -> str:
+def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] | None) -> str:
     """Say beneath a metric's name what to hold it to: that it was added later, and what it was before."""
     added = "added later: one look" if metric.get("addition") else ""
     return "; ".join(words for words in (added, before_words(reference)) if words)
@@ -123,7 +123,7 @@ def difference_words(found: Mapping[str, Any]) -> str:
     return f"on this set: {interval(on_set['lower'], on_set['upper'], signed=True)}"
 
 
-def look_words(found: Mapping[str, Any]) -> str:
+def look_words(found: Mapping[str, object]) -> str:
     """Say when the interval may be read, and among how many comparisons."""
     n = found["n_comparisons"]
     return f"{found['label']}, {n} comparison{'' if n == 1 else 's'}"

@@ -31,7 +31,7 @@ LARGEST = 2**31 - 1
 class Strict(serializers.Serializer[Any]):
     """A part of a body in which a field that is not known is a mistake."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """Refuse unknown fields by name."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             raise serializers.ValidationError(
@@ -195,7 +195,7 @@ class BatchIn(Strict):
     promote = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 
-def plan_of_batch(body: Mapping[str, Any]) -> dict[str, Any]:
+def plan_of_batch(body: Mapping[str, object]) -> dict[str, Any]:
     """Return the checked plan of a batch: what it says, and the defaults of a plan."""
     defaults = {name: field.default for name, field in PlanIn().fields.items() if field.default is not empty}
     said = {name: body[name] for name in ("metrics", "level", "promote")}
@@ -276,7 +276,7 @@ class ManyIn(Strict):
     config_ids = serializers.JSONField()
     expected_epochs = serializers.DictField(child=serializers.IntegerField(), required=False)
 
-    def validate_config_ids(self, value: Any) -> list[int] | None:
+    def validate_config_ids(self, value: object) -> list[int] | None:
         """Return the ids, or None for all."""
         if value == "all":
             return None
@@ -387,7 +387,7 @@ class ExperimentsQuery(PageIn):
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 
-def read_digits(value: Any) -> int:
+def read_digits(value: object) -> int:
     """Read an id written as digits."""
     text = str(value)
     if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) >= 2**63:

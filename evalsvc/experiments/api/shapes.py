@@ -73,7 +73,7 @@ def epsilon_out(plan: ExperimentPlan) -> float | None:
     return plan.epsilon * metric.unit(plan.n_examples)
 
 
-def metric_out(row: Mapping[str, Any]) -> dict[str, Any]:
+def metric_out(row: Mapping[str, object]) -> dict[str, Any]:
     """Return a metric in the words that asked for it, with what they were resolved to."""
     names = ("name", "source", "value_range", "binary", "higher_is_better", "strategy", "denominator")
     resolved = {"type": "kind", "evaluator": "evaluator_id", "criteria": "profile_name"}

@@ -152,7 +152,7 @@ def _check_epochs(plan: ExperimentPlan, expected: Mapping[int, int]) -> None:
             raise Invalid(FieldError(f"/expected_epochs/{config.pk}", detail), code="stale_epoch")
 
 
-def clone(*, account: Account, config: Config, name: str | None, changes: Mapping[str, Any], actor: str) -> Config:
+def clone(*, account: Account, config: Config, name: str | None, changes: Mapping[str, object], actor: str) -> Config:
     """Make a new config from another one, with changed parameters, and let it run from the first position.
 
     A change to null takes the parameter away. What has been seen up to now counts for no decision about it: whoever

@@ -145,7 +145,7 @@ def _choices(axes: Sequence[list[Any]], method: str, n: int | None, seed: int) -
         yield tuple(reversed(point))
 
 
-def problems(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """List what is wrong with the parameters of a config: a pointer and a sentence each."""
     if kind == "chat":
         yield from _chat_problems(parameters)
@@ -223,7 +223,7 @@ def _bad_names(templates: list[Any]) -> Iterator[tuple[str, str]]:
             yield "/parameters", why
 
 
-def hash_of(kind: str, parameters: Mapping[str, Any], *, salt: str = "") -> str:
+def hash_of(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> str:
     """Return the digest of what makes the outputs: configs with the same one would be answered alike.
 
     A `push` config is the caller's own code, of which nothing is known here: `salt` keeps it apart from every other.

@@ -22,7 +22,7 @@ class Knob:
     values: list[Any]
 
 
-def knobs_of(search: Mapping[str, Any]) -> list[Knob]:
+def knobs_of(search: Mapping[str, object]) -> list[Knob]:
     """Read a search: a list is values to try, an object leads to knobs inside, a JSON pointer leads there at once.
 
     Raises ValueError, naming the knob, for what is neither, and for knobs one of which lies in another.
@@ -63,7 +63,7 @@ def pointed(pointer: str) -> Path:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def with_values(parameters: Mapping[str, Any], paths: Sequence[Path], values: Sequence[Any]) -> dict[str, Any]:
+def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values: Sequence[object]) -> dict[str, Any]:
     """Return the parameters with a value at each path; what was there before is left as it is.
 
     An object that is not there yet is made. Raises ValueError where a path goes through something else.
@@ -98,7 +98,7 @@ def names_of(knobs: Sequence[Knob]) -> list[str]:
     return [".".join(path[-_length(path, paths) :]) for path in paths]
 
 
-def label(names: Sequence[str], values: Sequence[Any]) -> str:
+def label(names: Sequence[str], values: Sequence[object]) -> str:
     """Return the name of a point: the knobs and their values, long ones shortened."""
     return " ".join(f"{name}={_short(value)}" for name, value in zip(names, values, strict=True))
 

@@ -92,7 +92,7 @@ def resolve_metrics(
     *,
     account_id: int,
     epoch: str | None,
-    wanted: Sequence[Mapping[str, Any]],
+    wanted: Sequence[Mapping[str, object]],
     strategy: str | None,
     pointer: str = "/plan/metrics",
     there: Sequence[Metric] = (),

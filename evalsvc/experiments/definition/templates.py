@@ -21,7 +21,7 @@ class UnknownField(Exception):
         self.name = name
 
 
-def template_names(template: Any) -> Iterator[str]:
+def template_names(template: object) -> Iterator[str]:
     """List the names that a text, or any JSON with texts in it, refers to."""
     if isinstance(template, str):
         yield from (match[1].strip() for match in _token.finditer(template))
@@ -49,7 +49,7 @@ def fill_text(template: str, fields: Mapping[str, Any]) -> str:
     return _token.sub(lambda match: prompt_text(field_value(match[1].strip(), fields)), template)
 
 
-def fill_json(template: Any, fields: Mapping[str, Any]) -> Any:
+def fill_json(template: object, fields: Mapping[str, object]) -> Any:
     """Fill the texts of a JSON template; a text that is one token only becomes the value itself."""
     if isinstance(template, str):
         whole = _token.fullmatch(template)
@@ -61,7 +61,7 @@ def fill_json(template: Any, fields: Mapping[str, Any]) -> Any:
     return template
 
 
-def field_value(name: str, fields: Mapping[str, Any]) -> Any:
+def field_value(name: str, fields: Mapping[str, object]) -> Any:
     """Return the value at a dotted name; list items are named by their index. Raises UnknownField."""
     value: Any = fields
     for part in name.split("."):
@@ -74,7 +74,7 @@ def field_value(name: str, fields: Mapping[str, Any]) -> Any:
     return value
 
 
-def prompt_text(value: Any) -> str:
+def prompt_text(value: object) -> str:
     """Write a value into a prompt: texts as they are, lists of texts or passages as numbered paragraphs, else JSON."""
     if isinstance(value, str):
         return value

@@ -41,7 +41,7 @@ def add_metrics(
     account: Account,
     experiment_id: int,
     epoch: str | None,
-    wanted: Sequence[Mapping[str, Any]],
+    wanted: Sequence[Mapping[str, object]],
     actor: str,
 ) -> tuple[ExperimentPlan, bool]:
     """Add metrics to the outputs that are there, and to those that will come; say whether any of them is new.

@@ -93,7 +93,7 @@ class AskedConfig:
         return facts
 
 
-def produce(asking: AskedConfig, example: Mapping[str, Any]) -> Produced:
+def produce(asking: AskedConfig, example: Mapping[str, object]) -> Produced:
     """Ask for one output, again after a pause when a failure may pass.
 
     Raises Postponed when a limit or a 429 says to come back later, and MustStop when the config as a whole cannot go
@@ -236,7 +236,7 @@ def _bad_status(status: int, retry_after: str | None) -> CallFailed:
     return CallFailed("bad_output", f"The application answered {status}.", is_transient=False)
 
 
-def storable(value: Any) -> Any:
+def storable(value: object) -> Any:
     """Return a value that PostgreSQL can hold as JSON: no NUL, no half of a surrogate pair, not endless.
 
     It must not be nested deeper than `is_too_deep` allows.
@@ -253,7 +253,7 @@ def storable(value: Any) -> Any:
     return value
 
 
-def is_too_deep(value: Any, levels: int = MAX_LEVELS) -> bool:
+def is_too_deep(value: object, levels: int = MAX_LEVELS) -> bool:
     """Say whether JSON is nested deeper than what writes and reads it later can take."""
     if isinstance(value, Mapping):
         return levels == 0 or any(is_too_deep(item, levels - 1) for item in value.values())

@@ -207,7 +207,7 @@ def _beside(verdict: Verdict) -> Row:
     return {"spans": verdict.spans, "extra": extra, "judge_cost": cost if cost is None else _plain(cost)}
 
 
-def judge_cost(extra: Mapping[str, Any] | None) -> float | None:
+def judge_cost(extra: Mapping[str, object] | None) -> float | None:
     """Return what asking the judge has cost; None where none was asked, or its prices are not known."""
     judge = (extra or {}).get("judge")
     cost = judge.get("cost") if isinstance(judge, Mapping) else None

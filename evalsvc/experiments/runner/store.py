@@ -82,8 +82,8 @@ def record_unit(
     account_id: int,
     unit_id: int,
     token: uuid.UUID,
-    outputs: Sequence[Mapping[str, Any]],
-    scores: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Mapping[str, object]],
+    scores: Sequence[Mapping[str, object]],
     close: str,
     lease_seconds: float,
 ) -> Recorded:
@@ -135,7 +135,7 @@ def open_added_units(*, account_id: int, experiment_id: int, number: int) -> Non
 
 
 def record_added_scores(
-    *, account_id: int, config_id: int, number: int, scores: Sequence[Mapping[str, Any]]
+    *, account_id: int, config_id: int, number: int, scores: Sequence[Mapping[str, object]]
 ) -> list[int]:
     """Record the caller's numbers for outputs of one config; return the positions that had none before."""
     sql = "SELECT record_added_scores(%s, %s, %s, %s::jsonb)"

@@ -5,6 +5,8 @@ schema, and every keyword that is applied counts against a budget, so that refer
 """
 
 from __future__ import annotations
+from collections.abc import Iterable
+from collections.abc import Sequence
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -102,7 +104,7 @@ def _kinds() -> tuple[Any, Any]:
 
 
 def _counted(check: _Keyword) -> _Keyword:
-    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any] | None:
+    def counted(validator: object, value: object, instance: object, schema: object) -> Iterator[Any] | None:
         _spend(1 + (len(value) if isinstance(value, (list, dict)) else 0))
         return check(validator, value, instance, schema)
 

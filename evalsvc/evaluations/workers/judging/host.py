@@ -27,7 +27,7 @@ class JudgingStep(StartStopStep):
         """Say whether this worker takes the queue."""
         return Lane.JUDGE.value in parent.app.amqp.queues.consume_from
 
-    def start(self, parent: Any) -> None:
+    def start(self, parent: object) -> None:
         """Start the runner. Imported here: other workers have no use for it."""
         from django.conf import settings
 
@@ -38,12 +38,12 @@ class JudgingStep(StartStopStep):
         self.runner = JudgeRunner(slots=settings.JUDGE_SLOTS)
         self.runner.start()
 
-    def stop(self, parent: Any) -> None:
+    def stop(self, parent: object) -> None:
         """Let what is in flight end for a while; other runners get the rest."""
         if self.runner is not None:
             self.runner.drain(DRAIN_SECONDS)
 
-    def terminate(self, parent: Any) -> None:
+    def terminate(self, parent: object) -> None:
         """Give back what is in flight."""
         if self.runner is not None:
             self.runner.drain(0.0)

@@ -114,7 +114,7 @@ def _delay(one: Claimed, retry_after_seconds: float) -> float:
     return max(grown, retry_after_seconds * random.uniform(1.0, 1.25))  # noqa: S311  # nosec B311 - not a secret
 
 
-def finish_judging(items: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
+def finish_judging(items: Sequence[Mapping[str, object]]) -> set[tuple[int, int]]:
     """Write verdicts of requests of any accounts, all or none; return (request, position) of those that were written.
 
     Each item is {account, request, verdicts}. As the tenants' role, each account by itself.
@@ -133,7 +133,7 @@ def _keys(claimed: Sequence[Claimed]) -> tuple[list[int], list[int]]:
     return [one.id for one in claimed], [one.n_attempts for one in claimed]
 
 
-def rows(alias: str, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+def rows(alias: str, sql: str, values: Sequence[object] | Mapping[str, object]) -> list[Any]:
     """Return the rows that a role gets for one message, in binary. Raises Django's database errors."""
     wrapper = connections[alias]
     wrapper.ensure_connection()

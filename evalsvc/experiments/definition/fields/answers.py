@@ -23,7 +23,7 @@ MAX_LEVELS = 4
 ENVELOPE = "init_parameters"
 
 
-def find_named(value: Any, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
+def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
     """Return what an object holds under the first of these names, at its top or in one of its components.
 
     MISSING when nothing does, and the object itself when its components hold different things: no reader takes it.
@@ -41,7 +41,7 @@ def find_named(value: Any, names: Sequence[str], *, levels: int = MAX_LEVELS) ->
     return parts[0] if all(part == parts[0] for part in parts[1:]) else value
 
 
-def said(value: Any) -> Any:
+def said(value: object) -> Any:
     """Return the answer within an output, or the accepted answers within an expectation.
 
     MISSING when it is an object that holds passages only.
@@ -56,7 +56,7 @@ def said(value: Any) -> Any:
     return plain(found)
 
 
-def find_passages(value: Any, names: Sequence[str] = PASSAGES) -> Any:
+def find_passages(value: object, names: Sequence[str] = PASSAGES) -> Any:
     """Return the passages within an output or expectation, those of its answers too; MISSING when there are none."""
     found = find_named(value, names)
     if found is not MISSING:
@@ -66,7 +66,7 @@ def find_passages(value: Any, names: Sequence[str] = PASSAGES) -> Any:
     return find_named(listed[0], names) if listed and isinstance(listed[0], Mapping) else MISSING
 
 
-def question(value: Any) -> Any:
+def question(value: object) -> Any:
     """Return the text that was asked: as it is, or the one that an object of fields or components holds."""
     if not isinstance(value, Mapping):
         return value
@@ -77,14 +77,14 @@ def question(value: Any) -> Any:
     return texts.pop() if len(texts) == 1 else value
 
 
-def components_of(value: Any) -> list[str]:
+def components_of(value: object) -> list[str]:
     """Return the names of the components that an object is made of: its members, where all of them are objects."""
     if not isinstance(value, Mapping) or _is_answer(value) or not value:
         return []
     return list(value) if all(isinstance(part, Mapping) for part in value.values()) else []
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return an answer as evaluators read it: Haystack's answers and chat messages as texts or texts with places."""
     if isinstance(value, list):
         return [plain(part) for part in value]

@@ -154,7 +154,7 @@ class SchemaReader:
             yield from self.pointers(one, pointer, level + 1)
 
 
-def types_of(schema: Mapping[str, Any]) -> set[str] | None:
+def types_of(schema: Mapping[str, object]) -> set[str] | None:
     """Return the types that a schema without references allows; None for any. What it says of members implies one."""
     declared = schema.get("type")
     if isinstance(declared, str):

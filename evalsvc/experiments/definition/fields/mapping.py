@@ -38,7 +38,7 @@ class Mapped:
     lost: Mapping[Field, str]
 
 
-def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointers: Mapping[str, str]) -> Mapped:
+def map_sample(example: Mapping[str, object], components: Mapping[str, object], pointers: Mapping[str, str]) -> Mapped:
     """Make the sample of an example and its answer.
 
     `components` is the output as it is stored: `output` is the answer itself, others stand beside it. `pointers` are
@@ -63,7 +63,7 @@ def map_sample(example: Mapping[str, Any], components: Mapping[str, Any], pointe
     return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), lost)
 
 
-def value_at(example: Mapping[str, Any], components: Mapping[str, Any], pointer: str) -> Any:
+def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> Any:
     """Return what a pointer into an example or an output names, or MISSING."""
     root = root_of(pointer)
     if root in EXAMPLE_ROOTS:
@@ -71,7 +71,7 @@ def value_at(example: Mapping[str, Any], components: Mapping[str, Any], pointer:
     return look_up_answer(components, pointer)
 
 
-def look_up_answer(components: Mapping[str, Any], pointer: str) -> Any:
+def look_up_answer(components: Mapping[str, object], pointer: str) -> Any:
     """Return what a pointer into an output names, or MISSING; a component may stand where the answer has nothing."""
     found = resolve_pointer(components, pointer)
     if found is MISSING and pointer.startswith(f"/{OUTPUT}/"):
@@ -79,7 +79,7 @@ def look_up_answer(components: Mapping[str, Any], pointer: str) -> Any:
     return found
 
 
-def why_nothing(name: str, components: Mapping[str, Any], pointer: str) -> str:
+def why_nothing(name: str, components: Mapping[str, object], pointer: str) -> str:
     """Say that an output has nothing at the pointer under this name, and what it has."""
     return f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_shown(components)}."
 

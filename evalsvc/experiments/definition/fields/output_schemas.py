@@ -28,7 +28,7 @@ MAX_SCHEMAS = 16
 MAX_STEPS = 20_000
 
 
-def schema_problems(schema: Any) -> list[tuple[str, str]]:
+def schema_problems(schema: object) -> list[tuple[str, str]]:
     """List what is wrong with an `output_schema`: a pointer into the config and a sentence each."""
     if not isinstance(schema, Mapping):
         return [(AT, f"`{OUTPUT_SCHEMA}` is a JSON Schema, which is an object, and not {described(schema)}.")]
@@ -45,7 +45,7 @@ def _problems(raw: bytes) -> list[tuple[str, str]]:
     return [(each.pointer, f"The `{OUTPUT_SCHEMA}` {each.detail}.") for each in found]
 
 
-def declared_schema(kind: str, parameters: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str, Any] | None:
     """Return the schema that a config's outputs are held to; None where it declares none that could be used.
 
     A config of `push` may have been made before its parameters meant anything.

@@ -13,7 +13,7 @@ def is_pointer(text: str) -> bool:
     return text == "" or text.startswith("/")
 
 
-def resolve_pointer(document: Any, pointer: str) -> Any:
+def resolve_pointer(document: object, pointer: str) -> Any:
     """Return the value that a pointer names, or MISSING."""
     value = document
     for part in pointer.split("/")[1:]:

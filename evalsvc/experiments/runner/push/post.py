@@ -35,7 +35,7 @@ def accept_outputs(
     account: Account,
     held: WorkUnit,
     token: uuid.UUID,
-    outputs: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Mapping[str, object]],
     is_done: bool,
     lease_seconds: float,
 ) -> PostStanding:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsvc.evaluations.maintenance import retention, sweep
@@ -17,7 +15,7 @@ class Command(BaseCommand):
         " older than its account's retention."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Prune and say how much there was."""
         for name, n in sweep.prune_uncaptured().items():
             self.stdout.write(f"{n} {name.replace('_', ' ')} deleted")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.management.base import BaseCommand
 from django.db import connections
 
@@ -21,7 +19,7 @@ class Command(BaseCommand):
         " second time. In portions: ended in the middle, it goes on when run again. May run beside the service."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Fill in, then repair."""
         connection = connections[SYSTEM]
         fill(connection)

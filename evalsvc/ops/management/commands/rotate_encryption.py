@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsvc.judges.services import reencrypt_secrets
@@ -14,7 +12,7 @@ class Command(BaseCommand):
 
     help = "Put a new key first in ENCRYPTION_KEYS, restart, run this, and remove the old ones."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Encrypt anew and say how many; fail when some cannot be read, as their keys must not be removed."""
         n, unreadable = reencrypt_secrets()
         self.stdout.write(f"{n} secrets encrypted with the newest key")

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 from pathlib import Path
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -26,7 +25,7 @@ class Command(BaseCommand):
         """Add --json."""
         parser.add_argument("--json", action="store_true", help="Print the values as one JSON object.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Make what is missing, keep what was drawn, print it."""
         values = read_or_draw(demo_file())
         with role_scope(SYSTEM):

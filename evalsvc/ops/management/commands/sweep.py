@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.management.base import BaseCommand
 
 from evalsvc.evaluations.maintenance import sweep
@@ -15,7 +13,7 @@ class Command(BaseCommand):
 
     help = "Enqueue again every evaluation that was accepted, has no verdict, and that no living worker holds."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Sweep and say how much there was."""
         refs = sweep.sweep()
         told = enqueue_again(refs)
