@@ -23,7 +23,7 @@ LOCK_SECONDS = 900
 class SignInForm(AuthenticationForm):
     """Django's own check of e-mail and password, asked only while guesses are left."""
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Count the attempt before the password is looked at, so that parallel guesses cannot all slip through."""
         email = self.cleaned_data.get("username") or ""
         counters = lockout_counters(email, caller_ip(self.request))

@@ -34,11 +34,11 @@ class Site(UnfoldAdminSite):
         kept = [url for url in super().get_urls() if getattr(url, "name", None) not in LEFT_OUT]
         return [path("switch-account/", self.admin_view(self.switch_account), name="switch_account"), *kept]
 
-    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+    def each_context(self, request: HttpRequest) -> dict[str, object]:
         """Tell every page which account it shows."""
         return {**super().each_context(request), **files(), "membership": CURRENT.get()}
 
-    def bare_context(self, request: HttpRequest) -> dict[str, Any]:
+    def bare_context(self, request: HttpRequest) -> dict[str, object]:
         """Return what a page without a sidebar needs to look like the others; it asks the database nothing."""
         icons = self._get_favicons("SITE_FAVICONS", request)
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}

@@ -105,7 +105,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         fields = super().get_fields(request, obj)
         return fields if obj is None else [*fields, "id", "created_at", "updated_at"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix the project: labels are filed under it."""
         fixed = () if obj is None else ("project", "id", "created_at", "updated_at")
         return (*super().get_readonly_fields(request, obj), *fixed)
@@ -115,7 +115,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         fields = super().get_autocomplete_fields(request)
         return (*fields, "project") if is_operator(request) else fields
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> object:
         """Offer members the projects of their account."""
         membership = CURRENT.get()
         if db_field.name == "project" and membership is not None:
@@ -132,7 +132,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         elif form.has_changed():
             revise_criteria(account=account, criteria=obj, fields=form.decided(), actor=actor)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer the button to those who may write."""
         return super().get_actions_detail(request, object_id) if has_role(request, self.write_role) else []
 

@@ -43,7 +43,7 @@ class AnnotateBody(msgspec.Struct):
     explanation: str | None = None
 
 
-def body_schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+def body_schema(kind: type[msgspec.Struct]) -> dict[str, object]:
     """Return the JSON Schema of a body, categories written out, for the OpenAPI document."""
     _, parts = msgspec.json.schema_components([kind, Category], ref_template="#/components/schemas/{name}")
     schema: dict[str, Any] = parts[kind.__name__]

@@ -24,7 +24,7 @@ NOT_KNOWN: dict[str, Any] = {
 """Of an evaluator whose package is no longer installed."""
 
 
-def run_facts(row: Evaluator) -> dict[str, Any]:
+def run_facts(row: Evaluator) -> dict[str, object]:
     """Return what the code says of an evaluator: its lane and inputs with no profile, and what its score speaks of."""
     found = find_evaluator(row.base)
     if found is None:
@@ -44,7 +44,7 @@ def run_facts(row: Evaluator) -> dict[str, Any]:
     }
 
 
-def family_metric_out(family: Family, name: str, facts: Facts) -> dict[str, Any]:
+def family_metric_out(family: Family, name: str, facts: Facts) -> dict[str, object]:
     """Return one metric of a family, with the managed profiles that choose it."""
     profiles = [row.name for row in managed_profiles().values() if row.family is family]
     chosen = {row.name for row in managed_profiles().values() if row.settings.get("metric") == name}
@@ -58,7 +58,7 @@ def family_metric_out(family: Family, name: str, facts: Facts) -> dict[str, Any]
     }
 
 
-def of_output_type(evaluator: dict[str, Any], output_type: str | None) -> dict[str, Any] | None:
+def of_output_type(evaluator: dict[str, Any], output_type: str | None) -> dict[str, object] | None:
     """Return an evaluator with those of its metrics that judge such an output; None when it judges none."""
     if output_type is None:
         return evaluator

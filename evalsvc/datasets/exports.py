@@ -51,7 +51,7 @@ def text_or_json(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def example_out(example: Example) -> dict[str, Any]:
+def example_out(example: Example) -> dict[str, object]:
     """Return an example as uploads have it; what is absent is left out."""
     row = {"id": example.key, "input": example.input, "expected": example.expected, "contexts": example.contexts}
     present = {name: value for name, value in row.items() if value is not None}
@@ -64,7 +64,7 @@ def jsonl(account: Account, version: DatasetVersion) -> Iterator[bytes]:
     return chunked(orjson.dumps(example_out(row), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
-def wire_row(dataset_id: str, example: Example) -> dict[str, Any]:
+def wire_row(dataset_id: str, example: Example) -> dict[str, object]:
     """Return an example as clients of Patronus read it; texts only, so other inputs are JSON."""
     metadata = example.metadata
     return {
@@ -91,7 +91,7 @@ def passage_text(passage: object) -> str:
     return str(first_present(passage, names) if isinstance(passage, dict) else passage)
 
 
-def first_present(metadata: Mapping[str, object], names: Iterable[str]) -> Any:
+def first_present(metadata: Mapping[str, object], names: Iterable[str]) -> object:
     """Return the first value that is there; None if none is."""
     return next((metadata[name] for name in names if metadata.get(name) is not None), None)
 
@@ -218,7 +218,7 @@ def parquet(account: Account, version: DatasetVersion) -> Iterator[bytes]:
     yield sink.take()
 
 
-def parquet_cells(example: Example, columns: dict[str, str], are_texts: bool) -> list[Any]:
+def parquet_cells(example: Example, columns: dict[str, str], are_texts: bool) -> list[object]:
     """Return an example's cells for Parquet, which has lists."""
     key, first, second, contexts, metadata = cells_of(example, columns)
     return [key, first, second, example.contexts if are_texts else contexts, metadata]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 from django.db import models
 from psycopg.types.json import Json
@@ -16,10 +14,10 @@ class JSONTextField(models.JSONField):
         """Return the column's type."""
         return "json"
 
-    def get_db_prep_value(self, value: object, connection: object, prepared: bool = False) -> Any:
+    def get_db_prep_value(self, value: object, connection: object, prepared: bool = False) -> object:
         """Hand psycopg a document."""
         return None if value is None else Json(value, dumps=orjson.dumps)
 
-    def from_db_value(self, value: object, expression: object, connection: object) -> Any:
+    def from_db_value(self, value: object, expression: object, connection: object) -> object:
         """Return the document; psycopg has decoded it."""
         return value

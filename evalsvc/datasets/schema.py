@@ -69,7 +69,7 @@ class Shape:
         elif self.any_property is None and len(self.properties) > MAX_PROPERTIES:
             self._forget_names()
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         """Return the schema; an empty one when nothing was seen."""
         types = [name for name in self.types if not (name == "integer" and "number" in self.types)]
         schema: dict[str, Any] = {}

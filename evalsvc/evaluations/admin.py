@@ -174,7 +174,7 @@ class EvaluationAdmin(ScopedAdmin):
         ("When", {"fields": ("created_at", "completed_at", "in_history")}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: object = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: object = None) -> object:
         """Add the account for operators."""
         account = (("Account", {"fields": ("account",)}),) if self.adds_account(request, ()) else ()
         return (*self.fieldsets, *account)
@@ -187,7 +187,7 @@ class EvaluationAdmin(ScopedAdmin):
         """Go by the index of one account's rows, or, for operators, by that of all."""
         return ("-id",) if is_operator(request) else ("-created_at", "-id")
 
-    def get_list_select_related(self, request: HttpRequest) -> Any:
+    def get_list_select_related(self, request: HttpRequest) -> object:
         """Read the account's name where it is shown."""
         return ("request", "account") if self.adds_account(request, ()) else ("request",)
 
@@ -228,7 +228,7 @@ class EvaluationAdmin(ScopedAdmin):
         return isolated(shorten(evaluation.request.app, 40))
 
     @admin.display(description="Explanation")
-    def explained(self, evaluation: Evaluation) -> Any:
+    def explained(self, evaluation: Evaluation) -> object:
         """Return the explanation."""
         return text_block(evaluation.explanation)
 
@@ -238,7 +238,7 @@ class EvaluationAdmin(ScopedAdmin):
         return text_block(evaluation.text_output)
 
     @admin.display(description="Spans in the output")
-    def spanned(self, evaluation: Evaluation) -> Any:
+    def spanned(self, evaluation: Evaluation) -> object:
         """Return the output with the spans marked."""
         spans, text = spans_of(evaluation), evaluation.request.output
         return marked(text, spans) if spans and text else None
@@ -270,12 +270,12 @@ class EvaluationAdmin(ScopedAdmin):
         return text_block("\n\n".join(f"[{i}] {text}" for i, text in enumerate(texts, 1))) if texts else None
 
     @admin.display(description="Gold answer")
-    def gold(self, evaluation: Evaluation) -> Any:
+    def gold(self, evaluation: Evaluation) -> object:
         """Return what it should have said."""
         return text_block(evaluation.request.gold)
 
     @admin.display(description="System prompt")
-    def system_prompt(self, evaluation: Evaluation) -> Any:
+    def system_prompt(self, evaluation: Evaluation) -> object:
         """Return what it was told to be."""
         return text_block(evaluation.request.system_prompt)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -33,7 +32,7 @@ def of_request(request_id: int) -> dict[str, int]:
     return {"request_id": request_id, "id__gte": moment << 22, "id__lt": moment + HOUR_MS << 22}
 
 
-def of_requests(request_ids: Collection[int]) -> dict[str, Any]:
+def of_requests(request_ids: Collection[int]) -> dict[str, object]:
     """Return the lookups of the evaluations of several requests, as `of_request`."""
     bounds = of_request(min(request_ids, default=0)), of_request(max(request_ids, default=0))
     return {"request_id__in": request_ids, "id__gte": bounds[0]["id__gte"], "id__lt": bounds[1]["id__lt"]}

@@ -59,7 +59,7 @@ PENDING = Verdict("pending")
 _values = attrgetter(*VERDICT)
 
 
-def verdict_columns(verdict: Verdict) -> dict[str, Any]:
+def verdict_columns(verdict: Verdict) -> dict[str, object]:
     """Return a verdict under its column names."""
     return dict(zip(VERDICT, _values(verdict), strict=True))
 
@@ -222,7 +222,7 @@ class _Attempt:
         return _broke(self._spec)
 
 
-def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, Any]:
+def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, object]:
     """Return what the family told, and the line that its verdict was drawn at where the verdict is the answer."""
     if not family.by_verdict:
         return score.extra

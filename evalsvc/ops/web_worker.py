@@ -45,7 +45,7 @@ class WebWorker(ThreadWorker):
         conn.visit = visit
         door.come(visit)
 
-    def handle(self, conn: Any) -> Any:
+    def handle(self, conn: Any) -> object:
         """Serve a request, in a thread of the pool."""
         visit, conn.visit = conn.visit, None
         with visiting(visit):

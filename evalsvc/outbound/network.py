@@ -6,7 +6,6 @@ import select
 import socket
 import ssl
 from collections.abc import Iterable
-from typing import Any
 
 import httpcore2
 
@@ -60,7 +59,7 @@ class GuardedStream(httpcore2.NetworkStream):
             self.close()
             raise failure(exc) from None
 
-    def get_extra_info(self, info: str) -> Any:
+    def get_extra_info(self, info: str) -> object:
         """Tell the connection pool whether an idle connection has been closed by the server."""
         if info == "ssl_object":
             return self._sock if isinstance(self._sock, ssl.SSLSocket) else None

@@ -87,7 +87,7 @@ class PairsParameter(serializers.CharField):
             self.fail("not_pairs")
         return {key: self.read_value(value)}
 
-    def read_value(self, text: str) -> Any:
+    def read_value(self, text: str) -> object:
         """Read the value of a pair."""
         try:
             return orjson.loads(text)

@@ -50,7 +50,7 @@ class AnyAccept(BaseContentNegotiation):
         """Return the JSON parser."""
         return next(iter(parsers))
 
-    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> Any:
+    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> object:
         """Return the JSON renderer."""
         renderer = next(iter(renderers))
         return renderer, renderer.media_type

@@ -54,7 +54,7 @@ IDEMPOTENCY_KEY = {
 }
 
 
-def add_common_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+def add_common_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, object]:
     """Add the problem answers and the security schemes to every operation."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {}).update({"Problem": PROBLEM, **described()})
@@ -87,7 +87,7 @@ def applies(status: str, path: str, method: str) -> bool:
     return status != "404" or "{" in path or path in WITH_IDS_IN_QUERY
 
 
-def problem_answer(description: str) -> dict[str, Any]:
+def problem_answer(description: str) -> dict[str, object]:
     """Return the OpenAPI description of a problem answer."""
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {"description": description, "content": content}

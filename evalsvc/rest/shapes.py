@@ -37,19 +37,19 @@ def answer_with(shape: type[msgspec.Struct], description: str = "") -> OpenApiRe
     return OpenApiResponse(reference(shape), description)
 
 
-def reference(shape: type[msgspec.Struct]) -> dict[str, Any]:
+def reference(shape: type[msgspec.Struct]) -> dict[str, object]:
     """Return a reference to a shape, and have the document describe it under its own name."""
     if _described.setdefault(shape.__name__, shape) is not shape:
         raise TypeError(f"Two shapes are named {shape.__name__}.")
     return {"$ref": ADDRESS.format(name=shape.__name__)}
 
 
-def described() -> dict[str, Any]:
+def described() -> dict[str, object]:
     """Return the schemas of all shapes that are referred to, and of their parts, by name."""
     return msgspec.json.schema_components(_described.values(), ref_template=ADDRESS)[1]
 
 
-def to_plain(value: object) -> Any:
+def to_plain(value: object) -> object:
     """Return a struct as a dict, for an encoder that does not know it; anything else as text."""
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, builtin_types=_PLAIN, enc_hook=str)

@@ -62,7 +62,7 @@ def _warning(key: str, known: Collection[str], at: str, what: str) -> dict[str, 
     }
 
 
-def with_warnings(answer: Any, warnings: Sequence[Mapping[str, Any]]) -> Any:
+def with_warnings(answer: Any, warnings: Sequence[Mapping[str, Any]]) -> object:
     """Return an answer that says them; one without a body says nothing, and a struct without a place is an error."""
     if answer is None or isinstance(answer, list):
         return answer

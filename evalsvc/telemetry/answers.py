@@ -17,7 +17,7 @@ def duration_of_nanoseconds(nanoseconds: int) -> str:
     return f"PT{seconds}.{rest:09d}".rstrip("0").rstrip(".") + "S"
 
 
-def shared_out(row: Span | LogRecord) -> dict[str, Any]:
+def shared_out(row: Span | LogRecord) -> dict[str, object]:
     """Return what spans and logs share."""
     return {
         "service_name": row.service_name,

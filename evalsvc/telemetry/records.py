@@ -155,13 +155,13 @@ def refuse_scattered(senders: Any, parts: str) -> None:
             raise Problem(TOO_SCATTERED, code="body_too_large")
 
 
-def sender_columns(resource: Any) -> dict[str, Any]:
+def sender_columns(resource: Any) -> dict[str, object]:
     """Return the columns that all items of one sender share."""
     attributes = ValueReader().attributes(resource.attributes)
     return {"resource": attributes, "service_name": attribute_text(attributes, "service.name")}
 
 
-def scope_columns(scope: Any) -> dict[str, Any]:
+def scope_columns(scope: Any) -> dict[str, object]:
     """Return the columns that the items of one library share beside those."""
     return {
         "scope_name": column_text(scope.name),
@@ -170,7 +170,7 @@ def scope_columns(scope: Any) -> dict[str, Any]:
     }
 
 
-def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
+def span_row(shared: dict[str, Any], span: Any) -> dict[str, object] | str:
     """Return a span's columns, or why it is rejected."""
     trace_id, span_id = hex_id(span.trace_id, 16), hex_id(span.span_id, 8)
     if trace_id is None or span_id is None:
@@ -198,7 +198,7 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, Any] | str:
     }
 
 
-def event_of(reader: ValueReader, event: Any) -> dict[str, Any]:
+def event_of(reader: ValueReader, event: Any) -> dict[str, object]:
     """Return an event of a span."""
     return {
         "timestamp": moment(whole(event.time_unix_nano)),
@@ -207,7 +207,7 @@ def event_of(reader: ValueReader, event: Any) -> dict[str, Any]:
     }
 
 
-def link_of(reader: ValueReader, link: Any) -> dict[str, Any]:
+def link_of(reader: ValueReader, link: Any) -> dict[str, object]:
     """Return a link of a span to another."""
     return {
         "trace_id": hex_id(link.trace_id, 16),
@@ -216,7 +216,7 @@ def link_of(reader: ValueReader, link: Any) -> dict[str, Any]:
     }
 
 
-def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str, Any]:
+def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str, object]:
     """Return a log's columns; `seen` counts the digests of those without an id."""
     reader = ValueReader()
     attributes = reader.attributes(log.attributes)
@@ -246,7 +246,7 @@ def record_digest(row: Mapping[str, object], times: tuple[int, int], seen: Count
     return hashlib.sha256(digest + str(seen[digest]).encode()).hexdigest()
 
 
-def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[str, object]:
     """Return where an item belongs, as Patronus' SDK says it in attributes of the item or its scope."""
     scope = shared["scope_attributes"]
     experiment = attribute_text(attributes, "pat.experiment.id") or attribute_text(scope, "pat.experiment.id") or ""

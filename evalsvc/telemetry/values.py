@@ -95,7 +95,7 @@ class ValueReader:
             return "[nested too deeply]"
         return getattr(self, kind, self._other)(getattr(value, kind), depth)
 
-    def array_value(self, array: Any, depth: int) -> list[Any]:
+    def array_value(self, array: Any, depth: int) -> list[object]:
         """Return a list."""
         found: list[Any] = []
         for value in array.values or ():
@@ -105,7 +105,7 @@ class ValueReader:
             found.append(self.value(value, depth + 1))
         return found
 
-    def kvlist_value(self, mapping: Any, depth: int) -> dict[str, Any]:
+    def kvlist_value(self, mapping: Any, depth: int) -> dict[str, object]:
         """Return a mapping."""
         return self.attributes(mapping.values, depth + 1)
 

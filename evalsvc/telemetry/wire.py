@@ -121,7 +121,7 @@ def parse_protobuf(body: bytes, signal: Signal) -> Message:
         raise Problem(f"The body is not the protobuf message of this address: {exc}.", code="bad_request") from None
 
 
-def parse_json(body: bytes, signal: Signal) -> Any:
+def parse_json(body: bytes, signal: Signal) -> object:
     """Parse OTLP/JSON; a half of a surrogate pair, which JavaScript writes and UTF-8 lacks, becomes a `?`."""
     try:
         return decode(body, signal.decoder, storable=False)
@@ -150,7 +150,7 @@ def answer(request: Request, signal: Signal, batch: RecordBatch) -> HttpResponse
     return HttpResponse(json.dumps(json_answer(signal, batch)), content_type=JSON)
 
 
-def json_answer(signal: Signal, batch: RecordBatch) -> dict[str, Any]:
+def json_answer(signal: Signal, batch: RecordBatch) -> dict[str, object]:
     """Return the answer of OTLP/JSON, in which 64-bit integers are texts."""
     if not batch.n_rejected:
         return {}

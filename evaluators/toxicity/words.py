@@ -74,7 +74,7 @@ def _read(path: Path) -> Any:
     from joblib.numpy_pickle import NumpyUnpickler
 
     class Reader(NumpyUnpickler):
-        def find_class(self, module: str, name: str) -> Any:
+        def find_class(self, module: str, name: str) -> object:
             return _Part if module.startswith("sklearn.") else super().find_class(module, name)
 
     with path.open("rb") as file:

@@ -140,7 +140,7 @@ class ScopedAdmin(ModelAdmin):
         """Refuse: rows have a history."""
         return False
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+    def get_actions(self, request: HttpRequest) -> dict[str, object]:
         """Offer no bulk actions: each change asks for confirmation on its own."""
         return {}
 
@@ -172,7 +172,7 @@ class ScopedAdmin(ModelAdmin):
             raise PermissionDenied
         return get_account(id=account_id)
 
-    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+    def get_list_display(self, request: HttpRequest) -> tuple[object, ...]:
         """Add the account for operators."""
         columns = tuple(super().get_list_display(request))
         return (*columns, "account") if self.adds_account(request, columns) else columns
@@ -182,7 +182,7 @@ class ScopedAdmin(ModelAdmin):
         fields = list(super().get_fields(request, obj))
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[object, ...]:
         """Fix the account once the row is there."""
         fields = tuple(super().get_readonly_fields(request, obj))
         return (*fields, "account") if obj is not None and self.adds_account(request, fields) else fields
@@ -209,7 +209,9 @@ class ScopedAdmin(ModelAdmin):
             form.base_fields["account"].required = True  # only managed rows have none, and nobody makes those here
         return form
 
-    def changeform_view(self, request: HttpRequest, object_id: object = None, *args: object, **kwargs: object) -> Any:
+    def changeform_view(
+        self, request: HttpRequest, object_id: object = None, *args: object, **kwargs: object
+    ) -> object:
         """Save through the service; what it refuses is shown by the form in a second pass that cannot save."""
         try:
             return super().changeform_view(request, object_id, *args, **kwargs)

@@ -21,7 +21,7 @@ from evalsvc.accounts.services import issue_key, revoke_key
 class KeyForm(ServiceForm):
     """What one says of a new key."""
 
-    def clean_expires_at(self) -> Any:
+    def clean_expires_at(self) -> object:
         """Refuse a key that would be dead at birth."""
         expires_at = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
@@ -95,7 +95,7 @@ class ApiKeyAdmin(ScopedAdmin):
         }
         return render(request, "accounts/issued_key.html", context)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer to revoke what is not revoked yet."""
         key = self.get_object(request, str(object_id))
         return super().get_actions_detail(request, object_id) if key and key.revoked_at is None else []

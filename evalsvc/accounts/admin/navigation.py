@@ -49,7 +49,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 
-def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+def navigation(request: HttpRequest) -> list[dict[str, object]]:
     """Return the sidebar's groups; each entry asks its ModelAdmin whether the person may look."""
     return [
         {"title": title, "separator": index > 0, "items": [_item(*entry) for entry in entries]}

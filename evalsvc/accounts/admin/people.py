@@ -112,7 +112,7 @@ class MemberAdmin(ScopedAdmin):
         """Let operators search for both."""
         return ("account", "user")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Change the role only: another person or account is another membership."""
         return ("account", "user") if obj is not None else ()
 

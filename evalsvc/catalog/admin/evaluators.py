@@ -112,7 +112,7 @@ class EvaluatorAdmin(ScopedAdmin):
         form.account_id = membership.account_id if membership else None
         return form
 
-    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix what stored scores know the evaluator by."""
         fixed = () if obj is None else ("evaluator_id", "base")
         return (*super().get_readonly_fields(request, obj), *fixed)
@@ -131,7 +131,7 @@ class EvaluatorAdmin(ScopedAdmin):
         """Make or change an own evaluator."""
         save_evaluator(account=self.account_of(request, obj), evaluator=obj, actor=actor_of(request))
 
-    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer the switch that changes something."""
         evaluator = self.get_object(request, str(object_id))
         if evaluator is None or not self.has_switch(request, evaluator):

@@ -194,7 +194,7 @@ class ProfileAdmin(ScopedAdmin):
     search_help_text = "Name, family or whole id"
     actions_detail = ("archive",)
 
-    def get_inlines(self, request: HttpRequest, obj: object) -> Any:
+    def get_inlines(self, request: HttpRequest, obj: object) -> object:
         """Show revisions once there are some."""
         return self.inlines if obj is not None else ()
 
@@ -203,7 +203,7 @@ class ProfileAdmin(ScopedAdmin):
         fields = super().get_fields(request, obj)
         return fields if obj is None else [*fields, "known_settings", "state", "id"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[Any, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix what other rows know the profile by."""
         fixed = () if obj is None else ("family", "name", "known_settings", "state", "id")
         return (*super().get_readonly_fields(request, obj), *fixed)
@@ -260,7 +260,7 @@ class ProfileAdmin(ScopedAdmin):
         elif form.has_changed():
             revise_profile(account=account, profile=obj, settings=settings, description=description, actor=actor)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[Any]:
+    def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer to archive what can be archived."""
         profile = self.get_object(request, str(object_id))
         return super().get_actions_detail(request, object_id) if self.has_change_permission(request, profile) else []

@@ -63,7 +63,7 @@ class RevisionIn(serializers.Serializer[Any]):
     description = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=10_000)
 
 
-def evaluator_criteria_out(revision: ProfileRevision) -> dict[str, Any]:
+def evaluator_criteria_out(revision: ProfileRevision) -> dict[str, object]:
     """Return a profile revision in the wire's shape; `config` is never null."""
     profile = revision.profile
     return {

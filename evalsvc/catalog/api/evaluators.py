@@ -76,7 +76,7 @@ class EvaluatorQuery(serializers.Serializer[Any]):
     )
 
 
-def evaluator_out(row: Evaluator) -> dict[str, Any]:
+def evaluator_out(row: Evaluator) -> dict[str, object]:
     """Return an evaluator in the wire's shape; one whose package is no longer installed is not enabled."""
     is_enabled = row.is_enabled and find_evaluator(row.base) is not None
     return {
@@ -95,7 +95,7 @@ def evaluator_out(row: Evaluator) -> dict[str, Any]:
     }
 
 
-def family_out(family: Family) -> dict[str, Any]:
+def family_out(family: Family) -> dict[str, object]:
     """Return a family in the wire's shape; its required inputs are those without a profile."""
     required = family.fields_for({})
     return {

@@ -64,7 +64,7 @@ def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[t
             refusals.add(location, "Expected a JSON object.")
 
 
-def decode_json(text: str) -> Any:
+def decode_json(text: str) -> object:
     """Decode strict JSON; ValueError says what is wrong. NaN and numbers that no float holds are no JSON."""
     try:
         return msgspec.json.decode(text)

@@ -69,7 +69,7 @@ class Names:
         return not known.isdisjoint(columns)
 
 
-def joined(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = False) -> Any:
+def joined(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = False) -> object:
     """Take columns out of a record as one value: lists one after another, texts as lines; None where none is there."""
     values = [value for column in columns if (value := record.pop(column, None)) is not None]
     if len(values) < 2:

@@ -48,7 +48,7 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
         raise refusals.stop(whole, f"Not valid Parquet: {reason.rstrip('.')}.") from None
 
 
-def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: object) -> Any:
+def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: object) -> object:
     """Return a cell as JSON has it: times as ISO 8601, decimals as numbers, maps as objects."""
     match value:
         case None | bool() | str() | int():

@@ -122,7 +122,7 @@ def read_row_key(location: SourceLocation, refusals: Refusals, column: str, valu
 
 def read_passages(
     location: SourceLocation, refusals: Refusals, column: str, value: object, *, text_cells: bool
-) -> list[Any] | None:
+) -> list[object] | None:
     """Return a list of passages: texts, or objects with a `text` or an `id`. One of them is a list of one."""
     if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,7 +16,7 @@ from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.shapes import answers_with
 
 
-def score_batch_schema() -> dict[str, Any]:
+def score_batch_schema() -> dict[str, object]:
     """Return the JSON Schema of a body, from the struct that decodes its rows."""
     _, components = msgspec.json.schema_components([LoggedScore], ref_template="#/components/schemas/{name}")
     rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": components[LoggedScore.__name__]}

@@ -151,7 +151,7 @@ class ResultSearchIn(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=MAX_OFFSET, **OPTIONAL)
     cursor = serializers.CharField(max_length=1000, **OPTIONAL)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
         """Refuse a page that begins at two places, and bounds that are no numbers."""
         if attrs.get("cursor") and attrs.get("offset") is not None:
             raise Invalid(FieldError("/offset", "Send `cursor` or `offset`, not both."))

@@ -38,7 +38,7 @@ class SearchIn(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=255), required=False, allow_null=True, max_length=MAX_LOG_IDS
     )
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
         """Refuse a page that begins at two places."""
         if attrs.get("cursor") and attrs.get("offset") is not None:
             raise Invalid(FieldError("/offset", "Send `cursor` or `offset`, not both."))

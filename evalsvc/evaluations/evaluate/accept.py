@@ -283,7 +283,7 @@ def _store(
     return read or captured.histories
 
 
-def request_row(accepted: Accepted, fingerprint: int) -> dict[str, Any]:
+def request_row(accepted: Accepted, fingerprint: int) -> dict[str, object]:
     """Return the columns of the EvaluationRequest."""
     call, placement = accepted.call, accepted.placement
     return {
@@ -305,7 +305,7 @@ def request_row(accepted: Accepted, fingerprint: int) -> dict[str, Any]:
     }
 
 
-def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, Any]:
+def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, object]:
     """Return the columns of one Evaluation."""
     finished = entry.verdict.status != "pending"
     row = {

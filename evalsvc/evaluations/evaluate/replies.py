@@ -59,7 +59,7 @@ class Waiter:
             self.released = why
             self._wake()
 
-    def take(self, seconds: float) -> list[dict[str, Any]]:
+    def take(self, seconds: float) -> list[dict[str, object]]:
         """Wait for verdicts, at most so long; an empty list means that none came, or that the waiter is released."""
         with self._lock:
             if not self._arrived.is_set() and (visit := current_visit()) is not None:

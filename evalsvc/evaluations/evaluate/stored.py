@@ -94,7 +94,7 @@ class StoredRequest:
         return [one for one in self.evaluations if one.status == Evaluation.Status.PENDING]
 
 
-def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, Any]]]:
+def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, object]]]:
     """Return the verdicts that requests have so far, as a worker's replies would carry them; none for those without."""
     with account_scope(account_id):
         rows = Evaluation.objects.filter(account_id=account_id, **of_requests(request_ids))

@@ -5,7 +5,7 @@ That app stands above this one, so it says here how it is asked (as `projects.se
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class UnknownConfig(ValueError):
@@ -15,7 +15,7 @@ class UnknownConfig(ValueError):
 class PlannedRun(Protocol):
     """A planned experiment, as a request that belongs to it sees it."""
 
-    def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, Any] | None:
+    def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, object] | None:
         """Return the running estimates by an evaluator under a profile; None where no metric reads it."""
 
 

@@ -112,7 +112,7 @@ def _numbers(ask: IntervalAsk, of: str, family: Family | None, window: Window) -
     return numbers
 
 
-def sources_of(window: Window) -> dict[str, dict[str, Any]]:
+def sources_of(window: Window) -> dict[str, dict[str, object]]:
     """Return how many of the values come from where, and the mean of each part."""
     if window.verdicts is not None:
         counts, sums = [0, 0, 0], [0.0, 0.0, 0.0]

@@ -253,7 +253,7 @@ def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
                 bump_epochs([rule.account_id])
 
 
-def histories_of(account_id: int) -> list[dict[str, Any]]:
+def histories_of(account_id: int) -> list[dict[str, object]]:
     """Return the keys of an account's histories, trials included, as values of DELETE_SCORES."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(HISTORIES, {"account": account_id})

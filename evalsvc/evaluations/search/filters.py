@@ -240,7 +240,7 @@ def is_of_tags(field: SearchField) -> bool:
     return field.lookup.startswith(f"{REQUEST}tags")
 
 
-def converted(field: SearchField, value: object, pointer: str) -> Any:
+def converted(field: SearchField, value: object, pointer: str) -> object:
     """Read a value as the field's kind, or raise Invalid."""
     if field.kind == "annotation" and (found := read_uuid(value)) is not None:
         return f"{ANNOTATION}{found}"

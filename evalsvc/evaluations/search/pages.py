@@ -154,7 +154,7 @@ def met_by_request(condition: Q) -> Q:
     return Q(IsNull(Subquery(request.values_list(Value(True))), False))
 
 
-def settings_of(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, Any] | None:
+def settings_of(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, object] | None:
     """Return the settings of a revision that a result points to (`criteria_config`); None where there is none."""
     rows = ProfileRevision.objects.filter(Q(account=account) | Q(account=None), profile_id=profile_id, number=number)
     return rows.values_list("settings", flat=True).first()

@@ -216,7 +216,7 @@ def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
     return {"positions": row.spans, "extra": shown_extra(row.family, row.score, row.extra)}
 
 
-def provenance_of(verdict: Verdict) -> dict[str, Any] | None:
+def provenance_of(verdict: Verdict) -> dict[str, object] | None:
     """Return which judge was asked and what that took, where one was."""
     judge = (verdict.extra or {}).get("judge")
     return {"judge": judge} if isinstance(judge, dict) else None

@@ -181,7 +181,7 @@ def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return sent
 
 
-def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, Any]:
+def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, object]:
     """Return the inputs as an answer shows them: as they were sent, passages in one form."""
     sent = sent_of(extras)
     contexts = sample.contexts

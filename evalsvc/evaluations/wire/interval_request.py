@@ -58,19 +58,19 @@ class IntervalAsk:
         """Return of how many scores it is at most, where that was said."""
         return self.since[1] if isinstance(self.since, tuple) and self.since[0] == "scores" else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return all that is not the default, as it would be asked for."""
         given = {"of": self.of, "include_experiments": self.include, "scope": self.scope_json, "since": self.since_json}
         asked: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, "account")}
         return asked | ({} if self.level == LEVEL else {"level": self.level})
 
     @property
-    def scope_json(self) -> Any:
+    def scope_json(self) -> object:
         """Return the scope as it is written."""
         return "account" if self.scope is None else {self.scope[0]: self.scope[1]}
 
     @property
-    def since_json(self) -> Any:
+    def since_json(self) -> object:
         """Return the beginning of the window as it is written."""
         if isinstance(self.since, datetime):
             return self.since.isoformat().replace("+00:00", "Z")

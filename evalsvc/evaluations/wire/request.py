@@ -178,7 +178,7 @@ def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[dict[str, 
     return (*unknown[:MAX_WARNINGS], *unread)
 
 
-def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, Any] | None:
+def with_ask(extras: dict[str, Any] | None, interval: IntervalAsk, config: str | None) -> dict[str, object] | None:
     """Add what a stored request needs to be answered again with the same interval."""
     asked = {"interval": interval.to_json() or None, "config": config}
     kept = {name: value for name, value in asked.items() if value is not None}

@@ -37,7 +37,7 @@ def score_of(family: str | None, score: float | None, passed: bool | None) -> fl
 
 def shown_extra(
     family: str | None, score: float | None, extra: Mapping[str, object] | None
-) -> Mapping[str, Any] | None:
+) -> Mapping[str, object] | None:
     """Return what was told beside a verdict, with the score that ranks where `score_of` does not tell it."""
     if score is None or family not in by_verdict():
         return extra or None

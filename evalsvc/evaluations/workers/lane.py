@@ -103,7 +103,7 @@ def lease_lane(
     return request, sorted(leased, key=lambda row: row.position)
 
 
-def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str, Any]]:
+def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str, object]]:
     """Read the frozen settings that each evaluation was accepted with."""
     with account_scope(account_id):
         revisions: dict[tuple[UUID | None, int | None], dict[str, Any]] = {

@@ -32,7 +32,7 @@ class CloneForm(forms.Form):
         super().__init__(*args, initial={"parameters": config.parameters}, **kwargs)
         self.config = config
 
-    def clean_parameters(self) -> dict[str, Any]:
+    def clean_parameters(self) -> dict[str, object]:
         """Accept an object only."""
         parameters = self.cleaned_data["parameters"]
         if not isinstance(parameters, dict):

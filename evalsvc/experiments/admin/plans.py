@@ -274,7 +274,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
             raise Http404
         return config
 
-    def get_object(self, request: HttpRequest, object_id: object, from_field: str | None = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: object, from_field: str | None = None) -> object:
         """Look up ids only; the key is a relation, which would pass larger numbers on to the database."""
         return super().get_object(request, object_id, from_field) if is_id(object_id) else None
 

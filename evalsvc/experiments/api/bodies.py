@@ -324,7 +324,7 @@ class OutputIn(Strict):
     trace_id = HexId(32, required=False, allow_null=True)
     span_id = HexId(16, required=False, allow_null=True)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
         """Refuse a span without its trace: nobody could find it."""
         if attrs.get("span_id") and not attrs.get("trace_id"):
             raise serializers.ValidationError({"span_id": ["A span is found by its trace; send its `trace_id` too."]})

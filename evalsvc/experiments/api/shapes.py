@@ -33,7 +33,7 @@ def plan_of(experiment: Experiment) -> ExperimentPlan | None:
     return getattr(experiment, "plan", None)
 
 
-def plan_out(plan: ExperimentPlan) -> dict[str, Any]:
+def plan_out(plan: ExperimentPlan) -> dict[str, object]:
     """Return a plan as it was given, with what was resolved."""
     return {
         "dataset_id": plan.dataset_version.dataset_id,
@@ -73,7 +73,7 @@ def epsilon_out(plan: ExperimentPlan) -> float | None:
     return plan.epsilon * metric.unit(plan.n_examples)
 
 
-def metric_out(row: Mapping[str, object]) -> dict[str, Any]:
+def metric_out(row: Mapping[str, object]) -> dict[str, object]:
     """Return a metric in the words that asked for it, with what they were resolved to."""
     names = ("name", "source", "value_range", "binary", "higher_is_better", "strategy", "denominator")
     resolved = {"type": "kind", "evaluator": "evaluator_id", "criteria": "profile_name"}

@@ -61,7 +61,7 @@ class Room:
     n_bytes: int
     pointer: str
 
-    def take(self, point: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], str]:
+    def take(self, point: tuple[dict[str, Any], str]) -> tuple[dict[str, object], str]:
         """Return a point that there is room for; raises Invalid when there is none."""
         self.n_bytes -= len(orjson.dumps(point[0]))
         if self.n_bytes < 0:

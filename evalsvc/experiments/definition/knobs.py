@@ -63,7 +63,7 @@ def pointed(pointer: str) -> Path:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values: Sequence[object]) -> dict[str, Any]:
+def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values: Sequence[object]) -> dict[str, object]:
     """Return the parameters with a value at each path; what was there before is left as it is.
 
     An object that is not there yet is made. Raises ValueError where a path goes through something else.

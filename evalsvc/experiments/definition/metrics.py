@@ -51,7 +51,7 @@ class Metric:
         kind = kind_named(row["kind"]) if "kind" in row else ALGEBRAIC
         return cls(**{**row, "kind": kind, "value_range": (float(bounds[0]), float(bounds[1])) if bounds else None})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the metric as JSON."""
         row = asdict(self) | {"kind": self.kind.name}
         row["value_range"] = list(self.value_range) if self.value_range else None

@@ -49,7 +49,7 @@ def fill_text(template: str, fields: Mapping[str, Any]) -> str:
     return _token.sub(lambda match: prompt_text(field_value(match[1].strip(), fields)), template)
 
 
-def fill_json(template: object, fields: Mapping[str, object]) -> Any:
+def fill_json(template: object, fields: Mapping[str, object]) -> object:
     """Fill the texts of a JSON template; a text that is one token only becomes the value itself."""
     if isinstance(template, str):
         whole = _token.fullmatch(template)
@@ -61,7 +61,7 @@ def fill_json(template: object, fields: Mapping[str, object]) -> Any:
     return template
 
 
-def field_value(name: str, fields: Mapping[str, object]) -> Any:
+def field_value(name: str, fields: Mapping[str, object]) -> object:
     """Return the value at a dotted name; list items are named by their index. Raises UnknownField."""
     value: Any = fields
     for part in name.split("."):

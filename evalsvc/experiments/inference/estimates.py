@@ -178,7 +178,7 @@ def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
 
 def requested_of(
     plan: ExperimentPlan, metric: Metric, tally: Tally, *, config_id: int, end: int
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return what a strategy that was asked for by name gives, to its last digit; None when none was."""
     strategy = metric.strategy
     if strategy is None or metric.kind.covers is None:
@@ -204,7 +204,7 @@ def requested_of(
 
 def decision_of(
     plan: ExperimentPlan, metric: Metric, tally: Tally, watched: WatchedIntervals | None
-) -> tuple[dict[str, Any] | None, str | None]:
+) -> tuple[dict[str, object] | None, str | None]:
     """Return the interval for this set that may be read at every shard end, or None and why there is none.
 
     Counts of ones share the error between the shard ends; other scores in a range are bet on, which holds at all looks.

@@ -186,7 +186,7 @@ def _words(question: ComparisonQuestion, common: Common, fresh_from: int) -> dic
     }
 
 
-def evidence_out(pairs: Mapping[tuple[int, int], Pair], config: int, other: int) -> dict[str, Any] | None:
+def evidence_out(pairs: Mapping[tuple[int, int], Pair], config: int, other: int) -> dict[str, object] | None:
     """Return what decides stops: evidence on these N, over examples that neither designer can have seen."""
     pair, opposite = pairs.get((config, other)), pairs.get((other, config))
     if pair is None:

@@ -123,7 +123,7 @@ MOST_OF_PAIRS = 100
 NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
 
 
-def recount(experiment_id: int) -> list[dict[str, Any]]:
+def recount(experiment_id: int) -> list[dict[str, object]]:
     """Return every difference between the books of an experiment and its rows; run it in one snapshot."""
     differences: list[dict[str, Any]] = []
     with connections[current_role()].cursor() as cursor:

@@ -21,7 +21,7 @@ LOOK_FIELDS = ("n", "n_error", "n_na", "value", "lower", "upper", "set_lower", "
 Ends = dict[tuple[int, int], int]
 
 
-def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None) -> Iterator[dict[str, Any]]:
+def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None) -> Iterator[dict[str, object]]:
     """Yield every difference. What has not been weighed yet is none, but where all must be: in a closed experiment."""
     plan = ExperimentPlan.objects.filter(pk=experiment_id).first()
     if plan is None or plan.state == ExperimentPlan.State.DRAFT:

@@ -27,7 +27,7 @@ class RunningSide:
     plan: ExperimentPlan
     configs: Sequence[Config]
 
-    def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, Any] | None:
+    def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, object] | None:
         """Return the running estimates of each config by every metric that reads this evaluator under this profile."""
         metrics = [metric for metric in metrics_of(self.plan) if reads(metric, evaluator_id, profile_name)]
         if not metrics:

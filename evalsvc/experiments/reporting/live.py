@@ -167,7 +167,7 @@ def fresh_of(config: Config, other: Config) -> int:
     return max(config.fresh_from, other.fresh_from)
 
 
-def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
+def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, object]:
     """Return the head of the live view."""
     return {
         "id": str(plan.pk),
@@ -219,7 +219,7 @@ def _config_view(
 
 def metric_view(
     plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates, watched: WatchedIntervals | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return one metric of one config: its estimate with both intervals, and beside it what is only shown."""
     tally = tally_in(plan, config, metric, sums)
     found = figures(plan, metric, tally, watched)
@@ -269,7 +269,7 @@ def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
 
 def versus(
     scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion, pairs: Pairs
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
     if other is None or other.pk == config.pk:
         return None

@@ -156,7 +156,7 @@ def _behind(value: float | None, last_id: int, *, falling: bool) -> Q:
     return past | Q(ordering_score=value, id__lt=last_id) | Q(ordering_score=None)
 
 
-def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
+def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, object]]]:
     """Yield all results in pages, oldest first or by score; each page has a transaction of its own."""
     if wanted.ordering_metric is None:
         yield from _by_id(account, plan, wanted)
@@ -223,6 +223,6 @@ def _example_out(example: Example | None, include: Sequence[str]) -> Mapping[str
     }
 
 
-def score_out(score: Score) -> dict[str, Any]:
+def score_out(score: Score) -> dict[str, object]:
     """Return one score: a value, or an error, and what its evaluator said beside it."""
     return {name: getattr(score, name) for name in SCORE_FACTS}

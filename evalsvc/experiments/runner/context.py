@@ -138,7 +138,7 @@ def recorded_outputs(unit: Unit) -> dict[int, Output]:
         return {row.pos: row for row in rows}
 
 
-def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, Any]]:
+def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, object]]:
     """Return the outputs that an identical config has given for a unit's examples: nothing needs to be asked again."""
     if not context.has_twin or context.kind == Config.Kind.PUSH:
         return {}

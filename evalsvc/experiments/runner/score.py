@@ -214,7 +214,7 @@ def judge_cost(extra: Mapping[str, object] | None) -> float | None:
     return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
 
 
-def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, object] | None:
     """Return what a run says beside its score when it is read again: its judge was asked once."""
     if judge_cost(extra) is None:
         return extra

@@ -71,7 +71,7 @@ class TraceQuery(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=10_000_000, default=0)
 
 
-def export_schema(name: str) -> dict[str, Any]:
+def export_schema(name: str) -> dict[str, object]:
     """Describe the body of an export; OpenTelemetry's protocol describes what is in it."""
     group = {"type": "array", "items": {"type": "object"}}
     return {JSON: {"type": "object", "properties": {name: group}}, PROTOBUF: OpenApiTypes.BINARY}

@@ -5,8 +5,6 @@ schema, and every keyword that is applied counts against a budget, so that refer
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
-from collections.abc import Sequence
 
 import json
 from collections.abc import Callable, Iterator, Mapping

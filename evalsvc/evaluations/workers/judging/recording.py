@@ -85,7 +85,7 @@ def _written_alone(one: Done) -> set[tuple[int, int]]:
     return set()
 
 
-def items_of(final: Sequence[Done]) -> list[dict[str, Any]]:
+def items_of(final: Sequence[Done]) -> list[dict[str, object]]:
     """Return what the database takes: an item for each request, in the order of the requests."""
     items: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for claimed, verdict in final:

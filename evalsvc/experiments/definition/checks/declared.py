@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.json_forms import (
@@ -56,7 +56,7 @@ class Outputs:
         answer = f"/{OUTPUT}"
         return [answer + one if within and not one.startswith(answer) else one for one in found[:MAX_POINTERS]]
 
-    def specimens(self) -> Iterator[Mapping[str, Any]]:
+    def specimens(self) -> Iterator[Mapping[str, object]]:
         """Yield outputs by component, of every declared kind. Raises Unknown where anything may come."""
         for one in self.alternatives:
             if isinstance(one, Node):

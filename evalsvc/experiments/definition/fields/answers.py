@@ -23,7 +23,7 @@ MAX_LEVELS = 4
 ENVELOPE = "init_parameters"
 
 
-def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS) -> Any:
+def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS) -> object:
     """Return what an object holds under the first of these names, at its top or in one of its components.
 
     MISSING when nothing does, and the object itself when its components hold different things: no reader takes it.
@@ -56,7 +56,7 @@ def said(value: object) -> Any:
     return plain(found)
 
 
-def find_passages(value: object, names: Sequence[str] = PASSAGES) -> Any:
+def find_passages(value: object, names: Sequence[str] = PASSAGES) -> object:
     """Return the passages within an output or expectation, those of its answers too; MISSING when there are none."""
     found = find_named(value, names)
     if found is not MISSING:
@@ -84,7 +84,7 @@ def components_of(value: object) -> list[str]:
     return list(value) if all(isinstance(part, Mapping) for part in value.values()) else []
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> object:
     """Return an answer as evaluators read it: Haystack's answers and chat messages as texts or texts with places."""
     if isinstance(value, list):
         return [plain(part) for part in value]

@@ -87,7 +87,7 @@ class SchemaReader:
         # More than anybody would tell apart by hand.
         return [Node(one, root) for one in found] if len(found) <= MAX_FORMS else [Node({}, root)]
 
-    def specimens(self, node: Node, level: int = 0) -> list[Any]:
+    def specimens(self, node: Node, level: int = 0) -> list[object]:
         """Return values of every kind that a schema describes. Raises Unknown where it leaves open what there is.
 
         Texts are equal, so that nothing depends on what they say.

@@ -63,7 +63,7 @@ def map_sample(example: Mapping[str, object], components: Mapping[str, object], 
     return Mapped(build_sample({name: value for name, value in values.items() if value is not MISSING}), lost)
 
 
-def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> Any:
+def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> object:
     """Return what a pointer into an example or an output names, or MISSING."""
     root = root_of(pointer)
     if root in EXAMPLE_ROOTS:
@@ -71,7 +71,7 @@ def value_at(example: Mapping[str, object], components: Mapping[str, object], po
     return look_up_answer(components, pointer)
 
 
-def look_up_answer(components: Mapping[str, object], pointer: str) -> Any:
+def look_up_answer(components: Mapping[str, object], pointer: str) -> object:
     """Return what a pointer into an output names, or MISSING; a component may stand where the answer has nothing."""
     found = resolve_pointer(components, pointer)
     if found is MISSING and pointer.startswith(f"/{OUTPUT}/"):

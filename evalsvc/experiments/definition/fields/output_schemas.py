@@ -45,7 +45,7 @@ def _problems(raw: bytes) -> list[tuple[str, str]]:
     return [(each.pointer, f"The `{OUTPUT_SCHEMA}` {each.detail}.") for each in found]
 
 
-def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str, Any] | None:
+def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str, object] | None:
     """Return the schema that a config's outputs are held to; None where it declares none that could be used.
 
     A config of `push` may have been made before its parameters meant anything.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 MISSING = object()
 
@@ -13,7 +12,7 @@ def is_pointer(text: str) -> bool:
     return text == "" or text.startswith("/")
 
 
-def resolve_pointer(document: object, pointer: str) -> Any:
+def resolve_pointer(document: object, pointer: str) -> object:
     """Return the value that a pointer names, or MISSING."""
     value = document
     for part in pointer.split("/")[1:]:
