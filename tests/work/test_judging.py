@@ -310,8 +310,9 @@ def test_a_batch_writes_what_a_request_by_itself_writes(
     (theirs,) = waits(charlie, profile(charlie))
     verdicts = dict(enumerate((SUCCESS, failed, error)))
     done = [(one, SUCCESS if one.request_id == theirs else verdicts[one.position]) for one in claim()]
-    items = recording.items_of([one for one in done if one[0].request_id in (batch, theirs)])
+    items: list[Any] = recording.items_of([one for one in done if one[0].request_id in (batch, theirs)])
     items += recording.items_of([one for one in done if one[0].request_id == part and one[0].position == 1])
+    own: Any
     (own,) = recording.items_of([one for one in done if one[0].request_id == alone])
     if not tells_ids:
         for item in items:

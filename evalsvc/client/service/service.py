@@ -55,7 +55,7 @@ class Service:
         """Return the calls of experiments one by one, for what the methods here do not cover."""
         return ExperimentsApi(self._transport)
 
-    def whoami(self) -> dict[str, object]:
+    def whoami(self) -> dict[str, Any]:
         """Return the account and the scope of the key."""
         return cast("dict[str, Any]", self._transport.get("/v1/whoami")["caller"])
 
