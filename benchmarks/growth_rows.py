@@ -59,7 +59,7 @@ def without_indexes(connection: Any) -> Iterator[None]:
     """Drop the indexes of the tables that grow, their keys excepted, and build them when the block has filled them."""
     from django.db import connections
 
-    from evalsvc.evaluations.partitions import add_index
+    from evalsvc.evaluations.database.partitions import add_index
 
     indexes = connection.execute(
         "SELECT tablename, indexname, split_part(indexdef, ' USING btree ', 2) FROM pg_indexes"

@@ -46,8 +46,8 @@ def main() -> None:
 
 def measure(account_id: int, n_rows: int, n_reads: int) -> dict[str, Any]:
     """Fill the table to so many rows and time reads of random histories."""
+    from evalsvc.evaluations.database.round_trips import raw_connection
     from evalsvc.evaluations.history import store
-    from evalsvc.evaluations.round_trips import raw_connection
 
     n_histories = n_rows // HISTORY
     fill(account_id, n_rows, n_histories)

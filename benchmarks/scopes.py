@@ -95,8 +95,8 @@ def fill(account_id: int, n_rows: int) -> None:
 
 def measure(account_id: int, n_reads: int) -> list[dict[str, Any]]:
     """Time each kind of read, in turns; the first one is what the others are held to."""
+    from evalsvc.evaluations.database.round_trips import raw_connection
     from evalsvc.evaluations.history import store
-    from evalsvc.evaluations.round_trips import raw_connection
 
     pair = (EVALUATOR, PROFILE)
     windows: dict[str, dict[str, Any] | None] = {

@@ -155,15 +155,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 MIDDLEWARE = [
-    "evalsvc.rest.middleware.RequestMiddleware",
+    "evalsvc.rest.edge.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     # Sessions, CSRF and messages serve people's pages; a request to /v1 passes them by.
-    "evalsvc.rest.middleware.StaticFilesMiddleware",
-    "evalsvc.rest.middleware.PageSessionMiddleware",
-    "evalsvc.rest.middleware.PageCommonMiddleware",
-    "evalsvc.rest.middleware.PageCsrfMiddleware",
-    "evalsvc.rest.middleware.PageAuthenticationMiddleware",
-    "evalsvc.rest.middleware.PageMessageMiddleware",
+    "evalsvc.rest.edge.middleware.StaticFilesMiddleware",
+    "evalsvc.rest.edge.middleware.PageSessionMiddleware",
+    "evalsvc.rest.edge.middleware.PageCommonMiddleware",
+    "evalsvc.rest.edge.middleware.PageCsrfMiddleware",
+    "evalsvc.rest.edge.middleware.PageAuthenticationMiddleware",
+    "evalsvc.rest.edge.middleware.PageMessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "evalsvc.accounts.middleware.MemberScopeMiddleware",
 ]
@@ -194,12 +194,12 @@ USE_I18N = False
 
 # --- How do we speak? ------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["evalsvc.accounts.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["evalsvc.accounts.permissions.KeyScopePermission"],
-    "DEFAULT_THROTTLE_CLASSES": ["evalsvc.accounts.throttling.AccountThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["evalsvc.rest.rendering.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["evalsvc.rest.parsing.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "evalsvc.rest.rendering.AnyAccept",
+    "DEFAULT_AUTHENTICATION_CLASSES": ["evalsvc.accounts.access.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["evalsvc.accounts.access.permissions.KeyScopePermission"],
+    "DEFAULT_THROTTLE_CLASSES": ["evalsvc.accounts.access.throttling.AccountThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["evalsvc.rest.answering.rendering.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["evalsvc.rest.bodies.parsing.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "evalsvc.rest.answering.rendering.AnyAccept",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "evalsvc.rest.problems.exception_handler",
     "UNAUTHENTICATED_USER": None,
@@ -213,8 +213,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/v1",
     "COMPONENT_SPLIT_REQUEST": True,
-    "POSTPROCESSING_HOOKS": ["evalsvc.rest.schema.add_common_answers"],
-    # Our authentication is described once for all operations by evalsvc.rest.schema.
+    "POSTPROCESSING_HOOKS": ["evalsvc.rest.answering.schema.add_common_answers"],
+    # Our authentication is described once for all operations by evalsvc.rest.answering.schema.
     "AUTHENTICATION_WHITELIST": [],
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
 }
@@ -234,8 +234,8 @@ UNFOLD = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request": {"()": "evalsvc.rest.logs.RequestFilter"}},
-    "formatters": {"json": {"()": "evalsvc.rest.logs.JSONFormatter"}},
+    "filters": {"request": {"()": "evalsvc.rest.basics.logs.RequestFilter"}},
+    "formatters": {"json": {"()": "evalsvc.rest.basics.logs.JSONFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request"]}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {

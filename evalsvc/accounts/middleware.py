@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from evalsvc.accounts.membership import CURRENT, Membership, membership_of
-from evalsvc.rest.policy import ADMIN_PREFIX
+from evalsvc.rest.edge.policy import ADMIN_PREFIX
 from evalsvc.rest.problems import Problem, as_problem
 from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 

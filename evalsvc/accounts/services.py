@@ -7,9 +7,9 @@ from datetime import datetime
 
 from django.db import transaction
 
-from evalsvc.accounts.keys import KeyText, hash_secret, new_key_text
+from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text
+from evalsvc.accounts.access.rate_limiter import bump_epoch
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
-from evalsvc.accounts.rate_limiter import bump_epoch
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope, current_role
 

@@ -11,8 +11,8 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, path
 from unfold.sites import UnfoldAdminSite
 
+from evalsvc.accounts.access.signin import SignInForm
 from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
-from evalsvc.accounts.signin import SignInForm
 
 # It looks any row up by content type and id without asking its ModelAdmin who may see it.
 LEFT_OUT = {"view_on_site"}

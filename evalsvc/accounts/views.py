@@ -12,12 +12,15 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from evalsvc.accounts.authentication import Caller, identified
+from evalsvc.accounts.access.authentication import Caller, identified
+from evalsvc.accounts.access.permissions import check_scope
+from evalsvc.accounts.access.throttling import add_rate_limit_headers, check_limits
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.permissions import check_scope
-from evalsvc.accounts.throttling import add_rate_limit_headers, check_limits
-from evalsvc.rest.answers import WrittenAnswer
-from evalsvc.rest.fields import naming_choices
+from evalsvc.rest.answering.answers import WrittenAnswer
+from evalsvc.rest.basics.nearest import suggestion
+from evalsvc.rest.bodies.fields import naming_choices
+from evalsvc.rest.bodies.parsing import join_chunks, read_body
+from evalsvc.rest.bodies.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.rest.idempotency import (
     KEY_META,
     Claim,
@@ -30,10 +33,7 @@ from evalsvc.rest.idempotency import (
     release_claim,
     retries_of,
 )
-from evalsvc.rest.nearest import suggestion
-from evalsvc.rest.parsing import join_chunks, read_body
 from evalsvc.rest.problems import FieldError, Invalid, escape
-from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.tenancy.scope import account_scope
 
 

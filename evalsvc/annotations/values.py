@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.evaluations.ingest.rows import MAX_SCORE
-from evalsvc.rest.located import located
+from evalsvc.rest.bodies.located import located
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CATEGORIES = 100

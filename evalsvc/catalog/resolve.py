@@ -12,7 +12,7 @@ from django.conf import settings as django_settings
 from evalsvc.catalog.managed import OLD_PREFIX, PREFIX, default_profile_name, managed_aliases, managed_profiles
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision
 from evalsvc.infra.cache import AccountCache
-from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.tenancy.reading import KeyLocks
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings

@@ -18,7 +18,7 @@ from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url
-from evalsvc.rest.parsing import find_unstorable
+from evalsvc.rest.bodies.parsing import find_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family, Settings

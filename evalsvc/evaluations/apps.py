@@ -20,7 +20,7 @@ class EvaluationsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the database's functions, and what a project holds on to by its evaluations."""
-        from evalsvc.evaluations.columns import ACCEPTED, ENTRY, VERDICT
+        from evalsvc.evaluations.database.columns import ACCEPTED, ENTRY, VERDICT
         from evalsvc.evaluations.models import Evaluation
         from evalsvc.infra.functions import FunctionFiles, register_functions
         from evalsvc.projects.selectors import uses

@@ -9,7 +9,7 @@ from celery import Task, shared_task
 from celery.signals import celeryd_after_setup, worker_shutting_down
 from django.db import close_old_connections, connections
 
-from evalsvc.evaluations import partitions
+from evalsvc.evaluations.database import partitions
 from evalsvc.evaluations.evaluate.replies import send_reply
 from evalsvc.evaluations.maintenance import retention
 from evalsvc.evaluations.maintenance import sweep as upkeep

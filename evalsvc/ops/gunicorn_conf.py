@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evalsvc.rest.open_files import allow_many_files
+from evalsvc.rest.edge.open_files import allow_many_files
 
 
 def _bind() -> str:

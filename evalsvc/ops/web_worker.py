@@ -8,7 +8,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from evalsvc.rest.door import Visit, door, visiting
+from evalsvc.rest.edge.door import Visit, door, visiting
 
 PATIENCE_SECONDS = 0.005
 """For the first bytes of a new connection."""

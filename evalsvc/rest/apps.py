@@ -13,7 +13,7 @@ class RestConfig(AppConfig):
         """Let addresses say `<id:…>`, whichever module they are written in."""
         from django.urls import register_converter
 
-        from evalsvc.rest.converters import IdConverter
+        from evalsvc.rest.basics.converters import IdConverter
 
         register_converter(IdConverter, "id")
         spare_requests()

@@ -18,8 +18,8 @@ from typing import Any
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-from evalsvc.rest.answers import WrittenAnswer
-from evalsvc.rest.metrics import REPLAYS
+from evalsvc.rest.answering.answers import WrittenAnswer
+from evalsvc.rest.basics.metrics import REPLAYS
 from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope

@@ -16,9 +16,9 @@ from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 from rest_framework import exceptions as drf
 
+from evalsvc.rest.basics.request_id import current_request_id
+from evalsvc.rest.basics.routes import path_hint
 from evalsvc.rest.codes import PROBLEMS
-from evalsvc.rest.request_id import current_request_id
-from evalsvc.rest.routes import path_hint
 
 log = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.rest.rendering import dumps
+from evalsvc.rest.answering.rendering import dumps
 from evalsvc.telemetry.models import LogRecord, Span
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")

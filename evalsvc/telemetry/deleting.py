@@ -11,7 +11,7 @@ from django.db import connection
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.rest.time_limit import in_time
+from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 from evalsvc.tenancy.scope import account_scope
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from django.db.models import Q
 
-from evalsvc.rest.filters import (
+from evalsvc.rest.bodies.filters import (
     NESTED,
     ORDER_LOOKUPS,
     TEXT_LOOKUPS,

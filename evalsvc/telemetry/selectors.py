@@ -10,8 +10,8 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.accounts.models import Account
+from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import NotFound
-from evalsvc.rest.time_limit import in_time
 from evalsvc.telemetry.models import LogRecord, Span
 
 # What no index serves walks the account's rows, and that must end.

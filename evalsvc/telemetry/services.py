@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, connections
 
 from evalsvc.accounts.models import Account
-from evalsvc.telemetry.records import RecordBatch
+from evalsvc.telemetry.otlp.records import RecordBatch
 from evalsvc.tenancy.scope import SYSTEM
 
 PRUNE_ROWS = 5000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from evalsvc.accounts.keys import parse_key
+from evalsvc.accounts.access.keys import parse_key
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import revoke_key
 from evalsvc.tenancy.scope import account_scope

@@ -15,8 +15,8 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from evalsvc.accounts import authentication, permits
-from evalsvc.accounts.keys import KeyText, new_key_text, parse_key
+from evalsvc.accounts.access import authentication, permits
+from evalsvc.accounts.access.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import issue_key, revoke_key
 from tests.accounts.keys import key_row, revoke
@@ -95,7 +95,7 @@ def test_a_key_ends_on_time(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> N
         def now(cls, tz: Any = None) -> Any:
             return moment
 
-    monkeypatch.setattr("evalsvc.accounts.authentication.datetime", Later)
+    monkeypatch.setattr("evalsvc.accounts.access.authentication.datetime", Later)
     assert_problem(whoami(HTTP_X_API_KEY=text), "unauthenticated")
 
 

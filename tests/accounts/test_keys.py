@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evalsvc.accounts.keys import ALPHABET, KeyText, hash_secret, new_key_text, parse_key, same_secret
+from evalsvc.accounts.access.keys import ALPHABET, KeyText, hash_secret, new_key_text, parse_key, same_secret
 
 few = hypothesis_settings(max_examples=40, deadline=None)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts import permits, rate_limiter
-from evalsvc.accounts.rate_limiter import bump_epoch
+from evalsvc.accounts.access import permits, rate_limiter
+from evalsvc.accounts.access.rate_limiter import bump_epoch
 from tests.conftest import new_account
 
 PLENTY = 10**9
@@ -35,8 +35,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let the test say what time it is: seconds of the monotonic clock, and of the epoch by which minutes go."""
     now = [1_000_000.0]
     gmtime = time.gmtime
-    monkeypatch.setattr("evalsvc.accounts.permits.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("evalsvc.accounts.permits.time.gmtime", lambda: gmtime(now[0]))
+    monkeypatch.setattr("evalsvc.accounts.access.permits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("evalsvc.accounts.access.permits.time.gmtime", lambda: gmtime(now[0]))
     return now
 
 
@@ -95,7 +95,7 @@ def test_near_the_limit_each_request_is_counted_by_itself(asked: list[int], cloc
 
 def test_however_many_come_at_once_no_more_than_the_limit_get_in(monkeypatch: pytest.MonkeyPatch) -> None:
     moment = time.gmtime()
-    monkeypatch.setattr("evalsvc.accounts.permits.time.gmtime", lambda: moment)
+    monkeypatch.setattr("evalsvc.accounts.access.permits.time.gmtime", lambda: moment)
     account, rpm = new_account().pk, 4000
     start = threading.Barrier(8)
 

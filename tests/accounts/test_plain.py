@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from evalsvc.accounts.access.rate_limiter import bump_epoch
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.rate_limiter import bump_epoch
 from tests.conftest import Caller
 
 EVALUATE: dict[str, Any] = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris"}

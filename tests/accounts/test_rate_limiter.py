@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from evalsvc.accounts.rate_limiter import bump_epoch, count_requests
+from evalsvc.accounts.access.rate_limiter import bump_epoch, count_requests
 from evalsvc.infra.redis import shared_client
 from tests.conftest import new_account
 

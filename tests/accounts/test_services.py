@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
-from evalsvc.accounts.authentication import identify
-from evalsvc.accounts.keys import hash_secret, new_key_text, parse_key
+from evalsvc.accounts.access.authentication import identify
+from evalsvc.accounts.access.keys import hash_secret, new_key_text, parse_key
+from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.accounts.membership import Membership
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
-from evalsvc.accounts.rate_limiter import count_requests
 from evalsvc.accounts.selectors import (
     find_key,
     get_account,

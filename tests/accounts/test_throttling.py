@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 from django.test import override_settings
 
-from evalsvc.accounts import rate_limiter
+from evalsvc.accounts.access import rate_limiter
 from evalsvc.accounts.models import Account
 from evalsvc.infra.redis import shared_client
 from tests.conftest import Caller, wait_until
@@ -30,7 +30,7 @@ def limit(caller: Caller, **limits: int) -> None:
 def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the clock in one minute: the window of a limit is a clock minute."""
     moment = time.gmtime()
-    monkeypatch.setattr("evalsvc.accounts.rate_limiter.time.gmtime", lambda: moment)
+    monkeypatch.setattr("evalsvc.accounts.access.rate_limiter.time.gmtime", lambda: moment)
 
 
 def test_exactly_the_limit_passes_when_all_come_at_once(alice: Caller, one_minute: None) -> None:

@@ -52,7 +52,7 @@ def test_unknown_people_are_locked_alike(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_success_clears_earlier_failures() -> None:
-    from evalsvc.accounts.signin import lockout_counters
+    from evalsvc.accounts.access.signin import lockout_counters
     from evalsvc.infra.redis import shared_client
 
     user, ip = new_user(password=PASSWORD), "10.4.0.1"
@@ -68,7 +68,7 @@ def test_a_success_clears_earlier_failures() -> None:
 def test_only_the_nearest_proxy_is_believed(settings_behind_proxy: None) -> None:
     from django.test import RequestFactory
 
-    from evalsvc.accounts.signin import caller_ip
+    from evalsvc.accounts.access.signin import caller_ip
 
     request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="1.1.1.1, 2.2.2.2", REMOTE_ADDR="3.3.3.3")
 

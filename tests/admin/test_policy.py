@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.rest.policy import ADMIN_PAGE, HEADER, NO_PAGE
+from evalsvc.rest.edge.policy import ADMIN_PAGE, HEADER, NO_PAGE
 from tests.admin.conftest import Person, join, new_profile
 from tests.admin.rows import addresses
 from tests.conftest import Caller

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from evalsvc.accounts.rate_limiter import count_requests
+from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.maintenance.sweep import prune_uncaptured
 from evalsvc.evaluations.models import EvaluationRequest

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts.rate_limiter import count_requests
+from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.catalog import resolve as resolve_module
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator

@@ -20,7 +20,7 @@ from evalsvc.evaluations.wire.answer import (
     digits,
     duration_of_microseconds,
 )
-from evalsvc.rest.shapes import to_plain
+from evalsvc.rest.answering.shapes import to_plain
 from tests.evaluators.samples import make_sample
 
 quick = settings(deadline=None, max_examples=200)

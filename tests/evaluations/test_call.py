@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from evalsvc.evaluations.wire import request as calls
 from evalsvc.evaluations.wire.inputs import first_spelling
 from evalsvc.evaluations.wire.request import fingerprint, id_text, read_call
+from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import Invalid
-from evalsvc.rest.scalars import is_bigint, read_uuid
 from evaluators.base import Passage
 from tests.conftest import Caller
 

@@ -19,7 +19,8 @@ import orjson
 import pytest
 from django.db import connections, models
 
-from evalsvc.evaluations.columns import ACCEPTED, ALL, ENTRY, KEPT, SHOWN, VERDICT
+from evalsvc.evaluations.database.columns import ACCEPTED, ALL, ENTRY, KEPT, SHOWN, VERDICT
+from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import accept, captures
 from evalsvc.evaluations.evaluate.accept import Accepted, PlannedEvaluation, fill_in
 from evalsvc.evaluations.evaluate.captures import Capture
@@ -27,7 +28,6 @@ from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
 from evalsvc.evaluations.history.store import HistoryEntry
 from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.evaluations.models import Evaluation, HistoryScore
-from evalsvc.evaluations.round_trips import dump_jsonb
 from evalsvc.evaluations.verdicts import Verdict, stored_verdict, told_verdict, verdict_columns
 from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recording
@@ -83,7 +83,7 @@ def check_verdict() -> None:
     """Without this nothing else here can be asked."""
     assert tuple(field.name for field in fields(Verdict)) == VERDICT, (
         "A column that scoring decides is a field of Verdict in evalsvc/evaluations/verdicts.py, in the model's order."
-        " One that something else decides has its place in a group of evalsvc/evaluations/columns.py."
+        " One that something else decides has its place in a group of evalsvc/evaluations/database/columns.py."
     )
 
 
@@ -191,7 +191,7 @@ def test_a_call_says_every_column_that_accepting_decides(alice: Caller, monkeypa
     alice.evaluate("exact-match", output="a", label="a", app="shop")
 
     assert set(ACCEPTED) - set(sent[0]) == set(), "evaluation_row in evalsvc/evaluations/evaluate/accept.py"
-    assert set(sent[0]) - set(ACCEPTED) == set(), "evalsvc/evaluations/columns.py has it in another group"
+    assert set(sent[0]) - set(ACCEPTED) == set(), "evalsvc/evaluations/database/columns.py has it in another group"
 
 
 def test_a_capture_by_itself_keeps_every_column(alice: Caller, verdict: Verdict) -> None:

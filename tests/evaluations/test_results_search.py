@@ -222,7 +222,7 @@ def test_a_page_takes_as_many_queries_as_a_row(alice: Caller) -> None:
 def plan_of(caller: Caller, wanted: dict[str, Any]) -> str:
     """The plan of a search's first page, with sequential scans as the last resort: is there an index in this order?"""
     from evalsvc.evaluations.search.results import result_condition
-    from evalsvc.rest.pagination import by_time
+    from evalsvc.rest.answering.pagination import by_time
     from evalsvc.tenancy.scope import account_scope
 
     with account_scope(caller.account.pk), connection.cursor() as cursor:

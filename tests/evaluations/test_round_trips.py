@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from evalsvc.accounts import rate_limiter
+from evalsvc.accounts.access import rate_limiter
 from evalsvc.evaluations.evaluate.stored import get_stored
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.workers.lane import work_off
@@ -93,7 +93,7 @@ def test_who_is_told_to_come_back_is_known_to_every_process_for_as_long(
     alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr("evalsvc.accounts.rate_limiter.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("evalsvc.accounts.access.rate_limiter.time.monotonic", lambda: now[0])
     account, key = alice.account.pk, f"repeats:{{{alice.account.pk}}}"
     rate_limiter.expect_repeats(account, seconds=60)
     assert shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import uuid
 
+from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.uuids import new_uuid
 from tests.conftest import Caller
 
 

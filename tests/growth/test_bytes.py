@@ -10,8 +10,8 @@ from django.db import connection
 from psycopg.types.json import Jsonb
 
 from benchmarks.growth_rows import new_accounts
+from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.growth.databases import Database, new_database

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from django.db import IntegrityError, ProgrammingError, connections, transaction
 
+from evalsvc.evaluations.database.partitions import make_partitions
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.partitions import make_partitions
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.growth.databases import Database, new_database

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import NoScriptError
 
-from evalsvc.accounts import rate_limiter
+from evalsvc.accounts.access import rate_limiter
 from evalsvc.infra.redis import CLOCK, Script, make_client, shared_client
 from tests.docs.pages import CHECKOUT
 

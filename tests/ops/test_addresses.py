@@ -13,7 +13,7 @@ from django.test import Client
 
 from evalsvc.infra.redis import shared_client
 from evalsvc.ops import alive
-from evalsvc.rest.logs import JSONFormatter
+from evalsvc.rest.basics.logs import JSONFormatter
 from tests.conftest import Caller, start_worker, stop_group, wait_until
 
 METRICS_KEY: dict[str, Any] = {"HTTP_AUTHORIZATION": "Bearer metrics-key-of-the-tests"}

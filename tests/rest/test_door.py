@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evalsvc.rest import door as doors
-from evalsvc.rest.door import FEW, Door, Visit, aside, belongs_to, current_visit, visiting
+from evalsvc.rest.edge import door as doors
+from evalsvc.rest.edge.door import FEW, Door, Visit, aside, belongs_to, current_visit, visiting
 from tests.conftest import wait_until
 
 ALICE, STRANGER = 1, 2

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from prometheus_client import REGISTRY, generate_latest
 
-from evalsvc.rest.metrics import count_request
+from evalsvc.rest.basics.metrics import count_request
 from tests.conftest import Caller
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.rest.nearest import nearest, suggestion
-from evalsvc.rest.routes import known_paths, path_hint
+from evalsvc.rest.basics.nearest import nearest, suggestion
+from evalsvc.rest.basics.routes import known_paths, path_hint
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.rest.shapes import assert_problem

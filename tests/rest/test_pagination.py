@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import issue_key
-from evalsvc.rest.pagination import SALT, page, read_cursor, write_cursor
+from evalsvc.rest.answering.pagination import SALT, page, read_cursor, write_cursor
 from evalsvc.rest.problems import Invalid
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import new_account

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evalsvc.rest.located import located
-from evalsvc.rest.parsing import MAX_DEPTH, content_length, decode, read_body, walk
+from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.parsing import MAX_DEPTH, content_length, decode, read_body, walk
 from evalsvc.rest.problems import Invalid, Problem, escape, field_errors
 
 few = hypothesis_settings(max_examples=40, deadline=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from evalsvc.rest.policy import ADMIN_PAGE, HEADER, NO_PAGE, PAGE
+from evalsvc.rest.edge.policy import ADMIN_PAGE, HEADER, NO_PAGE, PAGE
 from tests.conftest import Caller
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evalsvc.rest.logs import JSONFormatter, RequestFilter
+from evalsvc.rest.basics.logs import JSONFormatter, RequestFilter
+from evalsvc.rest.basics.request_id import begin_request_id, current_request_id
 from evalsvc.rest.problems import Problem, problem_response
-from evalsvc.rest.request_id import begin_request_id, current_request_id
 
 few = hypothesis_settings(max_examples=40, deadline=None)
 

@@ -177,7 +177,7 @@ def test_it_says_so_in_protobuf(alice: Caller) -> None:
 
 
 def test_too_many_are_counted(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsvc.telemetry.records.MAX_ITEMS", 2)
+    monkeypatch.setattr("evalsvc.telemetry.otlp.records.MAX_ITEMS", 2)
     answer = alice.post("/v1/logs", logs(log(), log(), log()))
 
     assert answer.json()["partialSuccess"]["rejectedLogRecords"] == "1"

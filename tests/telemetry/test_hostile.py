@@ -15,8 +15,8 @@ from django.conf import settings
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from evalsvc.telemetry import records
-from evalsvc.telemetry.values import ValueReader
+from evalsvc.telemetry.otlp import records
+from evalsvc.telemetry.otlp.values import ValueReader
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import (

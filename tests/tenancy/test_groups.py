@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.db import ProgrammingError, connections
 
+from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.captures import Capture, Captured, capture_together
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.round_trips import dump_jsonb
 from evalsvc.infra.functions import function_text
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from tests.conftest import Caller, new_caller, scores_of

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import captures as capturing
 from evalsvc.evaluations.evaluate.captures import Capture, capture_alone, capture_together
 from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, EvaluationTag, HistoryScore
-from evalsvc.evaluations.round_trips import dump_jsonb
 from tests.conftest import Caller, findings, new_caller
 
 PROFILE = "patronus:exact-match"

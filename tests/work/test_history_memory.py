@@ -12,9 +12,9 @@ import pytest
 from django.conf import settings
 from django.db import connections
 
+from evalsvc.evaluations.database.round_trips import call_function
 from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import HistoryScore
-from evalsvc.evaluations.round_trips import call_function
 from evalsvc.projects.services import remember_app
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller

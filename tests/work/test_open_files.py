@@ -8,7 +8,7 @@ import resource
 import pytest
 
 from evalsvc.judges.questions import retries
-from evalsvc.rest.open_files import MANY_FILES, allow_many_files
+from evalsvc.rest.edge.open_files import MANY_FILES, allow_many_files
 
 
 def test_a_runner_may_open_many_files() -> None:

@@ -19,8 +19,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from evalsvc.evaluations.evaluate import replies
 from evalsvc.evaluations.evaluate.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
 from evalsvc.infra.redis import make_client
-from evalsvc.rest import door as doors
-from evalsvc.rest.door import Door, Visit, visiting
+from evalsvc.rest.edge import door as doors
+from evalsvc.rest.edge.door import Door, Visit, visiting
 from tests.conftest import wait_until
 
 PATIENCE = 30.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts import rate_limiter
+from evalsvc.accounts.access import rate_limiter
 from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.evaluate import inline_turns as turns_module
 from evalsvc.evaluations.evaluate.inline_turns import InlineTurns

@@ -22,8 +22,8 @@ from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
-from evalsvc.rest.parsing import decode, keys_of, read_body
-from evalsvc.rest.shapes import AnswerShape, KeyWarning, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, answers_with
+from evalsvc.rest.bodies.parsing import decode, keys_of, read_body
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 

@@ -16,7 +16,7 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
-from evalsvc.rest.unknown import with_warnings_field
+from evalsvc.rest.bodies.unknown import with_warnings_field
 
 
 class CriteriaOut(serializers.Serializer[ProfileRevision]):

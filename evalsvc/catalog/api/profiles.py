@@ -13,7 +13,7 @@ from evalsvc.catalog.api.criteria import (
     RevisionIn,
     RevisionView,
 )
-from evalsvc.rest.unknown import with_warnings_field
+from evalsvc.rest.bodies.unknown import with_warnings_field
 
 ONE = inline_serializer("ProfileEnvelope", with_warnings_field(evaluator_profile=CriteriaOut()))
 MANY = inline_serializer("ProfileList", {"evaluator_profiles": CriteriaOut(many=True)})

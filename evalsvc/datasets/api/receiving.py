@@ -14,7 +14,7 @@ from django.http import HttpRequest, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 
-from evalsvc.rest.parsing import content_length
+from evalsvc.rest.bodies.parsing import content_length
 from evalsvc.rest.problems import Problem
 
 CHUNK = 1 << 16

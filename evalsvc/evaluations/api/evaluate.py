@@ -16,9 +16,9 @@ from evalsvc.evaluations.evaluate.use_case import Asked, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.evaluations.wire.request import fingerprint, read_call
-from evalsvc.rest.answers import to_response
+from evalsvc.rest.answering.answers import to_response
+from evalsvc.rest.bodies.parsing import read_body
 from evalsvc.rest.idempotency import REPLAYED_HEADER, retries_of
-from evalsvc.rest.parsing import read_body
 
 
 class EvaluateView(AccountView):

@@ -23,10 +23,10 @@ from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import shapes
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps
-from evalsvc.rest.nearest import nearest
-from evalsvc.rest.pagination import page
+from evalsvc.rest.answering.pagination import page
+from evalsvc.rest.answering.shapes import KeyWarning, answers_with
+from evalsvc.rest.basics.nearest import nearest
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import KeyWarning, answers_with
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 from evaluators.base import Family
 

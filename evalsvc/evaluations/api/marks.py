@@ -14,7 +14,7 @@ from evalsvc.evaluations.ingest.feedback import set_favorite, set_feedback
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.results import get_result, list_tags
 from evalsvc.evaluations.wire import shapes
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with
 
 MARKED = {204: OpenApiResponse(description="It is so, whatever it was before.")}
 

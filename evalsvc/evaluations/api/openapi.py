@@ -12,7 +12,7 @@ from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.wire.shapes import SCOPE, SINCE, EvaluateAnswer
-from evalsvc.rest.shapes import answer_with, answers_with
+from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
 NULLABLE_TEXT = {"type": ["string", "null"]}

@@ -31,11 +31,11 @@ from evalsvc.evaluations.wire.shapes import (
     EvaluationVerdict,
 )
 from evalsvc.evaluations.wire.stored import entry_of, request_facts
-from evalsvc.rest.fields import StrictText
+from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.rest.bodies.fields import StrictText
+from evalsvc.rest.bodies.parsing import keys_of, read_body
 from evalsvc.rest.idempotency import retries_of
-from evalsvc.rest.parsing import keys_of, read_body
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers_with
 
 # No request has this id or a higher one: nothing that was kept before counts.
 NEVER = 2**63 - 1

@@ -12,15 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
+from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.history.lineage import elsewhere
-from evalsvc.evaluations.lookups import AnyOf
 from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, unread_members
 from evalsvc.evaluations.search.pages import requests_of, search_evaluations, settings_of
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers_with
 
 # Each row before it is read and left out.
 MAX_OFFSET = 100_000

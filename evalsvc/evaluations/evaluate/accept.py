@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
 from evalsvc.evaluations.history import store
@@ -20,7 +21,6 @@ from evalsvc.evaluations.history.alongside import PlannedRun, UnknownConfig, fin
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.scope import Window, scope_window
-from evalsvc.evaluations.uuids import new_uuid
 from evalsvc.evaluations.verdicts import (
     PENDING,
     Verdict,

@@ -12,8 +12,8 @@ from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
 from evalsvc.evaluations.wire.answer import evaluate_answer
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.shapes import EvaluateAnswer
-from evalsvc.rest.answers import JSON, WrittenAnswer
-from evalsvc.rest.rendering import dumps
+from evalsvc.rest.answering.answers import JSON, WrittenAnswer
+from evalsvc.rest.answering.rendering import dumps
 from evaluators.base import Lane
 
 

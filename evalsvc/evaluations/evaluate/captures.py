@@ -14,9 +14,9 @@ from typing import TypeAlias
 from django.db import DatabaseError, connection
 from psycopg import Error
 
+from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.evaluate.group_commit import Group
 from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, brought_up_to_date, remembered, split
-from evalsvc.evaluations.round_trips import call_function, dump_jsonb
 from evalsvc.tenancy.scope import APP, current_role
 
 log = logging.getLogger(__name__)

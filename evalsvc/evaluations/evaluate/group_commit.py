@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 
 from django.db import OperationalError
 
-from evalsvc.rest.door import aside
+from evalsvc.rest.edge.door import aside
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

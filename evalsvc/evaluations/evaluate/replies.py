@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.waiting_room import Release
 from evalsvc.infra.redis import make_client, shared_client
-from evalsvc.rest.door import Visit, current_visit, door
+from evalsvc.rest.edge.door import Visit, current_visit, door
 
 log = logging.getLogger(__name__)
 LIST_TTL_SECONDS = 120

@@ -9,8 +9,8 @@ from enum import StrEnum
 from django.conf import settings
 from django.db import connection, connections
 
-from evalsvc.evaluations.locks import LOCK_REQUESTS
-from evalsvc.evaluations.round_trips import raw_connection
+from evalsvc.evaluations.database.locks import LOCK_REQUESTS
+from evalsvc.evaluations.database.round_trips import raw_connection
 from evalsvc.evaluations.selectors import id_at
 from evalsvc.tenancy.scope import account_scope, current_role
 

@@ -14,15 +14,15 @@ from django.db import connection, connections
 from django.db.models import Model
 
 from evalsvc.catalog.resolve import family_of
-from evalsvc.evaluations.columns import VERDICT
+from evalsvc.evaluations.database.columns import VERDICT
+from evalsvc.evaluations.database.partitions import of_requests
+from evalsvc.evaluations.database.round_trips import call_function, raw_connection
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig, find_side
 from evalsvc.evaluations.history.cache import Pairs
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.partitions import of_requests
-from evalsvc.evaluations.round_trips import call_function, raw_connection
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.interval_request import stored_ask
 from evalsvc.evaluations.wire.stored import entry_of, request_facts

@@ -11,8 +11,8 @@ from typing import Protocol
 from django.db import connection
 from django.utils import timezone
 
-from evalsvc.accounts.authentication import Caller
-from evalsvc.accounts.rate_limiter import expect_repeats
+from evalsvc.accounts.access.authentication import Caller
+from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.evaluate import accept, waiting
 from evalsvc.evaluations.evaluate.accept import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
@@ -22,7 +22,7 @@ from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall
 from evalsvc.infra.locks import EQUAL_CALLS
-from evalsvc.rest.answers import WrittenAnswer
+from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.idempotency import Claim, finish_claim, mark_accepted
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane

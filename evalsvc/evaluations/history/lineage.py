@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connections
 
-from evalsvc.evaluations.lookups import bigints
+from evalsvc.evaluations.database.lookups import bigints
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.wire.answer import digits
 from evalsvc.tenancy.scope import current_role

@@ -9,8 +9,8 @@ from django.db.models import Q
 
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.projects.models import Experiment, Project
+from evalsvc.rest.bodies.scalars import read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.scalars import read_uuid
 from evalsvc.tenancy.scope import account_scope
 
 Window = dict[str, Any]

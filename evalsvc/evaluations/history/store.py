@@ -9,8 +9,8 @@ from datetime import datetime
 
 from django.db import connection
 
+from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, as_read, brought_up_to_date, remembered, split
-from evalsvc.evaluations.round_trips import call_function, dump_jsonb
 
 
 def read_histories(

@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches
+from evalsvc.evaluations.database.partitions import new_ids
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
-from evalsvc.evaluations.partitions import new_ids
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.request import fingerprint
 

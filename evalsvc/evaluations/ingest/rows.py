@@ -17,10 +17,10 @@ from msgspec import Meta
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
-from evalsvc.rest.parsing import decode, keys_of
+from evalsvc.rest.bodies.parsing import decode, keys_of
+from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
+from evalsvc.rest.bodies.unknown import RowKeys
 from evalsvc.rest.problems import FieldError, Problem
-from evalsvc.rest.scalars import is_bigint, read_uuid
-from evalsvc.rest.unknown import RowKeys
 
 MAX_ROWS = 1000
 MAX_NAME = 100 - len(EXTERNAL_PREFIX)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from django.db import connection
 
 from evalsvc.accounts.models import Account
+from evalsvc.evaluations.database.round_trips import dump_jsonb, raw_connection
 from evalsvc.evaluations.ingest.rows import ClientScore, PlacementRequest
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.round_trips import dump_jsonb, raw_connection
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
 from evalsvc.projects.services import Placement, hold_placement, remember_app

@@ -16,7 +16,7 @@ from django.db import connection
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
-from evalsvc.evaluations.locks import LOCK_EVALUATIONS, LOCK_REQUESTS
+from evalsvc.evaluations.database.locks import LOCK_EVALUATIONS, LOCK_REQUESTS
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.indirect import INDIRECT, looked_up
 from evalsvc.rest.problems import NotFound

@@ -18,9 +18,9 @@ from django.conf import settings
 from django.db import connections, transaction
 from django.db.utils import OperationalError
 
-from evalsvc.accounts.rate_limiter import bump_epochs
+from evalsvc.accounts.access.rate_limiter import bump_epochs
+from evalsvc.evaluations.database.partitions import TABLES
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH
-from evalsvc.evaluations.partitions import TABLES
 from evalsvc.tenancy.scope import SYSTEM
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from evalsvc.evaluations.partitions import check_bounds
+from evalsvc.evaluations.database.partitions import check_bounds
 
 
 def check(apps: Any, editor: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import migrations
 
-from evalsvc.evaluations.partitions import become_partitioned
+from evalsvc.evaluations.database.partitions import become_partitioned
 from evalsvc.tenancy.rls import only_for_system, protect
 
 SQL = Path(__file__).parent / "sql"

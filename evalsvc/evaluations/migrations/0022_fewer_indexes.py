@@ -5,7 +5,7 @@ from typing import Any
 from django.db import migrations, models
 from django.db.models import Q
 
-from evalsvc.evaluations.partitions import add_index
+from evalsvc.evaluations.database.partitions import add_index
 
 TABLE = "evaluations_evaluation"
 NAMES = ("log_id", "trace_id")

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import migrations, models
 from django.db.models import Q
 
-from evalsvc.evaluations.partitions import add_index
+from evalsvc.evaluations.database.partitions import add_index
 
 SQL = Path(__file__).parent / "sql"
 FUNCTIONS = [(SQL / f"{name}.sql").read_text(encoding="utf-8") for name in ("functions", "client")]

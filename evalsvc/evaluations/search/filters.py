@@ -14,7 +14,8 @@ from evalsvc.evaluations.search.indirect import INDIRECT, is_one_of
 from evalsvc.evaluations.search.pages import met_by_request
 from evalsvc.evaluations.search.tags import tagged
 from evalsvc.evaluations.wire.scores import score_condition
-from evalsvc.rest.filters import (
+from evalsvc.rest.basics.nearest import suggestion
+from evalsvc.rest.bodies.filters import (
     NESTED,
     ORDER_LOOKUPS,
     TEXT_LOOKUPS,
@@ -24,10 +25,9 @@ from evalsvc.rest.filters import (
     list_of_values,
     read_value,
 )
-from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.bodies.scalars import read_uuid
+from evalsvc.rest.bodies.unknown import RowKeys
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.scalars import read_uuid
-from evalsvc.rest.unknown import RowKeys
 
 # In one statement with all values of all filters.
 MAX_LOG_IDS = 10_000

@@ -25,12 +25,12 @@ from psycopg.pq import Format
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
-from evalsvc.evaluations.columns import SHOWN
-from evalsvc.evaluations.lookups import AnyOf
+from evalsvc.evaluations.database.columns import SHOWN
+from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.tags import HasTag, settled
-from evalsvc.rest.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
-from evalsvc.rest.time_limit import in_time
+from evalsvc.rest.answering.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
+from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.tenancy.scope import current_role
 
 # Of each statement of a search. What no index serves walks the account's evaluations, and that must end.

@@ -14,15 +14,15 @@ from django.db.models import F, Q, QuerySet
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
-from evalsvc.evaluations.columns import PLACE, SHOWN
-from evalsvc.evaluations.lookups import AnyOf, bigints
+from evalsvc.evaluations.database.columns import PLACE, SHOWN
+from evalsvc.evaluations.database.lookups import AnyOf, bigints
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
 from evalsvc.evaluations.search.indirect import is_one_of
 from evalsvc.evaluations.search.pages import fetched, requests_of, search_evaluations
 from evalsvc.evaluations.search.tags import tagged
 from evalsvc.evaluations.wire.answer import SAMPLE_NUMBER
 from evalsvc.evaluations.wire.scores import score_condition
-from evalsvc.rest.pagination import TimeCursor, not_a_cursor, write_time_cursor
+from evalsvc.rest.answering.pagination import TimeCursor, not_a_cursor, write_time_cursor
 from evalsvc.rest.problems import NotFound
 
 N_TAGGED = 10_000

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.lookups import IsNull
 
-from evalsvc.evaluations.lookups import AnyOf
+from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import EvaluationTag
 from evalsvc.tenancy.scope import current_account
 

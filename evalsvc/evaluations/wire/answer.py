@@ -22,7 +22,7 @@ from evalsvc.evaluations.wire.shapes import (
     StoredEvaluation,
     interval_shape,
 )
-from evalsvc.rest.shapes import KeyWarning
+from evalsvc.rest.answering.shapes import KeyWarning
 from evaluators.base import Sample
 
 SAMPLE_NUMBER = re.compile(r"-?[0-9]{1,19}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.problems import FieldError, Invalid, escape
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 

@@ -20,10 +20,10 @@ from evalsvc.evaluations.wire.inputs import (
     type_errors,
 )
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
-from evalsvc.rest.parsing import decode_noting_unknown, keys_of
+from evalsvc.rest.bodies.parsing import decode_noting_unknown, keys_of
+from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
+from evalsvc.rest.bodies.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.scalars import is_bigint, read_uuid
-from evalsvc.rest.unknown import MAX_WARNINGS, key_warnings
 from evaluators.base import Sample
 from evaluators.samples import build_sample
 

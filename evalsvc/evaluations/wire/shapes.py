@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
-from evalsvc.rest.shapes import AnswerShape, KeyWarning
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning
 from evalsvc.stats.basics.results import Advice
 
 Json: TypeAlias = Any

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 
 from evalsvc.catalog.models import ProfileRevision
+from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.verdicts import Verdict, verdict_columns
 from evalsvc.evaluations.wire.inputs import stored_sample
 from evalsvc.evaluations.workers.computing.scoring import computed

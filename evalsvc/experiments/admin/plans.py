@@ -29,7 +29,7 @@ from evalsvc.experiments.reporting.live import etag_of
 from evalsvc.experiments.reporting.results import rows_out
 from evalsvc.experiments.selectors import list_configs, list_outputs
 from evalsvc.experiments.services import start_experiment
-from evalsvc.rest.pagination import page
+from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.problems import Problem
 
 OUTPUTS_ON_A_PAGE = 25

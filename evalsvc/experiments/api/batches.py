@@ -17,7 +17,7 @@ from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import live_view
 from evalsvc.experiments.reporting.results import rows_out
 from evalsvc.experiments.runner.additions import progress_of
-from evalsvc.rest.shapes import answer_with, answers_with
+from evalsvc.rest.answering.shapes import answer_with, answers_with
 
 
 class OutputBatchView(AccountView):

@@ -15,8 +15,8 @@ from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.experiments.runner.push.units import ERROR_TYPES
-from evalsvc.rest.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
-from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.basics.nearest import suggestion
+from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
 from evalsvc.stats.kinds import KINDS
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from evaluators.facts import OUTPUT_TYPES

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.comparisons import CompareAnswer
 from evalsvc.experiments.inference.compare import compare, sides
-from evalsvc.rest.fields import StrictText
-from evalsvc.rest.pagination import read_cursor, write_cursor
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.pagination import read_cursor, write_cursor
+from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.rest.bodies.fields import StrictText
 
 
 class CompareIn(serializers.Serializer[Any]):

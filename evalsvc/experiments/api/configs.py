@@ -23,8 +23,8 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import design_warnings
 from evalsvc.experiments.selectors import get_config, get_plan, list_configs
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.idempotency import read_idempotency_key
-from evalsvc.rest.shapes import answers_with
 
 MANY = answers_with(ConfigPage)
 ONE = answers_with(ConfigAnswer)

@@ -14,7 +14,7 @@ from evalsvc.experiments.api.answers.comparisons import ConfusionAnswer
 from evalsvc.experiments.api.bodies import pointer
 from evalsvc.experiments.inference.confusion import LabelQuestion, confusion_view, find_config
 from evalsvc.experiments.selectors import get_plan, list_configs
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with
 
 
 class ConfusionIn(serializers.Serializer[Any]):

@@ -22,9 +22,9 @@ from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.preview import preview
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
 from evalsvc.projects.models import Experiment
-from evalsvc.rest.pagination import page
+from evalsvc.rest.answering.pagination import page
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.shapes import answers_with
 
 ONE = answers_with(ExperimentAnswer)
 

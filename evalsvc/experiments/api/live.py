@@ -17,9 +17,9 @@ from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view,
 from evalsvc.experiments.reporting.references import references_of
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.rest.pagination import page
-from evalsvc.rest.rendering import dumps
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.pagination import page
+from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.shapes import answers_with
 
 MAX_REMEMBERED = 200
 FRESH_SECONDS = 0.5

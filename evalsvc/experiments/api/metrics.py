@@ -16,7 +16,7 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions
 from evalsvc.experiments.selectors import get_plan
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.tenancy.scope import account_scope
 
 MANY = answers_with(MetricPage)

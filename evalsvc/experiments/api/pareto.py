@@ -13,7 +13,7 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
 from evalsvc.experiments.inference.pareto import pareto_view, split_names
 from evalsvc.experiments.selectors import get_plan
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with
 
 
 class ParetoIn(serializers.Serializer[Any]):

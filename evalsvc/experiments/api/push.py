@@ -16,7 +16,7 @@ from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.runner.push.post import accept_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500

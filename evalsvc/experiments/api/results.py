@@ -14,7 +14,7 @@ from evalsvc.experiments.api.answers.outputs import OutputPage
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
 from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
-from evalsvc.rest.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with
 
 FILES = {"csv": ("text/csv; charset=utf-8", csv_file), "parquet": ("application/vnd.apache.parquet", parquet_file)}
 

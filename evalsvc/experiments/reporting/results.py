@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.selectors import list_outputs
-from evalsvc.rest.pagination import page, read_number_cursor, write_number_cursor
+from evalsvc.rest.answering.pagination import page, read_number_cursor, write_number_cursor
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 

@@ -21,7 +21,7 @@ from evalsvc.judges.failures import CODES
 from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
-from evalsvc.rest.fields import StrictText
+from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope
 

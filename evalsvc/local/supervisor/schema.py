@@ -16,7 +16,8 @@ from evaluators.plugins import GROUP
 # What a migration reads: migrations, and what it writes at its end, functions and the rows of evaluators and profiles.
 SOURCES = (
     "evalsvc/*/migrations/*.py", "evalsvc/*/migrations/sql/*.sql", "evalsvc/*/sql/*.sql", "evalsvc/*/apps.py",
-    "evalsvc/*/models.py", "evalsvc/evaluations/columns.py", "evalsvc/infra/functions.py", "evalsvc/catalog/*.py",
+    "evalsvc/*/models.py", "evalsvc/*/models/*.py", "evalsvc/evaluations/database/columns.py",
+    "evalsvc/infra/functions.py", "evalsvc/catalog/*.py",
     "evaluators/**/*.py", "requirements/runtime.txt",
 )  # fmt: skip
 # The comment and what has been applied since, by whomever: someone may have gone back a step by hand.

@@ -16,8 +16,8 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.projects import services
 from evalsvc.projects.models import MAX_NAME, App, Project
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
-from evalsvc.rest.fields import StrictText
-from evalsvc.rest.shapes import AnswerShape, KeyWarning, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, answers_with
+from evalsvc.rest.bodies.fields import StrictText
 
 LARGEST = 2**31 - 1
 

@@ -14,9 +14,9 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.telemetry import services
 from evalsvc.telemetry.answers import log_out, span_out
-from evalsvc.telemetry.records import RecordBatch
+from evalsvc.telemetry.otlp.records import RecordBatch
+from evalsvc.telemetry.otlp.wire import JSON, LOGS, PROTOBUF, TRACES, Signal, answer, read_request
 from evalsvc.telemetry.selectors import get_log, get_trace
-from evalsvc.telemetry.wire import JSON, LOGS, PROTOBUF, TRACES, Signal, answer, read_request
 
 
 class SharedOut(serializers.Serializer[Any]):

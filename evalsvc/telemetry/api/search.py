@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.rest.unknown import with_warnings_field
+from evalsvc.rest.bodies.unknown import with_warnings_field
 from evalsvc.telemetry.answers import attributes_as_text, log_out, span_out
 from evalsvc.telemetry.api.export import LogOut, SpanOut
 from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, telemetry_condition

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent_once
+from evalsvc.rest.bodies.scalars import read_integer
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.scalars import read_integer
 from evalsvc.telemetry.deleting import CONDITIONS, delete_traces
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from celery.bootsteps import StartStopStep
 
-from evalsvc.rest.open_files import allow_many_files
+from evalsvc.rest.edge.open_files import allow_many_files
 from evaluators.base import Lane
 
 DRAIN_SECONDS = 12.0

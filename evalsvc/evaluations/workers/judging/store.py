@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import connections
 
-from evalsvc.evaluations.round_trips import dump_jsonb
+from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.tenancy.scope import APP, SYSTEM
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 2.0, 30.0

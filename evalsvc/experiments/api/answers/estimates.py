@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from evalsvc.rest.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape
 
 
 class Ends(AnswerShape):

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, VersusConfig
 from evalsvc.experiments.api.answers.runs import ConfigState, Json, Kind
-from evalsvc.rest.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape
 
 
 class LiveHead(AnswerShape):

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, PushedEstimate
 from evalsvc.experiments.api.answers.runs import ConfigState, Json
-from evalsvc.rest.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape
 
 
 class ScoreFacts(AnswerShape):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.experiments.models import Config
-from evalsvc.rest.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape
 
 Json: TypeAlias = Any
 Kind: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Config.Kind.values)})]

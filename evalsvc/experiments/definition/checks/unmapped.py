@@ -13,7 +13,7 @@ from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.mapping import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
-from evalsvc.rest.nearest import asked, nearest
+from evalsvc.rest.basics.nearest import asked, nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import current_role
 

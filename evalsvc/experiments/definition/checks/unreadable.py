@@ -19,7 +19,7 @@ from evalsvc.experiments.definition.fields.mapping import FIELDS, OUTPUT, Mapped
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
 from evalsvc.experiments.models import Config
-from evalsvc.rest.nearest import asked, nearest
+from evalsvc.rest.basics.nearest import asked, nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.base import Family, Field, Sample, Settings
 from evaluators.registry import find_evaluator

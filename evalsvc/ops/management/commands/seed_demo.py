@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from evalsvc.accounts.keys import KeyText, new_key_text, parse_key
+from evalsvc.accounts.access.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import Account, ApiKey, Member, User
 from evalsvc.accounts.services import add_member, create_account, issue_key
 from evalsvc.local.supervisor.demo_account import KEYS, MEMBERS, OPERATOR, kept_values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.rest.shapes import described
+from evalsvc.rest.answering.shapes import described
 
 PROBLEM = {
     "type": "object",

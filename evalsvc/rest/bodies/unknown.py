@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import structs
 from rest_framework import serializers
 
-from evalsvc.rest.nearest import MAX_WORD, nearest
+from evalsvc.rest.basics.nearest import MAX_WORD, nearest
 from evalsvc.rest.problems import escape
 
 MAX_WARNINGS = 20

@@ -8,7 +8,7 @@ from functools import cache
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.basics.nearest import suggestion
 
 _parameter = re.compile(r"<(?:\w+:)?(\w+)>")
 _identifier = re.compile(r"[0-9]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

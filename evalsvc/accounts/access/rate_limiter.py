@@ -2,7 +2,7 @@
 
 An account's epoch changes when anything that processes cache about it changes (its keys, its profiles). Every request
 reads it together with the counters, so a revoked key stops working on the next request of every process. A process in
-which an account calls often reads both for several requests at once: see `evalsvc.accounts.permits`.
+which an account calls often reads both for several requests at once: see `evalsvc.accounts.access.permits`.
 """
 
 from __future__ import annotations

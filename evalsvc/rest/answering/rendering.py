@@ -12,7 +12,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from evalsvc.rest.shapes import to_plain
+from evalsvc.rest.answering.shapes import to_plain
 
 
 class OrjsonRenderer(BaseRenderer):

@@ -13,8 +13,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from evalsvc.accounts import rate_limiter
-from evalsvc.accounts.rate_limiter import HELD_SECONDS, Admission, window
+from evalsvc.accounts.access import rate_limiter
+from evalsvc.accounts.access.rate_limiter import HELD_SECONDS, Admission, window
 
 MOST = 64
 PART_OF_ROOM = 64

@@ -13,13 +13,13 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from evalsvc.accounts import permits
-from evalsvc.accounts.keys import KeyText, parse_key, same_secret
+from evalsvc.accounts.access import permits
+from evalsvc.accounts.access.keys import KeyText, parse_key, same_secret
+from evalsvc.accounts.access.rate_limiter import Admission, count_requests
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.rate_limiter import Admission, count_requests
 from evalsvc.accounts.selectors import KeyRow, find_key
 from evalsvc.infra.cache import AccountCache, CacheEntry
-from evalsvc.rest.door import belongs_to
+from evalsvc.rest.edge.door import belongs_to
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.reading import KeyLocks
 

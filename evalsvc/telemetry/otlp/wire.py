@@ -17,10 +17,10 @@ from opentelemetry.proto.collector.logs.v1 import logs_service_pb2 as logs
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
 from rest_framework.request import Request
 
-from evalsvc.rest.parsing import decode, read_body
+from evalsvc.rest.bodies.parsing import decode, read_body
 from evalsvc.rest.problems import FieldError, Invalid, Problem
-from evalsvc.telemetry import otlp_json
-from evalsvc.telemetry.records import RecordBatch, read_logs, read_spans
+from evalsvc.telemetry.otlp import otlp_json
+from evalsvc.telemetry.otlp.records import RecordBatch, read_logs, read_spans
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 # zlib's word for "gzip or zlib, see its head".

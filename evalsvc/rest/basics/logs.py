@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import orjson
 
-from evalsvc.rest.request_id import current_request_id
+from evalsvc.rest.basics.request_id import current_request_id
 
 
 class RequestFilter(logging.Filter):

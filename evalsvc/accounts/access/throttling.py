@@ -9,7 +9,7 @@ from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from evalsvc.accounts.authentication import Caller, limits_of
+from evalsvc.accounts.access.authentication import Caller, limits_of
 from evalsvc.rest.problems import Problem
 
 if TYPE_CHECKING:

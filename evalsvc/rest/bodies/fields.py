@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from rest_framework import serializers
 
-from evalsvc.rest.nearest import suggestion
-from evalsvc.rest.parsing import find_unstorable
+from evalsvc.rest.basics.nearest import suggestion
+from evalsvc.rest.bodies.parsing import find_unstorable
 
 MAX_METADATA_BYTES = 64 * 1024
 

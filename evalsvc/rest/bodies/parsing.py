@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from evalsvc.rest.located import located
+from evalsvc.rest.bodies.located import located
 from evalsvc.rest.problems import FieldError, Invalid, Problem, escape
 
 Body = TypeVar("Body")

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from django.db.models import Q
 
-from evalsvc.rest.nearest import suggestion
+from evalsvc.rest.basics.nearest import suggestion
+from evalsvc.rest.bodies.scalars import read_integer, read_row_id, read_time, read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rest.scalars import read_integer, read_row_id, read_time, read_uuid
 
 # A statement holds 65 535 values at most.
 MAX_FILTERS = 100

@@ -15,11 +15,11 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from evalsvc.rest.metrics import count_request
-from evalsvc.rest.policy import HEADER as POLICY_HEADER
-from evalsvc.rest.policy import policy_of
+from evalsvc.rest.basics.metrics import count_request
+from evalsvc.rest.basics.request_id import HEADER, begin_request_id
+from evalsvc.rest.edge.policy import HEADER as POLICY_HEADER
+from evalsvc.rest.edge.policy import policy_of
 from evalsvc.rest.problems import Problem, problem_response
-from evalsvc.rest.request_id import HEADER, begin_request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 API_PREFIX = "/v1/"

@@ -12,8 +12,8 @@ import orjson
 from django.conf import settings
 
 from evalsvc.rest.problems import Problem
-from evalsvc.telemetry.otlp_json import UnreadableMessage
-from evalsvc.telemetry.values import ValueReader, column_text, hex_id, moment, whole
+from evalsvc.telemetry.otlp.otlp_json import UnreadableMessage
+from evalsvc.telemetry.otlp.values import ValueReader, column_text, hex_id, moment, whole
 
 MAX_ITEMS = 10_000  # spans or logs of one request
 MAX_SENDERS = 2 * MAX_ITEMS  # senders and libraries of one request: a sender with one library for each item

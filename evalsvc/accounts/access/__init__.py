@@ -1,0 +1,1 @@
+"""Who a caller is, what they may do, and how often."""

@@ -1,0 +1,1 @@
+"""How the tables of evaluations are reached: columns, locks, partitions, functions, ids."""

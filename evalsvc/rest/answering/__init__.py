@@ -1,0 +1,1 @@
+"""Answers out: their shapes, pages, forms and what OpenAPI says of them."""

@@ -1,0 +1,1 @@
+"""Bodies in: read, checked and pointed at where something is wrong."""

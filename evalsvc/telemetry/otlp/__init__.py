@@ -1,0 +1,1 @@
+"""What OpenTelemetry sends: its JSON, its values and its records."""
