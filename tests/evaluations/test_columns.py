@@ -22,8 +22,9 @@ from django.db import connections, models
 from evalsvc.evaluations.database.columns import ACCEPTED, ALL, ENTRY, KEPT, SHOWN, VERDICT
 from evalsvc.evaluations.database.round_trips import dump_jsonb
 from evalsvc.evaluations.evaluate import accept, captures
-from evalsvc.evaluations.evaluate.accept import Accepted, PlannedEvaluation, fill_in
+from evalsvc.evaluations.evaluate.accept import fill_in
 from evalsvc.evaluations.evaluate.captures import Capture
+from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
 from evalsvc.evaluations.history.store import HistoryEntry
 from evalsvc.evaluations.ingest.labels import Label, keep_label

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent_once
 from evalsvc.evaluations.api.search import EvaluationView
 from evalsvc.evaluations.maintenance.deletion import COLUMNS, delete_evaluation, delete_evaluations
-from evalsvc.evaluations.wire.shapes import DeletedEvaluations
+from evalsvc.evaluations.wire.history_shapes import DeletedEvaluations
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid

@@ -20,7 +20,7 @@ from evalsvc.evaluations.history.read import history_summary, list_history, prof
 from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
-from evalsvc.evaluations.wire import shapes
+from evalsvc.evaluations.wire import history_shapes, shapes
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalAsk, read_query
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
@@ -82,7 +82,7 @@ class HistoryView(AccountView):
                 description="Id or alias; `external:<name>`; `annotation:<criteria id>`.",
             ),
         ],
-        responses=answers_with(shapes.History),
+        responses=answers_with(history_shapes.History),
     )
     def get(self, request: Request) -> Response:
         """Return captured scores, newest first, with the interval of the newest 1000.
@@ -107,7 +107,7 @@ class HistoryView(AccountView):
             answer |= self._elsewhere(evaluator_id, profile_name, ask)
         lines = thresholds_of(account=self.account, profile_name=profile_name, family=family, rows=points)
         shown = points_out(self.account.pk, points, lines)
-        return Response(shapes.History(**answer, points=shown, next_cursor=cursor))
+        return Response(history_shapes.History(**answer, points=shown, next_cursor=cursor))
 
     def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalAsk) -> dict[str, Any]:
         """Say where there are scores when there are none here: under which profiles, and of an app of which name."""
@@ -152,13 +152,13 @@ class HistoryView(AccountView):
 
 def points_out(
     account_id: int, rows: Sequence[HistoryScore], thresholds: Mapping[int | None, float | None]
-) -> list[shapes.ScorePoint]:
+) -> list[history_shapes.ScorePoint]:
     """Return scores of a history, each with where it comes from, and the line of its verdict where its profile has one.
 
     `score` is what ranks, whatever the answer of its family is on the wire.
     """
     return [
-        shapes.ScorePoint(
+        history_shapes.ScorePoint(
             id=str(row.id),
             created_at=row.created_at,
             score=row.score,

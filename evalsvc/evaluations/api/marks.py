@@ -13,7 +13,7 @@ from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.evaluations.ingest.feedback import set_favorite, set_feedback
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.results import get_result, list_tags
-from evalsvc.evaluations.wire import shapes
+from evalsvc.evaluations.wire import history_shapes
 from evalsvc.rest.answering.shapes import answers_with
 
 MARKED = {204: OpenApiResponse(description="It is so, whatever it was before.")}
@@ -77,10 +77,10 @@ class TagsView(AccountView):
         operation_id="list_tags",
         tags=["evaluation results"],
         parameters=[TagsIn],
-        responses=answers_with(shapes.TagList),
+        responses=answers_with(history_shapes.TagList),
     )
     def get(self, request: Request) -> Response:
         """List the tags of the newest 10 000 tagged requests whose results are kept, the last used first."""
         wanted = checked(TagsIn(data=sent(request)))
         rows = list_tags(account=self.account, **wanted)
-        return Response(shapes.TagList(tags=[shapes.Tag(**row) for row in rows]))
+        return Response(history_shapes.TagList(tags=[history_shapes.Tag(**row) for row in rows]))

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 from drf_spectacular.utils import OpenApiParameter
 
+from evalsvc.evaluations.wire.history_shapes import SCOPE, SINCE
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
-from evalsvc.evaluations.wire.shapes import SCOPE, SINCE, EvaluateAnswer
+from evalsvc.evaluations.wire.shapes import EvaluateAnswer
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 

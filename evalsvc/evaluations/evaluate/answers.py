@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from django.utils import timezone
 
 from evalsvc.evaluations.evaluate import waiting
-from evalsvc.evaluations.evaluate.accept import Accepted, answer_facts
+from evalsvc.evaluations.evaluate.accept import answer_facts
+from evalsvc.evaluations.evaluate.rows import Accepted
 from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
 from evalsvc.evaluations.wire.answer import evaluate_answer
 from evalsvc.evaluations.wire.prefer import Prefer

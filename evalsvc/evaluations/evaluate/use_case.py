@@ -14,10 +14,10 @@ from django.utils import timezone
 from evalsvc.accounts.access.authentication import Caller
 from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.evaluate import accept, waiting
-from evalsvc.evaluations.evaluate.accept import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
 from evalsvc.evaluations.evaluate.replies import reply_box
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, RepeatOf, RetryEvidence, find_retried, reopen
+from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import stamp_told_pending
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall

@@ -15,8 +15,9 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter, Gauge
 
-from evalsvc.evaluations.evaluate.accept import Accepted, fill_in
+from evalsvc.evaluations.evaluate.accept import fill_in
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.rows import Accepted
 from evalsvc.evaluations.evaluate.stored import StoredRequest, finished_verdicts, get_stored
 from evalsvc.evaluations.evaluate.waiting_room import WaitingRoom
 from evalsvc.infra.cache import BoundedCache

@@ -9,114 +9,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from evalsvc.evaluations.wire.interval_request import MAX_TAGS
+from evalsvc.evaluations.wire.history_shapes import (
+    ConfidenceInterval,
+    Json,
+)
 from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning
-from evalsvc.stats.basics.results import Advice
 
-Json: TypeAlias = Any
-"""Anything that JSON can say, as the caller has sent it."""
 Status: TypeAlias = Annotated[
     str, Meta(extra_json_schema={"enum": ["success", "error", "validation_error", "pending"]})
 ]
-Of: TypeAlias = Literal["pass", "score"]
-ONE_NAME = {"type": "string", "minLength": 1, "maxLength": 255}
-SCOPE: dict[str, Any] = {
-    "anyOf": [
-        {"const": "account"},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-            "properties": {
-                **{name: ONE_NAME for name in ("app", "project", "experiment")},
-                "tags": {
-                    "type": "object",
-                    "minProperties": 1,
-                    "maxProperties": MAX_TAGS,
-                    "additionalProperties": {"type": "string"},
-                },
-            },
-        },
-    ]
-}
-SINCE: dict[str, Any] = {
-    "anyOf": [
-        {"type": "string", "format": "date-time"},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-            "properties": {
-                "scores": {"type": "integer", "minimum": 2, "maximum": 1000},
-                "revision": {"type": "integer", "minimum": 1},
-            },
-        },
-    ]
-}
-
-
-class SourceShare(AnswerShape):
-    """A part of the values of an interval, and the mean of it."""
-
-    n: int
-    rate: float | None
-
-
-class LevelShift(AnswerShape):
-    """When the level shifted, the means before and after, and the interval since then."""
-
-    changed_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    before: float
-    after: float
-    lower: float | None
-    median: float | None
-    upper: float | None
-    n: int
-    method: str | None
-
-
-class SinceRevision(AnswerShape):
-    """From this revision of the profile on."""
-
-    revision: int
-
-
-class ConfidenceInterval(AnswerShape):
-    """The interval over a history, or null numbers and the reason."""
-
-    strategy: str
-    alpha: Annotated[float, Meta(description="The confidence level.")]
-    of: Annotated[Of, Meta(description="Of the share that passes, or of the mean score.")]
-    lower: float | None
-    median: float | None
-    upper: float | None
-    n: Annotated[int, Meta(description="Scores in the history, at most 1000.")]
-    method: str | None
-    degenerate: bool
-    warnings: list[str]
-    autocorrelation_width_factor: float | None
-    advice: Advice | None
-    reason: Annotated[str | None, Meta(description="Why there are no numbers.")]
-    n_no_verdict: Annotated[int, Meta(description="Scores that nobody judged, which `of: pass` leaves out.")]
-    sources: Annotated[
-        dict[str, SourceShare],
-        Meta(
-            description=(
-                "Where the values come from. `evaluation`: captured calls; `experiment`: outputs of planned experiments"
-                " that were promoted, of all with `include_experiments: all`; `import`: scores made elsewhere. The `n`"
-                " add up to that of the interval."
-            )
-        ),
-    ]
-    scope: Annotated[Json, Meta(extra_json_schema=SCOPE)]
-    since: Annotated[Json, Meta(extra_json_schema={"anyOf": [SINCE, {"type": "null"}]})]
-    include_experiments: Literal["none", "promoted", "all"]
-    suggested_since: Annotated[
-        SinceRevision | None, Meta(description="With `mixed_revisions`: a `since` of one revision only.")
-    ]
-    drift: LevelShift | None
 
 
 class AdditionalInfo(AnswerShape):
@@ -307,67 +208,6 @@ class KeptEvaluations(AnswerShape):
     evaluations: list[StoredEvaluation]
     errors: list[RowError]
     warnings: list[KeyWarning] | UnsetType = UNSET
-
-
-class ScorePoint(AnswerShape):
-    """A score of a history, and where it comes from. It is what ranks, whatever the answer of its family is."""
-
-    id: str
-    created_at: datetime
-    score: float
-    passed: bool | None = field(name="pass")
-    threshold: Annotated[float | None, Meta(description="The line of the verdict, where its profile has one.")]
-    revision: int | None
-    source: str
-    evaluation_id: str | None
-    experiment_id: str | None
-    config_id: str | None
-    output_id: str | None
-    example_id: str | None
-
-
-class History(AnswerShape):
-    """Captured scores, newest first, with the interval of the newest 1000."""
-
-    evaluator_id: str
-    profile_name: str
-    n: Annotated[int, Meta(description="Scores that the interval is of: the newest 1000 at most.")]
-    n_total: Annotated[int, Meta(description="All captured scores.")]
-    mean: Annotated[float | None, Meta(description="Of the n newest.")]
-    pass_rate: Annotated[float | None, Meta(description="Of the n newest.")]
-    confidence_interval: ConfidenceInterval | None
-    points: list[ScorePoint]
-    next_cursor: str | None
-    other_profiles: Annotated[
-        list[str] | UnsetType,
-        Meta(description="Without any score: the other profiles under which this evaluator has some."),
-    ] = UNSET
-    warnings: Annotated[
-        list[KeyWarning] | UnsetType,
-        Meta(description="Without any score, and with the scope of an app that the account does not have."),
-    ] = UNSET
-
-
-class DeletedEvaluations(AnswerShape):
-    """How far a deletion has come."""
-
-    n_deleted: int
-    done: bool
-
-
-class Tag(AnswerShape):
-    """A key and a value that requests were tagged with."""
-
-    key: str
-    value: str
-    created_at: Annotated[datetime, Meta(description="First use among the newest 10 000 tagged requests.")]
-    last_used: datetime
-
-
-class TagList(AnswerShape):
-    """Tags, the last used first."""
-
-    tags: list[Tag]
 
 
 def interval_shape(found: Mapping[str, Any] | None) -> ConfidenceInterval | None:

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import batches
-from evalsvc.experiments.api import bodies
 from evalsvc.experiments.api.answers.outputs import BatchScores
+from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live import live_view
@@ -26,7 +26,7 @@ class OutputBatchView(AccountView):
     @extend_schema(
         operation_id="score_batch",
         tags=["experiments"],
-        request=bodies.BatchIn,
+        request=plans.BatchIn,
         responses={**answers_with(BatchScores), (202, "application/json"): answer_with(BatchScores)},
     )
     def post(self, request: Request) -> Response:
@@ -34,13 +34,13 @@ class OutputBatchView(AccountView):
 
         202 when metrics wait for the workers: `n_pending` scores are to come, and are found at `Location`.
         """
-        body = checked(bodies.BatchIn(data=request.data))
+        body = checked(plans.BatchIn(data=request.data))
         plan = batches.score_batch(
             account=self.account,
             epoch=self.caller.admission.epoch,
             name=body.get("name"),
             rows=body["rows"],
-            plan=bodies.plan_of_batch(body),
+            plan=plans.plan_of_batch(body),
             actor=self.caller.actor,
         )
         answer = batch_out(plan)

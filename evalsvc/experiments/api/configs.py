@@ -10,8 +10,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import services
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import ConfigAnswer, ConfigPage, ControlEffect, PromotionEffect
+from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
 from evalsvc.experiments.decisions.promotion import promote_config
 from evalsvc.experiments.definition.checks.unmapped import check_components
@@ -44,11 +45,11 @@ class ConfigsView(AccountView):
         rows = list_configs(account=self.account, experiment_id=id)
         return Response({"configs": [shapes.config_out(row) for row in rows], "next_cursor": None})
 
-    @extend_schema(operation_id="add_configs", tags=["experiments"], request=bodies.ConfigsIn, responses=MANY)
+    @extend_schema(operation_id="add_configs", tags=["experiments"], request=plans.ConfigsIn, responses=MANY)
     def post(self, request: Request, id: int) -> Response:
         """Add configs. After the start they run at once, and what was seen before counts for nothing."""
         plan = get_plan(account=self.account, id=id)
-        body = checked(bodies.ConfigsIn(data=request.data))
+        body = checked(plans.ConfigsIn(data=request.data))
         taken = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
         candidates = expand(body["configs"], pointer="/configs", taken=taken)
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
@@ -92,11 +93,11 @@ class ControlView(AccountView):
 
     action = ""
 
-    @extend_schema(tags=["experiments"], request=bodies.OneIn, responses=EFFECT)
+    @extend_schema(tags=["experiments"], request=plans.OneIn, responses=EFFECT)
     def post(self, request: Request, id: int, config_id: int) -> Response:
         """Do it, once: a config that is so already stays as it is."""
         get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(bodies.OneIn(data=request.data if request.body else {}))
+        body = checked(plans.OneIn(data=request.data if request.body else {}))
         expected = body.get("expected_epoch")
         effect = control(
             account=self.account,
@@ -115,11 +116,11 @@ class ControlManyView(AccountView):
 
     action = ""
 
-    @extend_schema(tags=["experiments"], request=bodies.ManyIn, responses=EFFECT)
+    @extend_schema(tags=["experiments"], request=plans.ManyIn, responses=EFFECT)
     def post(self, request: Request, id: int) -> Response:
         """Do it to all of them or, when one has changed meanwhile, to none."""
         get_plan(account=self.account, id=id)
-        body = checked(bodies.ManyIn(data=request.data))
+        body = checked(plans.ManyIn(data=request.data))
         effect = control(
             account=self.account,
             experiment_id=id,
@@ -182,11 +183,11 @@ def _answer(effect: Effect) -> Response:
 class CloneView(AccountView):
     """A config like another."""
 
-    @extend_schema(operation_id="clone_config", tags=["experiments"], request=bodies.CloneIn, responses=ONE)
+    @extend_schema(operation_id="clone_config", tags=["experiments"], request=plans.CloneIn, responses=ONE)
     def post(self, request: Request, id: int, config_id: int) -> Response:
         """Clone a config with changes; it starts at the first position, and only what nobody has seen yet decides."""
         config = get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(bodies.CloneIn(data=request.data if request.body else {}))
+        body = checked(plans.CloneIn(data=request.data if request.body else {}))
         made = clone(
             account=self.account, config=config, name=body.get("name"), changes=body["changes"], actor=self.caller.actor
         )

@@ -11,8 +11,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
 from evalsvc.experiments import services
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import ExperimentAnswer, ExperimentPage, ExperimentPreview
+from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.definition.checks.unmapped import check_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
@@ -34,7 +35,7 @@ class PlansExperiments(AccountView):
 
     def read(self, request: Request) -> tuple[Mapping[str, Any], PlanSpec | None, list[Candidate]]:
         """Check the body and resolve its plan and configs."""
-        body = checked(bodies.ExperimentIn(data=request.data))
+        body = checked(plans.ExperimentIn(data=request.data))
         wanted = body.get("configs") or []
         if not body.get("plan"):
             if wanted:
@@ -57,12 +58,12 @@ class ExperimentsView(PlansExperiments):
     @extend_schema(
         operation_id="list_experiments",
         tags=["experiments"],
-        parameters=[bodies.ExperimentsQuery],
+        parameters=[plans.ExperimentsQuery],
         responses=answers_with(ExperimentPage),
     )
     def get(self, request: Request) -> Response:
         """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
-        wanted = checked(bodies.ExperimentsQuery(data=sent(request)))
+        wanted = checked(plans.ExperimentsQuery(data=sent(request)))
         named = {name: wanted.get(name) for name in ("project_id", "name", "tags", "metadata")}
         rows = list_experiments(account=self.account, **named)
         if offset := wanted["offset"]:
@@ -73,7 +74,7 @@ class ExperimentsView(PlansExperiments):
         )
         return Response({"experiments": [shapes.planned_experiment_out(row) for row in found], "next_cursor": cursor})
 
-    @extend_schema(operation_id="create_experiment", tags=["experiments"], request=bodies.ExperimentIn, responses=ONE)
+    @extend_schema(operation_id="create_experiment", tags=["experiments"], request=plans.ExperimentIn, responses=ONE)
     def post(self, request: Request) -> Response:
         """Create an experiment. With a `plan` it can be started, at once if the plan says `start`."""
         body, spec, candidates = self.read(request)
@@ -105,7 +106,7 @@ class PreviewView(PlansExperiments):
     @extend_schema(
         operation_id="preview_experiment",
         tags=["experiments"],
-        request=bodies.ExperimentIn,
+        request=plans.ExperimentIn,
         responses=answers_with(ExperimentPreview),
     )
     def post(self, request: Request) -> Response:
@@ -133,14 +134,12 @@ class ExperimentView(AccountView):
         """Return an experiment with its plan and configs."""
         return self._answer(get_experiment(account=self.account, id=id))
 
-    @extend_schema(operation_id="patch_experiment", tags=["experiments"], request=bodies.ExperimentPatch, responses=ONE)
+    @extend_schema(operation_id="patch_experiment", tags=["experiments"], request=plans.ExperimentPatch, responses=ONE)
     def patch(self, request: Request, id: int) -> Response:
         """Change name, tags or metadata."""
         return self._update(request, id)
 
-    @extend_schema(
-        operation_id="update_experiment", tags=["experiments"], request=bodies.ExperimentPatch, responses=ONE
-    )
+    @extend_schema(operation_id="update_experiment", tags=["experiments"], request=plans.ExperimentPatch, responses=ONE)
     def post(self, request: Request, id: int) -> Response:
         """Do the same, for clients that say POST."""
         return self._update(request, id)
@@ -154,7 +153,7 @@ class ExperimentView(AccountView):
 
     def _update(self, request: Request, id: int) -> Response:
         experiment = get_experiment(account=self.account, id=id)
-        changes = checked(bodies.ExperimentPatch(data=request.data))
+        changes = checked(plans.ExperimentPatch(data=request.data))
         if changes:
             services.update_experiment(
                 account=self.account, experiment=experiment, changes=changes, actor=self.caller.actor
@@ -173,7 +172,7 @@ class OldUpdateView(ExperimentView):
     @extend_schema(
         operation_id="update_experiment_without_slash",
         tags=["experiments"],
-        request=bodies.ExperimentPatch,
+        request=plans.ExperimentPatch,
         responses=ONE,
     )
     def post(self, request: Request, id: int) -> Response:

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import bodies
 from evalsvc.experiments.api.answers.live import DecisionPage, LiveAnswer, LooksAnswer, RecountAnswer
+from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.maintenance.recount import recount
 from evalsvc.experiments.reporting.live import decision_out, etag_of, live_view, looks_view
 from evalsvc.experiments.reporting.references import references_of
@@ -87,13 +87,13 @@ class DecisionsView(AccountView):
     @extend_schema(
         operation_id="experiment_decisions",
         tags=["experiments"],
-        parameters=[bodies.PageIn],
+        parameters=[plans.PageIn],
         responses=answers_with(DecisionPage),
     )
     def get(self, request: Request, id: int) -> Response:
         """List the decisions with their evidence, newest first."""
         get_plan(account=self.account, id=id)
-        wanted = checked(bodies.PageIn(data=sent(request)))
+        wanted = checked(plans.PageIn(data=sent(request)))
         rows, cursor = page(
             list_decisions(account=self.account, experiment_id=id),
             limit=wanted["limit"],

@@ -10,8 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
-from evalsvc.experiments.api import bodies, shapes
+from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import MetricPage, PostedScores
+from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions
@@ -32,7 +33,7 @@ class MetricsView(AccountView):
         """List the metrics, and of how many outputs each is scored; `n_pending` of them wait."""
         return Response({"metrics": metrics_out(get_plan(account=self.account, id=id)), "next_cursor": None})
 
-    @extend_schema(operation_id="add_metrics", tags=["experiments"], request=bodies.MetricsIn, responses=MANY)
+    @extend_schema(operation_id="add_metrics", tags=["experiments"], request=plans.MetricsIn, responses=MANY)
     def post(self, request: Request, id: int) -> Response:
         """Score the outputs with more metrics; nothing is run again, and no state or decision changes.
 
@@ -40,7 +41,7 @@ class MetricsView(AccountView):
         not added again.
         """
         get_plan(account=self.account, id=id)
-        wanted = checked(bodies.MetricsIn(data=request.data))["metrics"]
+        wanted = checked(plans.MetricsIn(data=request.data))["metrics"]
         plan, is_new = additions.add_metrics(
             account=self.account,
             experiment_id=id,
@@ -77,14 +78,14 @@ class ScoresView(AccountView):
     @extend_schema(
         operation_id="post_scores",
         tags=["experiments"],
-        request=bodies.PostedScoresIn,
+        request=plans.PostedScoresIn,
         responses=answers_with(PostedScores),
     )
     def post(self, request: Request, id: int) -> Response:
         """Record numbers for a metric that was added with the source `client`. A number that is there stays."""
         with account_scope(self.account.pk):
             get_plan(account=self.account, id=id)
-        body = checked(bodies.PostedScoresIn(data=request.data))
+        body = checked(plans.PostedScoresIn(data=request.data))
         found = additions.post_scores(
             account=self.account, experiment_id=id, name=body["metric"], scores=body["scores"]
         )

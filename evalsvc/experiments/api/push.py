@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
-from evalsvc.experiments.api import bodies
 from evalsvc.experiments.api.answers.outputs import LeaseAnswer, OutputsAnswer
+from evalsvc.experiments.api.bodies import outputs
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner.push import units
@@ -32,7 +32,7 @@ class LeaseView(AccountView):
     @extend_schema(
         operation_id="lease_unit",
         tags=["experiments"],
-        request=bodies.LeaseIn,
+        request=outputs.LeaseIn,
         responses=answers_with(LeaseAnswer),
     )
     def post(self, request: Request, id: int, config_id: int) -> Response:
@@ -43,7 +43,7 @@ class LeaseView(AccountView):
         with account_scope(self.account.pk):
             plan = get_plan(account=self.account, id=id)
             config = get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(bodies.LeaseIn(data=request.data if request.body else {}))
+        body = checked(outputs.LeaseIn(data=request.data if request.body else {}))
         size = body.get("n") or plan.micro_batch
         leased = units.lease_push_unit(
             account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"]
@@ -74,7 +74,7 @@ class OutputsView(AccountView):
     @extend_schema(
         operation_id="post_outputs",
         tags=["experiments"],
-        request=bodies.OutputsIn,
+        request=outputs.OutputsIn,
         responses=answers_with(OutputsAnswer),
     )
     def post(self, request: Request, id: int, unit_id: int) -> Response:
@@ -82,7 +82,7 @@ class OutputsView(AccountView):
         # Before the body is looked at: a stranger learns nothing from what is wrong with it.
         with account_scope(self.account.pk):
             held = units.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
-        body = checked(bodies.OutputsIn(data=request.data))
+        body = checked(outputs.OutputsIn(data=request.data))
         standing = accept_outputs(
             account=self.account,
             held=held,

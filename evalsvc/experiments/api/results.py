@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.experiments.api import bodies
 from evalsvc.experiments.api.answers.outputs import OutputPage
+from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
 from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
@@ -25,7 +25,7 @@ class ResultsView(AccountView):
     @extend_schema(
         operation_id="experiment_results",
         tags=["experiments"],
-        parameters=[bodies.ResultsIn],
+        parameters=[plans.ResultsIn],
         responses=answers_with(OutputPage),
     )
     def get(self, request: Request, id: int) -> HttpResponseBase:
@@ -34,7 +34,7 @@ class ResultsView(AccountView):
         `format=csv` or `parquet` streams all of them.
         """
         plan = get_plan(account=self.account, id=id)
-        query = checked(bodies.ResultsIn(data=sent(request)))
+        query = checked(plans.ResultsIn(data=sent(request)))
         if "config_id" in query:
             get_config(account=self.account, experiment_id=id, id=query["config_id"])
         names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "trace_id", "include")

@@ -9,52 +9,26 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from evalsvc.experiments.api.bodies.strict import LARGEST, Strict, at_most
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
-from evalsvc.experiments.runner.push.units import ERROR_TYPES
-from evalsvc.rest.basics.nearest import suggestion
-from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter, naming_choices
+from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter
 from evalsvc.stats.kinds import KINDS
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
 
 MAX_METRICS = 50
-MAX_OUTPUTS = 100
 MAX_POSTED_SCORES = 1000
 MAX_BATCH_ROWS = 1000
-LARGEST = 2**31 - 1
-
-
-class Strict(serializers.Serializer[Any]):
-    """A part of a body in which a field that is not known is a mistake."""
-
-    def to_internal_value(self, data: object) -> Any:
-        """Refuse unknown fields by name."""
-        if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
-            raise serializers.ValidationError(
-                {
-                    str(name): [f"`{name}` is not a field here.{suggestion(str(name), self.fields)}"]
-                    for name in sorted(unknown, key=str)
-                }
-            )
-        with naming_choices(self, data):
-            return super().to_internal_value(data)
 
 
 def pointer(text: str) -> None:
     """Accept JSON pointers only."""
     if not is_pointer(text):
         raise serializers.ValidationError("Not a JSON pointer; write for example `/input/question`.")
-
-
-def at_most(
-    n: int, item: serializers.Serializer[Any], *, allow_empty: bool = True, required: bool = True
-) -> serializers.ListSerializer[Any]:
-    """Accept lists of up to n such items; of a field with `many`, validators would be those of each item."""
-    return serializers.ListSerializer(child=item, max_length=n, allow_empty=allow_empty, required=required)
 
 
 class SampleIn(Strict):
@@ -293,51 +267,6 @@ class OneIn(Strict):
     """The optional body of an operation on one config."""
 
     expected_epoch = serializers.IntegerField(min_value=0, required=False, allow_null=True)
-
-
-class LeaseIn(Strict):
-    """How much work the caller's code takes, and for how long."""
-
-    n = serializers.IntegerField(min_value=1, max_value=100, required=False)
-    lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
-    blind = serializers.BooleanField(default=False)
-
-
-class ErrorIn(Strict):
-    """Why there is no output."""
-
-    type = serializers.ChoiceField(choices=ERROR_TYPES)
-    message = serializers.CharField(max_length=10_000, required=False, allow_blank=True, trim_whitespace=False)
-
-
-class OutputIn(Strict):
-    """What the caller's code made of one example."""
-
-    pos = serializers.IntegerField(min_value=0, max_value=LARGEST)
-    output = serializers.JSONField(required=False, allow_null=True)
-    scores = serializers.DictField(required=False, allow_null=True)
-    error = ErrorIn(required=False, allow_null=True)
-    latency_ms = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
-    input_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
-    output_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
-    cost = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
-    trace_id = HexId(32, required=False, allow_null=True)
-    span_id = HexId(16, required=False, allow_null=True)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
-        """Refuse a span without its trace: nobody could find it."""
-        if attrs.get("span_id") and not attrs.get("trace_id"):
-            raise serializers.ValidationError({"span_id": ["A span is found by its trace; send its `trace_id` too."]})
-        return attrs
-
-
-class OutputsIn(Strict):
-    """Outputs of a leased unit; `done` gives back what is missing."""
-
-    token = serializers.UUIDField()
-    outputs = at_most(MAX_OUTPUTS, OutputIn())
-    done = serializers.BooleanField(required=False, allow_null=True, default=None)
-    lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
 
 
 class ResultsIn(serializers.Serializer[Any]):

@@ -1,0 +1,106 @@
+"""What a call becomes: its planned evaluations, and the rows that keep them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from evalsvc.catalog.resolve import Resolved
+from evalsvc.evaluations.verdicts import (
+    Verdict,
+    verdict_columns,
+)
+from evalsvc.evaluations.wire.inputs import input_columns
+from evalsvc.evaluations.wire.request import EvaluateCall, EvaluatorRequest
+from evalsvc.projects.services import Placement
+
+
+@dataclass(slots=True)
+class PlannedEvaluation:
+    """One evaluator of a call on its way: what it resolved to, where it runs, what came of it."""
+
+    position: int
+    wanted: EvaluatorRequest
+    resolved: Resolved | None
+    verdict: Verdict
+    lane: str | None = None
+    is_repeat: bool = False
+    evaluation_id: int | None = None
+    interval: dict[str, Any] | None = None
+    experiment_interval: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Accepted:
+    """A call whose inline work is done and whose other work is safe in the database."""
+
+    account_id: int
+    call: EvaluateCall
+    placement: Placement
+    entries: list[PlannedEvaluation]
+    request_id: int | None = None
+    created_at: datetime | None = None
+    is_told_pending: bool = False
+    """Whether it is stored as one whose caller is told to come back."""
+
+    @property
+    def pending_lanes(self) -> list[str]:
+        """Return the lanes that still have work."""
+        return sorted({entry.lane for entry in self.entries if entry.lane and entry.verdict.status == "pending"})
+
+
+def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
+    """Say whether capture keeps this finished evaluation."""
+    if call.capture == "fails-only":
+        return entry.verdict.passed is False
+    return call.capture == "all" and entry.resolved is not None
+
+
+def request_row(accepted: Accepted, fingerprint: int) -> dict[str, object]:
+    """Return the columns of the EvaluationRequest."""
+    call, placement = accepted.call, accepted.placement
+    return {
+        "capture": call.capture,
+        "strategy": call.interval.strategy,
+        "fingerprint": fingerprint,
+        "project_id": placement.project_id,
+        "app": placement.app,
+        "experiment_id": placement.experiment_id,
+        **input_columns(call.sample),
+        "extras": call.extras,
+        "tags": call.tags,
+        "dataset_id": call.dataset_id,
+        "dataset_sample_id": call.dataset_sample_id,
+        "log_id": call.log_id,
+        "trace_id": call.trace_id,
+        "span_id": call.span_id,
+        **({"told_pending_at": timezone.now()} if accepted.is_told_pending else {}),
+    }
+
+
+def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, object]:
+    """Return the columns of one Evaluation."""
+    finished = entry.verdict.status != "pending"
+    row = {
+        "position": entry.position,
+        "evaluator_id": entry.wanted.evaluator,
+        "profile_name": entry.wanted.profile,
+        "explain_strategy": entry.wanted.explain,
+        "lane": entry.lane,
+        "captured": is_kept(call, entry) if finished else None,
+        "in_history": call.capture == "all" and entry.verdict.status == "success" and not entry.is_repeat,
+        **verdict_columns(entry.verdict),
+    }
+    if (run := entry.resolved) is not None:
+        row |= {
+            "evaluator_id": run.evaluator_id,
+            "runs": None if entry.verdict.status == "success" and run.spec.id == run.evaluator_id else run.spec.id,
+            "family": run.family.name,
+            "profile_id": run.profile.id,
+            "profile_name": run.profile.name,
+            "profile_revision": run.profile.revision,
+        }
+    return row

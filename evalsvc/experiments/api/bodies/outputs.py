@@ -1,0 +1,58 @@
+"""Bodies of what external workers send: leases, outputs and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from evalsvc.experiments.api.bodies.strict import LARGEST, Strict, at_most
+from evalsvc.experiments.runner.push.units import ERROR_TYPES
+from evalsvc.rest.bodies.fields import HexId
+
+MAX_OUTPUTS = 100
+
+
+class LeaseIn(Strict):
+    """How much work the caller's code takes, and for how long."""
+
+    n = serializers.IntegerField(min_value=1, max_value=100, required=False)
+    lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
+    blind = serializers.BooleanField(default=False)
+
+
+class ErrorIn(Strict):
+    """Why there is no output."""
+
+    type = serializers.ChoiceField(choices=ERROR_TYPES)
+    message = serializers.CharField(max_length=10_000, required=False, allow_blank=True, trim_whitespace=False)
+
+
+class OutputIn(Strict):
+    """What the caller's code made of one example."""
+
+    pos = serializers.IntegerField(min_value=0, max_value=LARGEST)
+    output = serializers.JSONField(required=False, allow_null=True)
+    scores = serializers.DictField(required=False, allow_null=True)
+    error = ErrorIn(required=False, allow_null=True)
+    latency_ms = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
+    input_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
+    output_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)
+    cost = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
+    trace_id = HexId(32, required=False, allow_null=True)
+    span_id = HexId(16, required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
+        """Refuse a span without its trace: nobody could find it."""
+        if attrs.get("span_id") and not attrs.get("trace_id"):
+            raise serializers.ValidationError({"span_id": ["A span is found by its trace; send its `trace_id` too."]})
+        return attrs
+
+
+class OutputsIn(Strict):
+    """Outputs of a leased unit; `done` gives back what is missing."""
+
+    token = serializers.UUIDField()
+    outputs = at_most(MAX_OUTPUTS, OutputIn())
+    done = serializers.BooleanField(required=False, allow_null=True, default=None)
+    lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)
