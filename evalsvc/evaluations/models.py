@@ -57,7 +57,7 @@ class EvaluationRequest(models.Model):
     span_id = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(db_default=Now())
     completed_at = models.DateTimeField(null=True)
-    told_pending_at = models.DateTimeField(null=True, help_text="The caller was told to come back.")
+    pending_answered_at = models.DateTimeField(null=True, help_text="When the caller was answered `pending`.")
     delivered_at = models.DateTimeField(null=True, help_text="The caller came back and got every verdict.")
     purged = models.BooleanField(default=False, db_default=False, help_text="What capture did not keep is deleted.")
 

@@ -76,7 +76,7 @@ def test_what_is_pending_is_not_delivered_and_what_is_there_is_once(alice: Calle
 
     def stamps() -> tuple[Any, Any]:
         found = EvaluationRequest.objects.using("system").get(pk=request_id)
-        return found.told_pending_at, found.delivered_at
+        return found.pending_answered_at, found.delivered_at
 
     alice.get(f"/v1/evaluate/{request_id}")
     told, delivered = stamps()

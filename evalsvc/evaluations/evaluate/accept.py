@@ -110,7 +110,7 @@ def accept(
     side, window = beside(account_id, call, entries)
     score_inline(account_id, call, entries)
     accepted = Accepted(account_id, call, place_call(account_id, call, epoch), entries)
-    accepted.is_told_pending = tells_pending and bool(accepted.pending_lanes)
+    accepted.is_answered_pending = tells_pending and bool(accepted.pending_lanes)
     kept = entries_to_store(accepted, keep_always=keep_always)
     histories = _store(accepted, kept, fingerprint, epoch, window)
     for entry, history in zip(entries, histories, strict=True):

@@ -35,7 +35,7 @@ RETURNING lane
 """
 # Whoever is told `pending` now has not been told before.
 AWAIT = """
-UPDATE evaluations_evaluationrequest SET completed_at = NULL, told_pending_at = NULL, delivered_at = NULL
+UPDATE evaluations_evaluationrequest SET completed_at = NULL, pending_answered_at = NULL, delivered_at = NULL
 WHERE account_id = %s AND id = %s
 """
 

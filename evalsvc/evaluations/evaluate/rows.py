@@ -43,7 +43,7 @@ class Accepted:
     entries: list[PlannedEvaluation]
     request_id: int | None = None
     created_at: datetime | None = None
-    is_told_pending: bool = False
+    is_answered_pending: bool = False
     """Whether it is stored as one whose caller is told to come back."""
 
     @property
@@ -77,7 +77,7 @@ def request_row(accepted: Accepted, fingerprint: int) -> dict[str, object]:
         "log_id": call.log_id,
         "trace_id": call.trace_id,
         "span_id": call.span_id,
-        **({"told_pending_at": timezone.now()} if accepted.is_told_pending else {}),
+        **({"pending_answered_at": timezone.now()} if accepted.is_answered_pending else {}),
     }
 
 

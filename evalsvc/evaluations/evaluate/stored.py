@@ -71,7 +71,7 @@ def read_stored(account_id: int, request_id: int) -> tuple[EvaluationRequest, li
     return _request.read(EvaluationRequest, rows[0][:n]), evaluations
 
 
-def stamp_told_pending(account_id: int, request_id: int) -> None:
+def stamp_pending_answered(account_id: int, request_id: int) -> None:
     """Remember, once, that a caller was told to come back: the same call again is then the same evaluation."""
     call_function("SELECT stamp_request(%s, %s, false)", [account_id, request_id])
 

@@ -18,7 +18,7 @@ from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
 from evalsvc.evaluations.evaluate.replies import reply_box
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, RepeatOf, RetryEvidence, find_retried, reopen
 from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
-from evalsvc.evaluations.evaluate.stored import stamp_told_pending
+from evalsvc.evaluations.evaluate.stored import stamp_pending_answered
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall
 from evalsvc.infra.locks import EQUAL_CALLS
@@ -71,7 +71,7 @@ def answer_again(account_id: int, request_id: int, prefer: Prefer) -> WrittenAns
     """Answer a repeated call with the evaluation that it repeats, waiting for it as for a new one."""
     stored = waiting.await_stored(account_id=account_id, request_id=request_id, seconds=prefer.seconds)
     if not stored.is_finished and not prefer.respond_async:
-        stamp_told_pending(account_id, request_id)
+        stamp_pending_answered(account_id, request_id)
         expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
     return answer_stored(stored, prefer)
 
@@ -149,10 +149,10 @@ def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqu
     While work is pending the key stands for it, so that a repeated call sees how far it has come.
     """
     began = time.monotonic()
-    _await(accepted, 0 if accepted.is_told_pending else prefer.seconds, enqueue)
+    _await(accepted, 0 if accepted.is_answered_pending else prefer.seconds, enqueue)
     if accepted.pending_lanes and not prefer.respond_async:
-        if not accepted.is_told_pending:
-            stamp_told_pending(accepted.account_id, _stored_id(accepted))
+        if not accepted.is_answered_pending:
+            stamp_pending_answered(accepted.account_id, _stored_id(accepted))
         expect_repeats(accepted.account_id, seconds=RETRY_WINDOW_SECONDS)
     answer = answer_accepted(accepted, prefer, age_seconds=time.monotonic() - began)
     if claim and not accepted.pending_lanes:

@@ -10,7 +10,7 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   UPDATE evaluations_evaluationrequest r SET delivered_at = now()
-  WHERE r.account_id = p_account AND r.id = p_request AND r.completed_at IS NOT NULL AND r.told_pending_at IS NOT NULL
+  WHERE r.account_id = p_account AND r.id = p_request AND r.completed_at IS NOT NULL AND r.pending_answered_at IS NOT NULL
     AND r.delivered_at IS NULL;
   RETURN QUERY
     SELECT r, e FROM evaluations_evaluationrequest r
@@ -30,7 +30,7 @@ BEGIN
   RETURN QUERY
     -- By itself, without the order and the limit: with them the newest requests of all are walked through until one fits.
     WITH same AS MATERIALIZED (
-      SELECT q.id, q.told_pending_at IS NOT NULL AND q.delivered_at IS NULL AS awaited
+      SELECT q.id, q.pending_answered_at IS NOT NULL AND q.delivered_at IS NULL AS awaited
       FROM evaluations_evaluationrequest q
       WHERE q.account_id = p_account AND q.fingerprint = p_digest AND q.id >= p_oldest
     )
@@ -52,7 +52,7 @@ BEGIN
     UPDATE evaluations_evaluationrequest SET delivered_at = now()
     WHERE account_id = p_account AND id = p_request AND delivered_at IS NULL;
   ELSE
-    UPDATE evaluations_evaluationrequest SET told_pending_at = now()
-    WHERE account_id = p_account AND id = p_request AND told_pending_at IS NULL;
+    UPDATE evaluations_evaluationrequest SET pending_answered_at = now()
+    WHERE account_id = p_account AND id = p_request AND pending_answered_at IS NULL;
   END IF;
 END $$;
