@@ -191,7 +191,7 @@ def test_a_call_says_every_column_that_accepting_decides(alice: Caller, monkeypa
     monkeypatch.setattr(captures, "capture", capture)
     alice.evaluate("exact-match", output="a", label="a", app="shop")
 
-    assert set(ACCEPTED) - set(sent[0]) == set(), "evaluation_row in evalsvc/evaluations/evaluate/accept.py"
+    assert set(ACCEPTED) - set(sent[0]) == set(), "evaluation_row in evalsvc/evaluations/evaluate/rows.py"
     assert set(sent[0]) - set(ACCEPTED) == set(), "evalsvc/evaluations/database/columns.py has it in another group"
 
 
@@ -218,7 +218,7 @@ def test_what_is_scored_within_the_call_is_kept_and_answered(alice: Caller, monk
     monkeypatch.setattr(accept, "score_sample", lambda *args: verdict)
     result = alice.evaluate("exact-match", output="a", label="a", app="shop").json()["results"][0]
 
-    check_same(stored(int(result["evaluation_id"])), verdict_columns(verdict), "evalsvc/evaluations/evaluate/accept.py")
+    check_same(stored(int(result["evaluation_id"])), verdict_columns(verdict), "evalsvc/evaluations/evaluate/rows.py")
 
 
 # --- What workers write and tell
