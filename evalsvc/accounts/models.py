@@ -15,7 +15,7 @@ from evalsvc.tenancy.scope import NextId
 
 
 class UserManager(BaseUserManager["User"]):
-    """Users are made by e-mail address."""
+    """Makes and finds users by their e-mail address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
         """Make a person who may sign in to the pages of the accounts they are a member of."""
@@ -75,7 +75,7 @@ class Account(models.Model):
 
 
 class TenantModel(models.Model):
-    """A row of an account, as people make them."""
+    """A row that belongs to an account, in a table with few rows: people make them."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE)
 
@@ -84,10 +84,10 @@ class TenantModel(models.Model):
 
 
 class TenantRow(models.Model):
-    """A row of an account, of which there are many.
+    """A row that belongs to an account, in a table with very many rows.
 
-    A foreign key's trigger would run for each, and an index of the account alone would serve nobody: row-level security
-    decides the account, and `verify` counts what belongs to none.
+    It has no foreign key constraint, whose trigger would run for each row. Row-level security checks the account
+    instead, and `verify` counts rows whose account is missing. No query would use an index on the account alone.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
@@ -138,7 +138,7 @@ class ApiKey(TenantModel):
         return f"{self.name} (ek_{self.public}.…)"
 
     def is_live(self, now: datetime) -> bool:
-        """Say whether the key is valid at that moment."""
+        """Say whether the key is valid at the time `now`."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 

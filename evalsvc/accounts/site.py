@@ -14,12 +14,15 @@ from unfold.sites import UnfoldAdminSite
 from evalsvc.accounts.access.signin import SignInForm
 from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
 
-# It looks any row up by content type and id without asking its ModelAdmin who may see it.
+# Django's page `view_on_site` finds any row by content type and id, without asking its ModelAdmin who may see it.
 LEFT_OUT = {"view_on_site"}
 
 
 def files() -> dict[str, Any]:
-    """Return our files for unfold's templates, and no palette: it is in the style sheet, as no page may hold styles."""
+    """Return our style sheet and script for unfold's templates.
+
+    `colors` is None: unfold would write the colours into the page, and our Content-Security-Policy refuses that.
+    """
     return {"styles": [static("evalsvc/pages.css")], "scripts": [static("evalsvc/pages.js")], "colors": None}
 
 
@@ -30,7 +33,7 @@ class Site(UnfoldAdminSite):
     index_template = "accounts/index.html"
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Add the page that switches the account."""
+        """Add the page that switches the account, and remove the addresses in LEFT_OUT."""
         kept = [url for url in super().get_urls() if getattr(url, "name", None) not in LEFT_OUT]
         return [path("switch-account/", self.admin_view(self.switch_account), name="switch_account"), *kept]
 
@@ -39,12 +42,12 @@ class Site(UnfoldAdminSite):
         return {**super().each_context(request), **files(), "membership": CURRENT.get()}
 
     def bare_context(self, request: HttpRequest) -> dict[str, object]:
-        """Return what a page without a sidebar needs to look like the others; it asks the database nothing."""
+        """Return the context of a page without a sidebar. It makes no query, so that error pages can use it."""
         icons = self._get_favicons("SITE_FAVICONS", request)
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
     def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
-        """Refuse: unfold's search caches what it finds by person, and a person may look at several accounts."""
+        """Refuse every search: unfold caches the results by user, and a user may belong to several accounts."""
         raise Http404
 
     def switch_account(self, request: HttpRequest) -> HttpResponse:

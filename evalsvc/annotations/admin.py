@@ -1,4 +1,4 @@
-"""Admin pages of annotation criteria: make, change, delete. The labels are among the evaluations."""
+"""Admin pages of annotation criteria: make, change, delete. Labels are stored as evaluations, and shown there."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class CategoriesField(SettingsField):
     """Categories as JSON text; empty for the types that have none."""
 
     def prepare_value(self, value: object) -> str:
-        """Write nothing where there is nothing."""
+        """Return the text to edit: empty, and not `null`, where there are no categories."""
         return "" if value is None else super().prepare_value(value)
 
     def to_python(self, value: object) -> Any:
-        """Return a list, or None for none."""
+        """Return the list of categories, or None for an empty field. Raises ValidationError."""
         found = super().to_python(value) or None
         try:
             read_categories(found)
@@ -74,7 +74,7 @@ class CriteriaForm(ServiceForm):
         fields = FIELDS
 
     def decided(self) -> CriteriaFields:
-        """Return what the service takes."""
+        """Return the typed values as the services take them."""
         typed = self.cleaned_data
         return CriteriaFields(
             name=typed["name"],
@@ -101,7 +101,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
     actions_detail = ("delete_it",)
 
     def get_fields(self, request: HttpRequest, obj: object = None) -> list[Any]:
-        """Show the id that calls name, and when it was made and changed."""
+        """Show also the id, which calls of the API send, and the times of creation and change."""
         fields = super().get_fields(request, obj)
         return fields if obj is None else [*fields, "id", "created_at", "updated_at"]
 
@@ -128,6 +128,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         account, actor = self.account_of(request, obj), actor_of(request)
         if not change:
             made = create_criteria(account=account, project_id=obj.project_id, fields=form.decided(), actor=actor)
+            # Django's admin redirects to `obj` and logs it, so it needs the id that the service gave.
             obj.pk = made.pk
         elif form.has_changed():
             revise_criteria(account=account, criteria=obj, fields=form.decided(), actor=actor)
@@ -141,7 +142,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
         """Take the criteria out of use after a confirmation."""
         criteria = self.writable(request, object_id)
 
-        def verb() -> str:
+        def delete() -> str:
             account = self.account_of(request, criteria)
             archive_criteria(account=account, criteria=criteria, now=timezone.now(), actor=actor_of(request))
             return f"The annotation criteria {criteria.name} are deleted."
@@ -152,6 +153,6 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
             title=f"Delete the annotation criteria {criteria.name}?",
             detail="Nobody can annotate by them any more. Labels that were given stay, and so does their history.",
             button="Delete",
-            verb=verb,
+            verb=delete,
         )
         return redirect(LIST_ADDRESS) if request.method == "POST" else answer

@@ -13,6 +13,7 @@ from evalsvc.rest.problems import NotFound
 
 def list_criteria(*, account: Account, project_id: uuid.UUID | None = None) -> QuerySet[AnnotationCriteria]:
     """Return the account's criteria, or those of one project, newest first, without the deleted ones."""
+    # The manager `objects` leaves the deleted ones out.
     rows = AnnotationCriteria.objects.filter(account=account)
     if project_id is not None:
         rows = rows.filter(project_id=project_id)

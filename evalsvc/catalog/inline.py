@@ -16,7 +16,7 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family
 
 PREFIX = "inline-"
-_made_here = re.compile(PREFIX + "[0-9a-f]{24}")
+_inline_name = re.compile(PREFIX + "[0-9a-f]{24}")
 MAX_BYTES = 64 * 1024
 MAX_KEPT = 1000
 
@@ -24,21 +24,21 @@ MAX_KEPT = 1000
 def resolve_inline(*, account_id: int, epoch: str | None, evaluator: str, settings: dict[str, Any]) -> Resolved:
     """Find the evaluator, and the profile that holds these settings; make the profile when they are new.
 
-    Raises Unresolved with the reason when the evaluator cannot run them.
+    Raises UnresolvedEvaluator, with the reason, when the evaluator cannot run these settings.
     """
     evaluator_id, family, spec, _, own = resolve_evaluator(account_id, epoch, evaluator)
     _check(family, settings)
-    name = _name(family, settings)
+    name = _build_name(family, settings)
     state = own.profiles.get(name)
-    # Of a profile that has been revised since, the catalogue holds the newest revision.
+    # The catalogue holds the newest revision. Somebody may have revised the profile since the name was made.
     if state is None or state.settings != settings:
-        state = _kept(account_id, family, name, settings)
+        state = _find_or_create(account_id, family, name, settings)
     return Resolved(evaluator_id, family, spec, state)
 
 
 def is_inline_name(name: str) -> bool:
-    """Say whether a name is one that stands for settings written into requests."""
-    return _made_here.fullmatch(name) is not None
+    """Say whether this service made the name, for settings written into a request."""
+    return _inline_name.fullmatch(name) is not None
 
 
 def _check(family: Family, settings: dict[str, Any]) -> None:
@@ -47,26 +47,26 @@ def _check(family: Family, settings: dict[str, Any]) -> None:
     if len(orjson.dumps(settings)) > MAX_BYTES:
         raise UnresolvedEvaluator("invalid_settings", f"`profile_inline` is longer than {MAX_BYTES} bytes.")
     if problems := family.check_settings(settings):
-        told = "; ".join(f"{problem.pointer or 'the object'} {problem.detail}" for problem in problems[:5])
-        raise UnresolvedEvaluator("invalid_settings", f"`profile_inline` cannot be run: {told}.")
+        message = "; ".join(f"{problem.pointer or 'the object'} {problem.detail}" for problem in problems[:5])
+        raise UnresolvedEvaluator("invalid_settings", f"`profile_inline` cannot be run: {message}.")
 
 
-def _name(family: Family, settings: dict[str, Any]) -> str:
+def _build_name(family: Family, settings: dict[str, Any]) -> str:
     text = orjson.dumps([family.name, settings], option=orjson.OPT_SORT_KEYS)
     return PREFIX + hashlib.blake2b(text, digest_size=12).hexdigest()
 
 
-def _kept(account_id: int, family: Family, name: str, settings: dict[str, Any]) -> ProfileState:
+def _find_or_create(account_id: int, family: Family, name: str, settings: dict[str, Any]) -> ProfileState:
     with account_scope(account_id):
         profile = Profile.objects.filter(account_id=account_id, name=name).first()
         if profile is None:
             profile = _create(account_id, family, name, settings)
-        # Whatever was made of the profile since, its first revision is what the name stands for.
+        # The name is a digest of the first revision's settings, so later revisions do not count here.
         return ProfileState(profile.id, name, family.name, 1, settings)
 
 
 def _create(account_id: int, family: Family, name: str, settings: dict[str, Any]) -> Profile:
-    # Every process that serves the account holds its profiles in memory.
+    # A limit, because every process that serves the account holds all its profiles in memory.
     if Profile.objects.filter(account_id=account_id, name__startswith=PREFIX).count() >= MAX_KEPT:
         detail = (
             f"The account keeps {MAX_KEPT} sets of such settings already. Make a profile, and name it in `criteria`."

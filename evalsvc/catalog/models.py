@@ -1,4 +1,7 @@
-"""Tables: Evaluator, Profile, ProfileRevision. Rows without an account are managed: all read them, the owner writes."""
+"""Tables: Evaluator, Profile, ProfileRevision.
+
+Rows without an account are managed: every account may read them, and only the owner of the database may write them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 
-# A colon would read as a revision or as the prefix of managed names.
+# No colon: `name:3` is a revision of a profile, and `patronus:name` is a managed profile.
 valid_name = RegexValidator(
     r"^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,99}\Z",
     "1 to 100 letters, digits, spaces, dots, dashes, underscores or slashes; no colon.",
@@ -20,7 +23,10 @@ valid_name = RegexValidator(
 
 
 class Evaluator(models.Model):
-    """A dated, runnable member of a family. An account's own one pins a family's evaluator under its own name."""
+    """An evaluator of a family that can be run; its id holds a date.
+
+    An account's own evaluator gives one managed evaluator (`base`) a name that the account chose.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.CASCADE)
@@ -45,7 +51,7 @@ class Evaluator(models.Model):
 
 
 class Profile(models.Model):
-    """Named settings for a family (`criteria` on the wire). Its states are frozen revisions."""
+    """Named settings for a family (`criteria` in the API). Each change adds a frozen revision."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.CASCADE)

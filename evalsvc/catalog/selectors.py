@@ -20,13 +20,16 @@ def visible(account: Account | int) -> Q:
 
 
 def list_evaluators(*, account: Account, by_alias_or_id: str | None = None) -> list[Evaluator]:
-    """Return what the account can run; one name narrows to the evaluator that answers to it, or to nothing."""
+    """Return the evaluators that the account can run.
+
+    `by_alias_or_id` keeps one evaluator at most: the one with this id or alias, else the family's first.
+    """
     rows = Evaluator.objects.filter(visible(account))
     if by_alias_or_id:
         rows = rows.filter(
             Q(evaluator_id=by_alias_or_id) | Q(aliases__contains=[by_alias_or_id]) | Q(family=by_alias_or_id)
         )
-    # The account's own evaluator hides a managed one of the same name, as it does when it is run.
+    # Own evaluators first: one of them hides a managed evaluator of the same name, here as when it is run.
     found = list(rows.order_by(F("account").asc(nulls_last=True), "family", "evaluator_id"))
     if by_alias_or_id and len(found) > 1:
         exact = [row for row in found if by_alias_or_id in (row.evaluator_id, *row.aliases)]
@@ -58,7 +61,7 @@ def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[
 
 
 def spellings(name: str) -> list[str]:
-    """Return the names under which a profile may be stored that a client calls so: prefixes and aliases resolved."""
+    """Return the stored names that a client may mean by `name`. Prefixes and aliases are resolved."""
     bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
     managed = PREFIX + managed_aliases().get(bare, bare)
     return [name, managed] if bare == name else [managed]
@@ -73,11 +76,17 @@ def get_profile(*, account: Account, id: uuid.UUID) -> Profile:
 
 
 def evaluators_of(account_id: int, families: Collection[str]) -> set[str]:
-    """Return every id under which evaluators of these families run, or have ever run: none is deleted or renamed."""
+    """Return the ids of all evaluators of these families, disabled ones included.
+
+    Every stored score finds its evaluator among them, because no evaluator is ever deleted or renamed.
+    """
     rows = Evaluator.objects.filter(visible(account_id), family__in=families)
     return set(rows.values_list("evaluator_id", flat=True))
 
 
 def profile_names(account_id: int, ids: Collection[uuid.UUID]) -> set[str]:
-    """Return the names of profiles, archived ones too. A name is for ever one profile's: none is deleted or renamed."""
+    """Return the names of profiles, archived ones too.
+
+    A name belongs to one profile for ever, because no profile is deleted or renamed.
+    """
     return set(Profile.objects.filter(visible(account_id), id__in=ids).values_list("name", flat=True))

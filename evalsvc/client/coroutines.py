@@ -1,4 +1,4 @@
-"""Coroutines of the caller's own, waited for from threads."""
+"""Run the caller's coroutines on one event loop, and wait for them in threads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ Result = TypeVar("Result")
 
 
 class Loop:
-    """An event loop on a thread of its own, made at first use: coroutines of all threads share it."""
+    """An event loop on a thread of its own, started at first use. Coroutines of all threads share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def wait_for(self, coroutine: Coroutine[object, None, Result]) -> Result:
-        """Run a coroutine there and return its result here; how many wait at once is the caller's limit."""
+        """Run a coroutine on the loop, wait for it and return its result.
+
+        There is no limit here: the caller limits how many threads wait at once.
+        """
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -27,7 +30,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def close(self) -> None:
-        """Cancel what still runs, and end the loop and its thread."""
+        """Cancel what still runs, and end the loop and its thread. Does not wait for that."""
         with self._lock:
             loop, self._loop = self._loop, None
         if loop is not None:
@@ -54,4 +57,5 @@ def wait_if_awaitable(output: object, loop: Loop) -> object:
 
 
 async def _awaited(output: Awaitable[object]) -> object:
+    # A loop in another thread takes coroutines only, and not every awaitable.
     return await output

@@ -1,7 +1,7 @@
-"""What a process remembers of what it has read: bounded, and no longer than it may be believed.
+"""Caches of one process. They are limited in size, and each entry has a lifetime.
 
-One rule for what goes where there is no room: what was put in longest ago, be it for the first time or again. Reading
-takes no lock, as a thread that the interpreter puts aside while it holds one would stop all others on the hot path.
+A full cache drops the entry whose last `put` is the oldest. Reading takes no lock: a thread that the interpreter pauses
+while it holds a lock would stop all others on the hot path.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Clock = Callable[[], float]
 
 
 def for_ever() -> float:
-    """Return how long something is believed that nothing makes untrue."""
+    """Return the lifetime of values that never become wrong."""
     return math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry(Generic[V]):
-    """A value, the epoch under which it was read, and until when it is believed."""
+    """A value, the time when it expires, and the epoch under which it was read."""
 
     value: V
     until: float
@@ -36,12 +36,12 @@ class CacheEntry(Generic[V]):
 
 class _Store(FIFOCache[Any, Any]):
     def __missing__(self, key: object) -> None:
-        # Not `get`, which looks twice: between its looks another thread may put the entry out.
+        # So `cache[key]` is one look-up. `get` makes two, and another thread may remove the entry between them.
         return None
 
 
 class _Entries(Generic[K, V]):
-    """At most `most` entries. `seconds` is asked at each `put`, so that it may be a setting."""
+    """At most `most` entries. `seconds` returns the lifetime and is called at each `put`, so it may read a setting."""
 
     def __init__(self, most: int, *, seconds: Callable[[], float] = for_ever, clock: Clock = time.monotonic) -> None:
         self._entries = _Store(most)
@@ -50,30 +50,30 @@ class _Entries(Generic[K, V]):
         self._clock = clock
 
     def find(self, key: K) -> CacheEntry[V] | None:
-        """Return what is there, however old."""
+        """Return the entry, even when it has expired; None if there is none."""
         entry: CacheEntry[V] | None = self._entries[key]
         return entry
 
     def drop(self, key: K) -> None:
-        """Forget a key, if it is there."""
+        """Remove a key, if it is there."""
         with self._lock:
             self._entries.pop(key, None)
 
     def drop_all(self, where: Callable[[K], bool]) -> None:
-        """Forget the keys of which something is true."""
+        """Remove the keys for which `where` returns True."""
         with self._lock:
             for key in [key for key in self._entries if where(key)]:
                 del self._entries[key]
 
     def drop_old(self) -> None:
-        """Forget what is believed no longer, where it shall not even lie about."""
+        """Remove expired entries. For secrets, which must not stay in memory longer than they are used."""
         with self._lock:
             now = self._clock()
             for key in [key for key in self._entries if self._entries[key].until <= now]:
                 del self._entries[key]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         with self._lock:
             self._entries.clear()
 
@@ -93,40 +93,40 @@ class _Entries(Generic[K, V]):
 
 
 class BoundedCache(_Entries[K, V]):
-    """Remembers values by key, for so many seconds."""
+    """Keeps values by key, each for the lifetime that `seconds` returns."""
 
     def get(self, key: K) -> V | None:
-        """Return what is remembered and believed."""
+        """Return the value, or None when there is none or it has expired."""
         entry: CacheEntry[V] | None = self._entries[key]
         return entry.value if entry is not None and self._clock() < entry.until else None
 
     def put(self, key: K, value: V) -> None:
-        """Remember a value."""
+        """Store a value and start its lifetime."""
         self._put(key, CacheEntry(value, self._clock() + self._seconds()))
 
 
 class AccountCache(_Entries[K, V]):
-    """Remembers what was read of an account under an epoch of it, until the epoch moves, or for so many seconds.
+    """Keeps values that were read for an account, until the account's epoch changes or their lifetime ends.
 
-    An epoch of None says that Redis did not answer: then nothing is remembered and nothing taken.
+    An epoch of None says that Redis did not answer: then nothing is stored, and nothing is returned.
     """
 
     def get(self, key: K, epoch: str | None) -> V | None:
-        """Return what is remembered and was read under this epoch."""
+        """Return the value that was read under this epoch, or None when there is none or it has expired."""
         entry: CacheEntry[V] | None = self._entries[key]
         if entry is not None and entry.epoch == epoch and self._clock() < entry.until:
             return entry.value
         return None
 
     def holds(self, entry: CacheEntry[V], epoch: str | None) -> bool:
-        """Say whether an entry that was found is believed under this epoch."""
+        """Say whether an entry returned by `find` is valid under this epoch."""
         return entry.epoch == epoch and self._clock() < entry.until
 
     def put(self, key: K, value: V, epoch: str | None, *, until: float | None = None) -> None:
-        """Remember a value, which was read under the epoch; `until` where it is made of something older."""
+        """Store a value that was read under the epoch. `until`: the expiry of an older value that it was made from."""
         if epoch is not None:
             self._put(key, CacheEntry(value, self.end() if until is None else until, epoch))
 
     def end(self) -> float:
-        """Return until when something is believed that is read now."""
+        """Return the time when a value that is read now expires."""
         return self._clock() + self._seconds()

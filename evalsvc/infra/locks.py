@@ -1,10 +1,11 @@
 """The advisory locks of the database: the one list of their names and keys, in the order in which they are taken.
 
 PostgreSQL keeps keys of one number of 64 bits apart from keys of two numbers of 32. A key is never changed: processes
-of two releases run side by side during an upgrade, and functions in the database take some of these locks too. A new
-lock is of two numbers, the next class and `hashint8` of its object.
+of two releases run side by side during an upgrade, and functions in the database take some of these locks too. The key
+of a new lock has two numbers: the next free class, and `hashint8` of the object's id.
 
-Whoever takes several takes them in the order of ALL. Each ends with its transaction.
+Code that takes several locks takes them in the order of ALL, so that it cannot deadlock. A lock ends with its
+transaction.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from django.db.backends.utils import CursorWrapper
 
 @dataclass(frozen=True, slots=True)
 class AdvisoryLock:
-    """One lock for each object of a kind; `key` is SQL in which {} stands for the object's number.
+    """One lock for each object of a kind. `key` is SQL in which {} stands for the object's id.
 
-    Where there is one object its number is 0.
+    A kind that has only one object uses the id 0.
     """
 
     name: str
@@ -30,7 +31,7 @@ class AdvisoryLock:
         cursor.execute(f"SELECT pg_advisory_xact_lock({self._key})", [object_id])
 
     def try_take(self, cursor: CursorWrapper, object_id: int) -> bool:
-        """Hold the lock until the transaction ends, unless another has it: then return False."""
+        """Take the lock, if it is free, until the transaction ends. Return False if another transaction has it."""
         cursor.execute(f"SELECT pg_try_advisory_xact_lock({self._key})", [object_id])
         return bool(cursor.fetchone()[0])
 
@@ -39,8 +40,8 @@ class AdvisoryLock:
         return self.key.format("%s::bigint")
 
 
-# Both of one number each, in one space: an experiment's id and a digest of 64 bits are hardly ever the same, and two
-# who share a lock by such a chance only wait for each other.
+# Both keys have one number, so they share one space. An experiment's id and a digest of 64 bits are hardly ever equal;
+# if they are, two transactions only wait for each other.
 EQUAL_CALLS = AdvisoryLock(
     "equal_calls", "{}", "Of equal evaluate calls, one looks for an earlier one and becomes it. By their digest."
 )

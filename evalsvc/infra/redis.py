@@ -1,4 +1,4 @@
-"""How this service talks to Redis: with short timeouts, without the client's own back-off, and by one clock."""
+"""Clients and Lua scripts for Redis: with short timeouts, without the client's back-off, and by Redis' clock."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from redis.retry import Retry
 
 try:
     from redis.driver_info import DriverInfo
-except ImportError:  # redis < 7.2 keeps its version at hand
+except ImportError:  # redis < 7.2 does not read its version from the metadata
     OPTIONS: dict[str, Any] = {}
 else:
-    # Made once. Otherwise each connection reads the client's version from its package's metadata, which takes longer
-    # than to connect; and threads that come in a burst make a connection each.
+    # Made once. Otherwise each new connection reads the client's version from the package's metadata, which takes
+    # longer than connecting. A burst of threads opens many connections.
     OPTIONS = {"driver_info": DriverInfo()}
 
 Word: TypeAlias = str | bytes | int | float
 
-# Redis' own clock, since the clocks of the hosts may differ. One reading in three units: they never disagree.
+# Redis' own clock, since the clocks of the hosts may differ. One reading in three units, so that the three agree.
 CLOCK = """
 local function clock()
   local time = redis.call('TIME')
@@ -35,10 +35,10 @@ end
 
 
 def make_client(*, timeout: float) -> redis.Redis:
-    """Return a thread-safe, pooled client of the caller's own, for one who blocks; others take `shared_client`.
+    """Return a thread-safe client with its own pool, for a caller that blocks on Redis. Others use `shared_client`.
 
-    One immediate retry, for a connection that a restart of Redis has cut; the client's own back-off would hold every
-    request for seconds while Redis is down.
+    It retries once and at once, for a connection that a restart of Redis has cut. The client's own back-off would hold
+    every request for seconds while Redis is down.
     """
     retry = Retry(NoBackoff(), 1)
     return redis.Redis.from_url(
@@ -48,12 +48,12 @@ def make_client(*, timeout: float) -> redis.Redis:
 
 @cache
 def shared_client(*, timeout: float = 1.0) -> redis.Redis:
-    """Return this process' client with so much patience; calls may raise RedisError."""
+    """Return this process' client with this timeout in seconds. Its calls may raise RedisError."""
     return make_client(timeout=timeout)
 
 
 class Script:
-    """A Lua script, sent by its digest, and whole only to a Redis that does not have it.
+    """A Lua script. Its digest is sent; the whole text only to a Redis that does not have the script yet.
 
     Put CLOCK before what reads the time: `local seconds, millis, micros = clock()`.
     """
@@ -63,7 +63,7 @@ class Script:
         self._digest = hashlib.sha1(self._text.encode(), usedforsecurity=False).hexdigest()
 
     def run(self, *, keys: Sequence[str], args: Sequence[Word] = ()) -> Any:
-        """Run it and return its answer; raises RedisError."""
+        """Run the script and return its answer. Raises RedisError."""
         client: Any = shared_client()
         try:
             return client.execute_command(*self.by_digest(keys, args))
@@ -71,9 +71,9 @@ class Script:
             return client.execute_command(*self.whole(keys, args))
 
     def by_digest(self, keys: Sequence[str], args: Sequence[Word] = ()) -> tuple[Word, ...]:
-        """Return the command that runs it where Redis has it already; raises NoScriptError where it does not."""
+        """Return the command that runs the script by digest. Redis answers NoScriptError if it lacks the script."""
         return ("EVALSHA", self._digest, len(keys), *keys, *args)
 
     def whole(self, keys: Sequence[str], args: Sequence[Word] = ()) -> tuple[Word, ...]:
-        """Return the command that runs it in any case."""
+        """Return the command that sends the whole script and runs it."""
         return ("EVAL", self._text, len(keys), *keys, *args)

@@ -14,12 +14,13 @@ class OpsConfig(AppConfig):
         """Register the checks, and have the database's functions installed after each migration."""
         from evalsvc.ops import checks  # noqa: F401
 
-        # Told once, after all migrations. Django tells nothing to an app without tables, as this one.
+        # One sender, so that `install` runs once, after all migrations. It is another app, because Django sends no
+        # signal for an app without models, such as this one.
         post_migrate.connect(install, sender=apps.get_app_config("experiments"))
 
 
 def install(using: str, **kwargs: object) -> None:
-    """Install the functions of all apps once their tables are there."""
+    """Install the database functions of all apps, if all migrations have been applied."""
     from django.db import connections
 
     from evalsvc.infra.functions import install_functions, is_fully_migrated

@@ -15,13 +15,14 @@ def _bind() -> str:
 
 
 bind = _bind()
-worker_class = "evalsvc.ops.web_worker.WebWorker"  # gthread, with a bound on those who wait
-# One process a core, so that fewer captures are more to a commit; two at least, as one is replaced now and then.
+worker_class = "evalsvc.ops.web_worker.WebWorker"  # gthread, with a limit on waiting requests
+# At most one process per core: a process stores captures together, so fewer processes put more of them into a commit.
+# At least two, because one is restarted now and then.
 workers = int(os.environ.get("EVALSVC_WEB_WORKERS") or max(2, min(16, os.cpu_count() or 1)))
-# All but 32 may wait for workers (waiting.py), which costs 0.13 MiB each; a thread that nobody needs is never started.
+# All but 32 may wait for workers (waiting.py); each costs 0.13 MiB. A thread starts only when it is needed.
 threads = int(os.environ.get("EVALSVC_WEB_THREADS", "320"))
-# Whoever comes back finds its connection: one that is closed and opened again waits among all who are new.
-worker_connections = max(1000, allow_many_files() - 256)  # some files are for others than callers
+# Many, so that idle connections stay open: a caller that has to connect again waits in line with all new callers.
+worker_connections = max(1000, allow_many_files() - 256)  # 256 files are for other uses than connections
 preload_app = True  # imported once, shared by all workers
 keepalive = 30  # seconds; longer than a client's pause between two calls
 timeout = 60  # seconds without a sign of life from a worker, not per request
@@ -35,14 +36,14 @@ control_socket_disable = True
 
 
 def on_starting(server: object) -> None:
-    """Look at the database once, before there are workers."""
+    """End the service, before it forks, if the database has no functions for this version."""
     from evalsvc.ops.at_start import refuse_foreign_functions
 
     refuse_foreign_functions()
 
 
 def pre_fork(server: object, worker: object) -> None:
-    """Import every view once, before the workers part; Django would wait for each worker's first request."""
+    """Import every view before the fork. Otherwise each worker would import them at its first request."""
     from django.urls import get_resolver
 
     _ = get_resolver().url_patterns
@@ -50,9 +51,9 @@ def pre_fork(server: object, worker: object) -> None:
 
 
 def leave_imports_alone() -> None:
-    """Keep the garbage collector from what is imported, which stays for ever: two hundred thousand objects.
+    """Exclude imported objects from garbage collection: two hundred thousand, which live as long as the process.
 
-    It would walk all of them in the midst of an answer, and write to each, so that no page of memory stayed shared.
+    The collector would visit all of them during a request and write to each, so that no page of memory stayed shared.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What goes wrong between this service and somebody else's server."""
+"""What goes wrong between this service and the servers that it calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ssl
 
 
 class OutboundFailed(Exception):
-    """A call that brought no answer. `code` is one of the constants; `detail` is a sentence without any secret."""
+    """An outgoing call failed. `code` is one of the constants; `detail` is a sentence without any secret."""
 
     TIMEOUT = "timeout"
     """The time for the whole call was over, wherever the call stood."""
@@ -30,18 +30,18 @@ class OutboundFailed(Exception):
 
 
 def certificate_refused(exc: ssl.SSLCertVerificationError) -> OutboundFailed:
-    """Say what is wrong with a server's certificate."""
+    """Return the failure for a server's certificate that is not accepted."""
     detail = f"The server's certificate is not accepted: {exc.verify_message}."
     return OutboundFailed(OutboundFailed.CONNECTION, detail)
 
 
 def failure(exc: OSError) -> OutboundFailed:
-    """Name what the operating system says, without the address that it says it about."""
+    """Return the failure for an error of the operating system. The message leaves the address out."""
     if isinstance(exc, TimeoutError):
         return OutboundFailed(OutboundFailed.TIMEOUT, "The call was not over in time.")
-    words: dict[type[OSError], str] = {
+    reasons: dict[type[OSError], str] = {
         ConnectionRefusedError: "refuses the connection",
         ConnectionResetError: "has cut the connection",
     }
-    what = words.get(type(exc), "cannot be reached, or does not speak TLS" if isinstance(exc, ssl.SSLError) else "")
-    return OutboundFailed(OutboundFailed.CONNECTION, f"The server {what or 'cannot be reached'}.")
+    reason = reasons.get(type(exc), "cannot be reached, or does not speak TLS" if isinstance(exc, ssl.SSLError) else "")
+    return OutboundFailed(OutboundFailed.CONNECTION, f"The server {reason or 'cannot be reached'}.")

@@ -1,7 +1,7 @@
 """Which addresses, URLs and headers an outgoing call may have.
 
-A name is looked up once and the connection goes to an address of that answer which has passed the check. So a name that
-answers differently the next time, or a spelling of an address that only the resolver understands, gains nothing.
+A host name is looked up once, and the connection goes to an address of that answer that passed the check. So a name
+that resolves differently the next time does not get past the check. Nor does an odd spelling of an address.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from evalsvc.outbound.failures import OutboundFailed
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Written out: what the standard library calls global differs between Python versions. After the IANA registries of
-# special-purpose addresses (RFC 6890), and two addresses of cloud metadata services that look public.
+# Listed here, because `is_global` of the standard library differs between Python versions. The list follows the IANA
+# registries of special-purpose addresses (RFC 6890), and adds two addresses of cloud metadata that look public.
 REFUSED = tuple(
     ip_network(text)
     for text in (
@@ -62,22 +62,22 @@ REFUSED = tuple(
     )
 )
 IN_CLEAR = "Plain http is for networks that the operator allows; use https."
-# They frame the message, or are for the hops between us and the server.
+# Headers that callers may not set: they frame the message, or belong to one hop on the way to the server.
 FRAMING = frozenset(("host", "content-length", "transfer-encoding", "accept-encoding", "expect", "trailer", "te"))
 OF_HOPS = frozenset(("connection", "keep-alive", "upgrade", "proxy-connection", "proxy-authorization"))
 OWN_HEADERS = FRAMING | OF_HOPS
-_being_asked: dict[tuple[asyncio.AbstractEventLoop, str, int], asyncio.Future[list[str]]] = {}
+_running_lookups: dict[tuple[asyncio.AbstractEventLoop, str, int], asyncio.Future[list[str]]] = {}
 _token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
 def is_refused(address: Address, *, allow: Sequence[Network] = ()) -> bool:
-    """Say whether no call may go there. An IPv4 address in IPv6 clothes (::ffff:0:0/96) is judged as what it is."""
+    """Say whether calls to the address are refused. An IPv4-mapped IPv6 address (::ffff:0:0/96) is checked as IPv4."""
     address = getattr(address, "ipv4_mapped", None) or address
     return not _within(address, allow) and _within(address, REFUSED)
 
 
 def may_connect(address: Address, *, plain: bool) -> bool:
-    """Say whether a call may go there; unencrypted ones go to networks that the operator has named."""
+    """Say whether a call may go there. Plain http may go only where the operator's settings allow it."""
     allow = settings.OUTBOUND_ALLOW
     if is_refused(address, allow=allow):
         return False
@@ -99,8 +99,8 @@ def addresses_of(host: str, port: int, *, plain: bool, timeout: float) -> list[s
 
 
 async def addresses_found(host: str, port: int, *, plain: bool) -> list[str]:
-    """Look a name up as `addresses_of` does, without a limit of its own: whoever awaits it has one."""
-    return _checked(literal(host) or await _looked_up(host, port), plain=plain)
+    """Look a name up as `addresses_of` does, but without a time limit: the caller sets one."""
+    return _checked(literal(host) or await _look_up_async(host, port), plain=plain)
 
 
 def _checked(addresses: Sequence[str], *, plain: bool) -> list[str]:
@@ -112,20 +112,20 @@ def _checked(addresses: Sequence[str], *, plain: bool) -> list[str]:
 
 
 def _refusal(found: Sequence[Address], *, plain: bool) -> OutboundFailed:
-    # Neither the address nor its kind is told: the answer must not map the operator's network.
+    # The message names neither the address nor its kind, so that nobody can map the operator's network by it.
     in_clear = plain and any(may_connect(address, plain=False) for address in found)
     detail = IN_CLEAR if in_clear else "The host's address is not one that this service calls."
     return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, detail)
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """Ask the resolver of this machine; one entry for each address."""
+    """Ask the resolver of this machine, and return each address once."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def literal(host: str) -> list[str]:
-    """Return the address that a host is written as; nothing for a name."""
+    """Return the address if the host is written as one; an empty list for a name."""
     try:
         return [str(ip_address(host))]
     except ValueError:
@@ -134,25 +134,25 @@ def literal(host: str) -> list[str]:
 
 def _look_up(host: str, port: int, timeout: float) -> list[str]:
     try:
-        return _asked(host, port).result(timeout=max(0.0, timeout))
+        return _start_look_up(host, port).result(timeout=max(0.0, timeout))
     except FutureTimeout:
         raise OutboundFailed(OutboundFailed.TIMEOUT, "The resolver did not answer in time.") from None
 
 
-async def _looked_up(host: str, port: int) -> list[str]:
-    """Ask the resolver for all who want the same name at the same time."""
+async def _look_up_async(host: str, port: int) -> list[str]:
+    """Look a name up once for all tasks of this loop that want it at the same time."""
     key = (asyncio.get_running_loop(), host, port)
-    asked = _being_asked.get(key)
+    asked = _running_lookups.get(key)
     if asked is None:
-        asked = _being_asked[key] = asyncio.wrap_future(_asked(host, port))
-        asked.add_done_callback(lambda _: _being_asked.pop(key, None))
-        # Whoever asked may be gone when the resolver fails; nobody else has to look at it.
+        asked = _running_lookups[key] = asyncio.wrap_future(_start_look_up(host, port))
+        asked.add_done_callback(lambda _: _running_lookups.pop(key, None))
+        # Every waiting task may be cancelled before the resolver fails; asyncio would log an error that nobody read.
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(asked)
 
 
-def _asked(host: str, port: int) -> Future[list[str]]:
-    """Look a name up in a thread, as nothing else can leave the resolver when the time is over."""
+def _start_look_up(host: str, port: int) -> Future[list[str]]:
+    """Look a name up in a thread: the resolver has no time limit, and only a thread can be left behind."""
     answer: Future[list[str]] = Future()
 
     def ask() -> None:
@@ -167,7 +167,7 @@ def _asked(host: str, port: int) -> Future[list[str]]:
 
 
 def check_url(url: str) -> SplitResult:
-    """Take a URL apart that a call may go to, as far as that can be said without asking a resolver.
+    """Check a URL, as far as is possible without a resolver, and return its parts.
 
     Raises OutboundFailed: `bad_url`, or `refused_address` for a literal address that may not be called.
     """

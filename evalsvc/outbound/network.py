@@ -15,13 +15,16 @@ from evalsvc.outbound.guard import addresses_of
 
 
 class GuardedStream(httpcore2.NetworkStream):
-    """A socket whose reads and writes share what is left of the call's time and bytes."""
+    """A socket whose reads and writes share the call's remaining time and bytes.
+
+    The `timeout` of a single read or write is not used, because the allowance holds for the whole call.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has arrived; empty at the end."""
+        """Return the bytes that have arrived; empty at the end."""
         allowance = current_allowance()
         try:
             self._sock.settimeout(allowance.seconds())
@@ -60,12 +63,13 @@ class GuardedStream(httpcore2.NetworkStream):
             raise failure(exc) from None
 
     def get_extra_info(self, info: str) -> object:
-        """Tell the connection pool whether an idle connection has been closed by the server."""
+        """Give the connection pool the TLS socket, and whether the server has closed an idle connection."""
         if info == "ssl_object":
             return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
         return self._is_readable() if info == "is_readable" else None
 
     def _is_readable(self) -> bool:
+        # An idle connection becomes readable when the server closes it.
         if self._sock.fileno() < 0:
             return True
         poll = select.poll()
@@ -74,7 +78,7 @@ class GuardedStream(httpcore2.NetworkStream):
 
 
 class GuardedBackend(httpcore2.NetworkBackend):
-    """Opens connections for one scheme."""
+    """Opens connections to checked addresses: for http if `plain`, else for https."""
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
@@ -87,12 +91,12 @@ class GuardedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Look the name up, check, and connect to an address that passed: there is no second look-up."""
+        """Look the name up once, and connect to an address that passed the check."""
         allowance = current_allowance()
         addresses = addresses_of(host, port, plain=self._plain, timeout=allowance.seconds())
         for address in addresses[:-1]:
             try:
-                # Not all of the time for the first address: of two, one is often without a route.
+                # A third of the time for each address but the last: of two, one often has no route.
                 return _connect(address, port, timeout=allowance.seconds() / 3)
             except OSError:
                 continue
@@ -104,7 +108,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
     ) -> httpcore2.NetworkStream:
-        """Refuse."""
+        """Refuse: unix sockets lead to servers on this machine."""
         raise OutboundFailed(OutboundFailed.REFUSED_ADDRESS, "Sockets of this machine are not called.")
 
 

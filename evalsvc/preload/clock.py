@@ -1,6 +1,6 @@
-"""The clock as a thread of the worker whose tasks it orders: a process of its own would cost thirty megabytes.
+"""Run the clock (Celery's beat) in a thread of the worker that runs its tasks: a process of its own takes 30 MB.
 
-Those tasks run in a thread, too. A thread cannot be ended, so the clock ends the worker whose task hangs.
+Those tasks run in a thread, too. A thread cannot be ended, so the clock ends the whole worker when a task hangs.
 """
 
 import logging
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 
 class Running:
-    """The tasks that run in this process, and since when."""
+    """The tasks that run in this process, and when each of them began."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
 
     def watch(self) -> None:
-        """Hear of every task from now on."""
+        """Listen to the signals of every task from now on."""
         task_prerun.connect(self.begin, weak=False)
         task_postrun.connect(self.end, weak=False)
 
@@ -39,7 +39,8 @@ class Running:
         self._since.pop(task_id, None)
 
     def longest(self) -> float:
-        """Return for how many seconds the oldest has run."""
+        """Return for how many seconds the oldest task has run; about 0 without tasks."""
+        # A copy, because the thread of the tasks may change the dict meanwhile.
         return time.monotonic() - min(self._since.copy().values(), default=time.monotonic())
 
 
@@ -47,10 +48,10 @@ running = Running()
 
 
 class WatchfulClock(Clock):
-    """The schedule, and the limit of time that a pool of processes would keep."""
+    """The schedule, and the time limit of tasks, which Celery enforces only in a pool of processes."""
 
     def tick(self, *args: object, **kwargs: object) -> float:
-        """Order what is due; end this process where a task has run for too long. The supervisor starts it again."""
+        """Queue the tasks that are due. End this process if a task has run too long: the supervisor starts it again."""
         if running.longest() > app.conf.task_time_limit:
             log.critical("a task has run for more than %d s: the worker is ended", app.conf.task_time_limit)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -58,7 +59,7 @@ class WatchfulClock(Clock):
 
 
 def tick_beside_worker(schedule: Path) -> None:
-    """Let the clock tick from when the worker takes work until it stops; without a clock the worker ends, too."""
+    """Run the clock while the worker takes work. If the clock breaks, the worker ends too."""
     running.watch()
     clock = Service(app, scheduler_cls=WatchfulClock, schedule_filename=str(schedule))
     stopping = threading.Event()
@@ -70,7 +71,7 @@ def tick_beside_worker(schedule: Path) -> None:
             log.exception("the clock broke")
         finally:
             if not stopping.is_set():
-                # The supervisor starts both again.
+                # The supervisor then starts worker and clock again.
                 os.kill(os.getpid(), signal.SIGTERM)
 
     def begin(**kwargs: object) -> None:

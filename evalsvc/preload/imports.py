@@ -28,7 +28,7 @@ SERVERS = (
     "evalsvc.ops.heartbeat",
     "evalsvc.preload.clock",
 )
-# What several processes would import at some request, each for itself: of `openai` 35 MB, of `scipy.special` 12.
+# Modules that each process would otherwise import later, at some request: `openai` takes 35 MB, `scipy.special` 12 MB.
 LATER = (
     "anyio._backends._asyncio",
     "celery.app.routes",
@@ -46,7 +46,7 @@ LATER = (
 
 def import_service() -> None:
     """Set Django up and import views, tasks and servers, without a connection to anything."""
-    # Nothing imported is garbage, and looking for some would take a tenth of the time.
+    # Imports make no garbage, and a collector that looks for some takes a tenth of the time.
     gc.disable()
     importlib.import_module("evalsvc.wsgi")
     from django.urls import get_resolver
@@ -54,7 +54,7 @@ def import_service() -> None:
     from evalsvc.celery import app
 
     _ = get_resolver().url_patterns
-    # Noted as done: each worker would set Django and its logging up again, and touch 4 MB for it.
+    # Celery remembers this call. Otherwise each worker would set up Django and its logging again, and write to 4 MB.
     app.loader.init_worker()
     app.finalize()
     for name in SERVERS + LATER:
@@ -64,7 +64,7 @@ def import_service() -> None:
 
 
 def _prepare_connections() -> None:
-    """Let psycopg's adapters for Django be made once; nothing is connected yet."""
+    """Make psycopg's adapters for Django once, for all processes. This opens no connection."""
     from django.db import connections
 
     for connection in connections.all():
@@ -72,7 +72,7 @@ def _prepare_connections() -> None:
 
 
 def load_models() -> None:
-    """Load what the first scores of the cpu lane would load; an experiment's workers score by the same models."""
+    """Load the models that the first scores of the cpu lane need. Workers of experiments use the same models."""
     from evalsvc.evaluations.tasks import load_lane_models as load
 
     gc.disable()
@@ -81,7 +81,7 @@ def load_models() -> None:
 
 
 def leave_alone() -> None:
-    """Keep the garbage collector from all that is here: it would write to each object, and no page stay shared."""
+    """Exclude all present objects from garbage collection: it writes to each, and no page would stay shared."""
     gc.collect()
     gc.freeze()
     gc.enable()

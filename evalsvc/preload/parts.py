@@ -16,7 +16,7 @@ from evalsvc.local.supervisor.roster import WEB, WORKERS, answers, ready_file, w
 
 @dataclass(frozen=True)
 class ServiceSite:
-    """Where the service runs: its home, its listening socket, and the file that tells the operator's terminal."""
+    """Where the service runs: its home, its listening socket, and the open file of the operator's terminal."""
 
     home: Path
     host: str
@@ -30,11 +30,11 @@ class ServiceSite:
 
 
 def web(site: ServiceSite) -> ChildSpec:
-    """Describe gunicorn, on the socket that is listening already."""
+    """Describe the web process: gunicorn, on the socket that is listening already."""
     work = Fork(
         "evalsvc: gunicorn",
         partial(run_gunicorn, site.listener),
-        # It then ends its own processes.
+        # On this signal gunicorn also ends its own processes.
         death_signal=signal.SIGQUIT,
         close_fds=_terminal(site),
     )
@@ -42,7 +42,7 @@ def web(site: ServiceSite) -> ChildSpec:
 
 
 def worker(site: ServiceSite, queue: str, *, with_clock: bool) -> ChildSpec:
-    """A worker of one queue; ready when it has said so in a file, which is once it takes work."""
+    """Describe the worker of one queue. It is ready once it takes work, and then writes its ready file."""
     schedule = site.home / "beat-schedule" if with_clock else None
     ready = ready_file(site.home, worker_name(queue))
     work = Fork(
@@ -52,7 +52,7 @@ def worker(site: ServiceSite, queue: str, *, with_clock: bool) -> ChildSpec:
     )
 
     def begin() -> Fork:
-        ready.unlink(missing_ok=True)  # what an earlier one had said
+        ready.unlink(missing_ok=True)  # left there by an earlier run
         return work
 
     return ChildSpec(worker_name(queue), begin, ready.exists, stop_timeout=20)
@@ -68,14 +68,15 @@ def run_gunicorn(listener: int) -> None:
 
 
 def run_worker(queue: str, ready: Path, schedule: Path | None) -> None:
-    """Run a worker; with a schedule it is the clock too."""
+    """Run a worker. With a schedule it runs the clock too."""
     from celery import platforms
     from celery.signals import worker_process_init
 
     from evalsvc.preload.clock import tick_beside_worker
 
     os.environ["EVALSVC_READY_FILE"] = str(ready)
-    # They were made before the migration, and would touch every model, field and address: megabytes of shared memory.
+    # Django's checks ran before the migration. Here they would write to every model, field and URL, and so to
+    # megabytes of shared memory.
     os.environ["CELERY_SKIP_CHECKS"] = "1"
     parent = os.getpid()
 
@@ -83,7 +84,7 @@ def run_worker(queue: str, ready: Path, schedule: Path | None) -> None:
         die_with_parent(parent, signal.SIGKILL)
 
     worker_process_init.connect(die_with_worker, weak=False)
-    # Celery's way to ask the kernel for the same imports a parser of C: 7 MB in each process of a pool.
+    # Celery does the same, but imports a parser of C for it: 7 MB in each process of a pool.
     platforms._set_pdeathsig = lambda number: die_with_parent(os.getppid(), number)
     if schedule is not None:
         tick_beside_worker(schedule)
@@ -93,7 +94,7 @@ def run_worker(queue: str, ready: Path, schedule: Path | None) -> None:
 
 
 def worker_of(queue: str) -> Any:
-    """Make the worker as `celery worker` would, without that program: it brings a shell, 8 MB in every process."""
+    """Make the worker as `celery worker` would. That command imports a shell, which takes 8 MB in every process."""
     from celery.concurrency import get_implementation
     from celery.utils.nodenames import host_format
 

@@ -1,4 +1,4 @@
-"""Admin pages of projects, apps and experiments: read only, as names are made by the requests that use them."""
+"""Admin pages of projects, apps and experiments. They are read only: rows are made by the requests that name them."""
 
 from __future__ import annotations
 

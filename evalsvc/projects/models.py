@@ -48,7 +48,8 @@ class Experiment(TenantModel):
     """A named series of evaluations: its identity, tags and metadata."""
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    # Not CASCADE: a project goes when it is empty; not PROTECT: an account goes with all it has.
+    # RESTRICT refuses to delete a project that has experiments, yet lets an account be deleted with all its rows.
+    # CASCADE would delete the experiments, and PROTECT would refuse both.
     project = models.ForeignKey(Project, on_delete=models.RESTRICT)
     name = models.CharField(max_length=100)
     tags = models.JSONField(default=dict)

@@ -11,7 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.projects.models import App, Experiment, Project
 from evalsvc.rest.problems import NotFound
 
-# Apps above this one that name a project without a foreign key say here whether they do.
+# Functions of apps above this one, whose tables name a project without a foreign key. Each says what it has, or None.
 uses: list[Callable[[Project], str | None]] = []
 
 
@@ -26,7 +26,7 @@ def find_project(*, account_id: int, id: uuid.UUID) -> Project | None:
 
 
 def get_project(*, account: Account, id: uuid.UUID, lock: bool = False) -> Project:
-    """Return a project of the account; NotFound for missing and foreign alike."""
+    """Return a project of the account; NotFound for missing and foreign alike. `lock` holds it for the transaction."""
     rows = Project.objects.filter(account=account, id=id)
     project = (rows.select_for_update() if lock else rows).first()
     if project is None:
@@ -45,11 +45,11 @@ def list_apps(*, account: Account) -> QuerySet[App]:
 
 
 def list_project_uses(*, project: Project) -> list[str]:
-    """Say what belongs to a project, as `2 experiments`."""
+    """List what still belongs to a project, each kind as `2 experiments`."""
     found = []
     for field in Project._meta.get_fields(include_hidden=True):
         if isinstance(field, ForeignObjectRel):
-            names = field.related_model._meta
+            meta = field.related_model._meta
             if n := field.related_model._default_manager.filter(**{field.field.name: project}).count():
-                found.append(f"{n} {names.verbose_name if n == 1 else names.verbose_name_plural}")
-    return found + [said for use in uses if (said := use(project))]
+                found.append(f"{n} {meta.verbose_name if n == 1 else meta.verbose_name_plural}")
+    return found + [text for use in uses if (text := use(project))]

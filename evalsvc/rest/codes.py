@@ -102,7 +102,7 @@ PROBLEMS = {
     )
 }
 
-# Codes inside a result of /v1/evaluate: the request was fine, this one evaluator was not.
+# Codes inside a result of /v1/evaluate. The request itself succeeded, so the status is 200: only this evaluator failed.
 EVALUATION_ERRORS = {
     row.code: row
     for row in (

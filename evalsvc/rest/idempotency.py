@@ -1,9 +1,9 @@
-"""`Idempotency-Key`: a POST that is sent again is answered again, and done once.
+"""`Idempotency-Key`: a POST that is sent twice is done once, and gets the same answer twice.
 
 The claim is committed first, so that a second request sees the first one running. The answer is written in the
-transaction that does the work: either both are there or neither. A claim whose process died ends with its lease.
+transaction that does the work, so that both are stored or neither is. A claim whose process died ends with its lease.
 
-Clients that count their retries (`X-Stainless-Retry-Count`) and send no key have one made for them, out of the request.
+Some clients count their retries (`X-Stainless-Retry-Count`) and send no key. For them a key is made from the request.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ LEASE_SECONDS = 90
 KEPT_HOURS = 24
 RETRY_COUNT_META = "HTTP_X_STAINLESS_RETRY_COUNT"
 RETRY_HOURS = 1 / 6
-# The retry of a request whose process died waits for so long: shorter than a client's patience.
+# After a process died, the retry of its request is refused for so long. Clients go on retrying for longer.
 TRY_LEASE_SECONDS = 20
-# No key that a caller may send begins with it.
+# Not ASCII, so that no key that a caller may send begins with it.
 MADE_PREFIX = "\u21bb "
 KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
 
@@ -92,22 +92,23 @@ def read_idempotency_key(request: HttpRequest) -> str | None:
 
 
 def fingerprint_of(request: HttpRequest) -> bytes:
-    """Return the digest of what must be the same for a request to count as repeated."""
+    """Return a digest of method, address and body: a repeated request has the same digest."""
     head = f"{request.method} {request.get_full_path()}\n".encode()
     return hashlib.sha256(head + request.body).digest()
 
 
 def retries_of(request: HttpRequest) -> bool | None:
-    """Say whether the client counts this request as a retry of its own; None when it does not count."""
+    """Say whether the client marks this request as a retry; None when it sends no count of retries."""
     count = request.META.get(RETRY_COUNT_META, "")
-    # Never as a number: a caller may send thousands of digits.
+    # Never read as a number, because a caller may send thousands of digits.
     return count.strip("0") != "" if count.isascii() and count.isdigit() else None
 
 
 def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
-    """Claim the key that is made for a request of one actor, or return the answer that its retry has missed.
+    """Claim the key that is made from a request of one actor. For a retry, return the earlier answer if there is one.
 
-    A first try is new work, whatever equal requests there were. None while an equal one runs: both are meant.
+    A first try is always new work, even after an equal request. Returns None while an equal request still runs: the
+    caller wants both.
     """
     key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
     if is_retry:
@@ -138,6 +139,7 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: floa
 
 def _replay(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
     if row is None:
+        # Released between the two statements, so the next try can claim the key.
         raise _in_progress(1)
     stored, status, body, headers, resource_id, seconds = row
     if bytes(stored) != fingerprint:
@@ -150,14 +152,14 @@ def _replay(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
 
 
 def _in_progress(seconds: int) -> Problem:
-    # Clients that retry 409 by themselves obey these two headers.
+    # Some clients retry a 409 by themselves, and obey these two headers.
     return Problem(code="in_progress", headers={"Retry-After": str(min(seconds, 5)), "x-should-retry": "true"})
 
 
 def _replayed(status: int, body: bytes, headers: Mapping[str, str] | str) -> HttpResponse:
     REPLAYS.inc()
     response = HttpResponse(body, status=status)
-    # An answer without a body has none, and Django would give it one.
+    # Django sets a Content-Type on every response. An answer without a body had none; others get theirs back below.
     del response["Content-Type"]
     for name, value in (json.loads(headers) if isinstance(headers, str) else headers).items():
         response[name] = value
@@ -180,6 +182,7 @@ def _update(claim: Claim, assignments: str, values: list[Any]) -> None:
     sql = f"UPDATE rest_idempotencyrecord SET {assignments} WHERE account_id = %s AND key = %s AND claim = %s"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, claim.account_id, claim.key, claim.token])
+        # Another request took the claim over after its lease; the error rolls this request's work back.
         if cursor.rowcount != 1:
             raise _in_progress(1)
 

@@ -1,4 +1,4 @@
-"""The verb that takes traces away: spans and logs by filters, in short transactions."""
+"""Delete traces: the spans and logs that match filters, in short transactions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from evalsvc.tenancy.scope import account_scope
 
 PORTION = 5000
 TIME_SECONDS = 20.0
-"""How long a call goes on deleting: below what servers in between and clients wait."""
+"""How long one call goes on deleting. It is shorter than the timeouts of clients and of proxies in between."""
 TABLES = {"spans": "telemetry_span", "logs": "telemetry_logrecord"}
-# Spans and logs know a project by its name, as their sender does.
+# Spans and logs store a project's name and not its id, because their sender knows only the name.
 CONDITIONS = {
     "app": "app = %(app)s",
     "experiment_id": "experiment_id = %(experiment_id)s",
@@ -27,7 +27,7 @@ CONDITIONS = {
     "project_id": "project_name = ("
     "SELECT name FROM projects_project WHERE account_id = %(account)s AND id = %(project_id)s)",
 }
-# Newest first, each portion after the last one: an index still holds what was just deleted.
+# Newest first. Each portion begins below the last one, because the index still holds the rows that were just deleted.
 DELETE = """
 WITH doomed AS (
   SELECT id FROM {table} WHERE account_id = %(account)s AND id < %(before)s AND {conditions}
@@ -41,7 +41,7 @@ SELECT count(*), min(id), (SELECT count(*) FROM gone) FROM doomed
 
 @dataclass(frozen=True, slots=True)
 class TelemetryDeletion:
-    """What a deletion has done: how many spans and logs, and whether all that matched are gone."""
+    """The result of a deletion: how many spans and logs were deleted, and whether all that matched are gone."""
 
     n: Mapping[str, int]
     done: bool
@@ -52,8 +52,8 @@ def delete_traces(
 ) -> TelemetryDeletion:
     """Delete the spans and the logs that meet all filters (keys of CONDITIONS), newest first.
 
-    Ends after TIME_SECONDS with `done` false; what came in meanwhile may be left. Raises Problem `search_too_slow`
-    where no index serves the filters and there is too much to look through. Call it outside a transaction.
+    Ends after TIME_SECONDS with `done` false. Rows that arrive meanwhile may be left. Raises Problem `search_too_slow`
+    where no index serves the filters and there are too many rows to read. Call it outside a transaction.
     """
     if not filters:
         raise ValueError("a deletion of traces goes by at least one filter")
@@ -63,15 +63,18 @@ def delete_traces(
         while before is not None:
             if clock() >= ends_at:
                 return TelemetryDeletion(n, done=False)
-            n_gone, before = _portion(account, kind, filters, before, actor)
+            n_gone, before = _delete_portion(account, kind, filters, before, actor)
             n[kind] += n_gone
     return TelemetryDeletion(n, done=True)
 
 
-def _portion(
+def _delete_portion(
     account: Account, kind: str, filters: Mapping[str, Any], before: int, actor: str
 ) -> tuple[int, int | None]:
-    """Delete a portion; return how many rows went, and the id that the next one is before (None after the last)."""
+    """Delete one portion. Return how many rows were deleted, and the id below which the next portion begins.
+
+    The id is None after the last portion.
+    """
     conditions = " AND ".join(CONDITIONS[name] for name in filters)
     sql = DELETE.format(table=TABLES[kind], conditions=conditions)
     values = {**filters, "account": account.pk, "before": before, "limit": PORTION}
@@ -80,6 +83,8 @@ def _portion(
             cursor.execute(sql, values)
             n_found, last, n_gone = cursor.fetchone()
         if n_gone:
-            told = {name: str(value) for name, value in filters.items()}
-            record_audit(account=account, actor=actor, action=f"{kind}.deleted", target="many", n=n_gone, **told)
+            filter_texts = {name: str(value) for name, value in filters.items()}
+            record_audit(
+                account=account, actor=actor, action=f"{kind}.deleted", target="many", n=n_gone, **filter_texts
+            )
     return n_gone, last if n_found == PORTION else None

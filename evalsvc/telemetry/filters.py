@@ -1,4 +1,4 @@
-"""The fields by which logs and spans are searched, and what a condition on one of them means."""
+"""The fields by which logs and spans are searched, and the database condition for each operation on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalsvc.rest.bodies.filters import (
 from evalsvc.rest.problems import FieldError, Invalid
 
 TelemetryFields: TypeAlias = Mapping[str, tuple[str, str]]
-"""By the name that callers use: the column, and the kind of its values."""
+"""Maps the field's name in the API to its column and the kind of its values."""
 LOOKUPS = {"eq": "exact", "ne": "exact", **ORDER_LOOKUPS, **TEXT_LOOKUPS, "in": "in"}
 MEMBERS = ("field", "op", "value", *NESTED)
 SHARED = {
@@ -47,7 +47,7 @@ SPAN_FIELDS = SHARED | {
 
 
 def telemetry_condition(filters: object, fields: TelemetryFields) -> Q:
-    """Return the condition that all filters hold; raise Invalid with a pointer."""
+    """Return the condition that a row meets all filters. Raises Invalid with a pointer."""
     return FilterTree(partial(_field_condition, fields), MEMBERS).all_of(filters if filters is not None else [])
 
 
@@ -66,4 +66,5 @@ def _field_condition(fields: TelemetryFields, part: Mapping[str, object], pointe
             **{f"{column}__in": [read_value(kind, one, f"{at}/{i}") for i, one in enumerate(list_of_values(value, at))]}
         )
     found = Q(**{f"{column}__{LOOKUPS[operation]}": read_value(kind, value, at)})
+    # Django's negation includes rows where the column is NULL: they differ from the value, too.
     return ~found if operation == "ne" else found

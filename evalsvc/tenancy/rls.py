@@ -1,4 +1,4 @@
-"""Row-level security for migrations: one policy for tenants, one for the system role."""
+"""Row-level security for migrations: policies for the tenants' role, and one for the system role."""
 
 from __future__ import annotations
 

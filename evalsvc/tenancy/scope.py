@@ -1,4 +1,4 @@
-"""Which database role speaks, and for which account. Row-level security is the wall behind every `account=` filter."""
+"""The database role and the account in force. Row-level security backs every `account=` filter."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def current_role() -> str:
 
 
 def current_account() -> int:
-    """Return the id of the account whose scope this is. LookupError outside of any."""
+    """Return the id of the account whose scope is in force. Raises LookupError outside of any scope."""
     if (found := _account.get()) is None:
         raise LookupError("no account's scope")
     return found[1]
@@ -56,7 +56,7 @@ def current_account() -> int:
 
 @contextmanager
 def role_scope(alias: str) -> Iterator[None]:
-    """Let the ORM speak as another role: `system` for the operator's admin and the sweep, `owner` for set-up."""
+    """Let the ORM use another role: `system` for the operator's admin and the sweep, `owner` for set-up."""
     token = _role.set(alias)
     try:
         yield
@@ -68,8 +68,9 @@ def role_scope(alias: str) -> Iterator[None]:
 def account_scope(account_id: int, *, one_snapshot: bool = False) -> Iterator[None]:
     """Run a transaction in which the database shows this account's rows only.
 
-    The setting ends with the transaction, so a pooled connection never carries it to the next request; a scope inside
-    a scope gives the outer one its account back. With `one_snapshot` all its reads agree, and it cannot write.
+    The setting ends with the transaction, so a pooled connection never carries it to the next request. A scope inside
+    another restores the outer account. With `one_snapshot` all reads see one snapshot, and writes are refused; a scope
+    inside another ignores it.
     """
     alias, outer = current_role(), _account.get()
     token = _account.set((alias, account_id))
@@ -80,6 +81,7 @@ def account_scope(account_id: int, *, one_snapshot: bool = False) -> Iterator[No
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             _set_account(alias, account_id)
             yield
+            # Not after an exception: rolling back to the savepoint restores the setting.
             if outer is not None and outer != (alias, account_id) and outer[0] == alias:
                 _set_account(*outer)
     finally:

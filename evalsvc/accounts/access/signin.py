@@ -21,10 +21,10 @@ LOCK_SECONDS = 900
 
 
 class SignInForm(AuthenticationForm):
-    """Django's own check of e-mail and password, asked only while guesses are left."""
+    """Django's sign-in form. It checks the password only while the caller has attempts left."""
 
     def clean(self) -> dict[str, object]:
-        """Count the attempt before the password is looked at, so that parallel guesses cannot all slip through."""
+        """Count the attempt, then check the password. In the other order, parallel guesses would pass the limit."""
         email = self.cleaned_data.get("username") or ""
         counters = lockout_counters(email, caller_ip(self.request))
         if not count_attempt(counters):
@@ -38,7 +38,10 @@ class SignInForm(AuthenticationForm):
 
 
 def caller_ip(request: HttpRequest | None) -> str:
-    """Return the address that the nearest proxy saw; further entries of the header are the caller's own words."""
+    """Return the caller's IP address, as the nearest proxy saw it.
+
+    The proxy appends the last entry of X-Forwarded-For. The caller can write the entries before it.
+    """
     if request is None:
         return ""
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
@@ -47,7 +50,7 @@ def caller_ip(request: HttpRequest | None) -> str:
 
 
 def lockout_counters(email: str, ip: str) -> dict[str, int]:
-    """Return the counters of an attempt with their limits; the keys hold digests, so Redis learns no addresses."""
+    """Return the keys of an attempt's counters, with their limits. They hold digests: Redis stores no addresses."""
     digest = hashlib.sha256(f"{email.lower()}\0{ip}".encode()).hexdigest()
     return {
         f"signin:{digest}": MAX_FAILURES,
@@ -56,10 +59,11 @@ def lockout_counters(email: str, ip: str) -> dict[str, int]:
 
 
 def count_attempt(counters: dict[str, int]) -> bool:
-    """Count an attempt and say whether no counter is above its limit. Without Redis nobody is locked out."""
+    """Count an attempt. Return False when a counter is above its limit. Without Redis nobody is locked out."""
     try:
         with shared_client().pipeline(transaction=True) as pipe:
             for key in counters:
+                # With `nx` the first attempt sets the expiry: later attempts do not make the lock longer.
                 pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
                 pipe.incr(key)
             counts = pipe.execute()[1::2]
@@ -70,7 +74,10 @@ def count_attempt(counters: dict[str, int]) -> bool:
 
 
 def clear_failures(counters: dict[str, int]) -> None:
-    """Clear the person's failures after a success, and take this attempt off the count of the IP address."""
+    """Clear the person's failures after a success.
+
+    The count of the IP address loses only this attempt, because other people may use the same address.
+    """
     own, of_ip = counters
     try:
         with shared_client().pipeline(transaction=True) as pipe:

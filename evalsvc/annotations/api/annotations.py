@@ -78,10 +78,10 @@ ENVELOPE = answers_with(AnnotationCriteriaAnswer)
 
 
 class AnnotationsView(AccountView):
-    """Reads bodies of the wire."""
+    """The base of the views of annotations: it reads request bodies."""
 
     def read(self, request: Request, kind: type[Body]) -> Body:
-        """Return the body, and warn of keys that nothing reads; 422 with pointers for what does not fit."""
+        """Decode the body, and warn of unknown keys. Fields that do not fit are answered 422, with pointers."""
         body = read_body(request)
         found = decode(body, msgspec.json.Decoder(kind))
         self.warn_of(keys_of(body), kind.__struct_fields__)
@@ -156,8 +156,9 @@ class AnnotationCriteriaView(AnnotationsView):
 
 
 class AnnotateView(AnnotationsView):
-    """Labels."""
+    """Labels that people give to logs."""
 
+    # A repeated label replaces the first one, so a retry does no harm and needs no stored answer.
     remembers_tries = ()
 
     @extend_schema(

@@ -9,10 +9,10 @@ RUN_DEFAULTS: RunOptions = {"threads": 8, "lease_seconds": 60, "progress": True}
 
 
 class RunOptions(TypedDict, total=False):
-    """How this process runs.
+    """How this process runs an experiment.
 
-    `threads`: calls at once, coroutines included. `lease_seconds`: after how long examples that this process took and
-    did not finish are given to another; at least as long as one call takes. `progress`: show a bar on stderr.
+    `threads`: how many calls run at once, coroutines included. `lease_seconds`: after so many seconds, another process
+    gets the examples that this one took and did not finish; no shorter than one call. `progress`: a bar on stderr.
     """
 
     threads: int
@@ -21,7 +21,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class PlanOptions(TypedDict, total=False):
-    """What the service plans with; see docs/experiments.md for what each means and its default."""
+    """Options of an experiment's plan. See docs/experiments.md for their meanings and defaults."""
 
     primary_metric: str
     level: float
@@ -47,10 +47,9 @@ class PlanOptions(TypedDict, total=False):
 
 
 class Options(RunOptions, PlanOptions, total=False):
-    """Everything that may be said about an experiment, beside what it runs and measures.
+    """All options of an experiment, besides its configs and metrics.
 
-    `contexts`: retrieved texts or passages for each input. `project`, `tags` and `metadata` go with the experiment's
-    name.
+    `contexts`: retrieved texts or passages for each input. `project`, `tags` and `metadata` describe the experiment.
     """
 
     contexts: Sequence[Sequence[object] | None]
@@ -60,7 +59,7 @@ class Options(RunOptions, PlanOptions, total=False):
 
 
 def read_run_options(options: RunOptions) -> RunOptions:
-    """Return the options of the run, with defaults."""
+    """Return the run's options, with defaults. Raises ValueError for fewer threads than one."""
     chosen: RunOptions = {
         "threads": options.get("threads", RUN_DEFAULTS["threads"]),
         "lease_seconds": options.get("lease_seconds", RUN_DEFAULTS["lease_seconds"]),
@@ -72,7 +71,7 @@ def read_run_options(options: RunOptions) -> RunOptions:
 
 
 def read_plan_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options of the plan that were given; TypeError for a name that is no option."""
+    """Return the plan's options that were given. Raises TypeError for an unknown name."""
     if unknown := sorted(options.keys() - Options.__optional_keys__):
         raise TypeError(
             f"Unknown options: {', '.join(unknown)}. There are {', '.join(sorted(Options.__optional_keys__))}."

@@ -1,4 +1,4 @@
-"""Bodies of the service's answers, as far as the client reads them."""
+"""The parts of the service's answers that the client reads."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Named(TypedDict):
 
 
 class StandingBody(_Named, total=False):
-    """A config in a live answer."""
+    """How one config stands, in a live answer."""
 
     state: str
     stop_reason: str | None
@@ -85,7 +85,7 @@ class LiveBody(TypedDict, total=False):
 
 
 class ComparedConfigBody(TypedDict):
-    """A side of a comparison."""
+    """One of the two configs of a comparison."""
 
     name: str
     experiment: str
@@ -130,7 +130,7 @@ class IntervalBody(TypedDict, total=False):
 
 
 class AdditionalInfoBody(TypedDict, total=False):
-    """What a verdict knows beside its score."""
+    """`additional_info` of a result: its intervals, positions in the text and extra values."""
 
     confidence_interval: IntervalBody | None
     experiment_interval: Mapping[str, object] | None
@@ -138,7 +138,7 @@ class AdditionalInfoBody(TypedDict, total=False):
     extra: Mapping[str, Any] | None
 
 
-# One of its names is a keyword of Python.
+# The form with a dict: `pass` is a keyword of Python, and cannot be a name in a class.
 EvaluationResultBody = TypedDict(
     "EvaluationResultBody",
     {
@@ -174,7 +174,7 @@ class EvaluateBody(TypedDict, total=False):
 
 
 class HistoryBody(TypedDict, total=False):
-    """The answer of /v1/history; a point has `pass`, which is no name in Python."""
+    """The answer of /v1/history. Points are mappings, because one of their keys is `pass`, a keyword of Python."""
 
     evaluator_id: str
     profile_name: str

@@ -1,4 +1,4 @@
-"""Multipart bodies in: to temporary files, within the limit, and complete."""
+"""Receive multipart uploads into temporary files. Uploads that are too large or incomplete are refused."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from evalsvc.rest.bodies.parsing import content_length
 from evalsvc.rest.problems import Problem
 
 CHUNK = 1 << 16
-TAIL = 256
+TAIL = 256  # bytes kept to find the last boundary, which has 70 characters at most (RFC 2046)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The text fields of a form, and its files by name of the part."""
+    """The text fields of a form, and its files by the names of their parts."""
 
     fields: dict[str, str]
     files: MultiValueDict[str, Any]
@@ -44,7 +44,7 @@ class Form:
 
 
 class CountedBody:
-    """A body as it is read: it counts, and remembers how the body ended."""
+    """A request body that counts the bytes read, and keeps the last of them in `tail`."""
 
     def __init__(self, body: Any, limit: int) -> None:
         self.body, self.limit = body, limit
@@ -73,33 +73,33 @@ def receive_form(request: HttpRequest) -> Form:
         raise upload_too_large()
     is_chunked = "CONTENT_LENGTH" not in request.META and request.META.get("wsgi.input_terminated")
     with spooled(request.META["wsgi.input"]) if is_chunked else nullcontext((request, length)) as (source, length):
-        # Django's parser believes in lengths only.
+        # Without a Content-Length Django's parser reads nothing.
         request.META["CONTENT_LENGTH"] = str(length)
         body = CountedBody(source, settings.MAX_UPLOAD_BYTES)
         try:
             fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
         except (MultiPartParserError, UnreadablePostError) as exc:
             raise Problem(f"The form cannot be read: {str(exc).rstrip('.')}.", code="bad_request") from None
-    # The request closes them when it is answered.
+    # Django closes the files in `_files` once the request is answered.
     request._files = files  # type: ignore[attr-defined]
     boundary = request.content_params.get("boundary", "").encode(errors="replace") if request.content_params else b""
     if body.n_bytes != length or not body.tail.rstrip().endswith(b"--" + boundary + b"--"):
-        # Django takes what has come for the whole, and half a data set is not the data set.
+        # Django accepts a body that was cut off, and half a dataset would be stored as the dataset.
         raise Problem("The form ends before its last boundary.", code="bad_request")
     return Form({name: str(fields[name]) for name in fields}, files)
 
 
 @contextmanager
 def spooled(stream: object) -> Iterator[tuple[Any, int]]:
-    """Copy a body of unknown length to a temporary file; return it and its length."""
-    watched = CountedBody(stream, settings.MAX_UPLOAD_BYTES)
+    """Copy a body of unknown length to a temporary file; yield the file and its length."""
+    counted = CountedBody(stream, settings.MAX_UPLOAD_BYTES)
     with tempfile.TemporaryFile() as file:
-        while chunk := watched.read():
+        while chunk := counted.read():
             file.write(chunk)
         file.seek(0)
-        yield file, watched.n_bytes
+        yield file, counted.n_bytes
 
 
 def upload_too_large() -> Problem:
-    """Make the 413."""
+    """Return the Problem for an upload above the limit (413)."""
     return Problem(f"The upload has more than {settings.MAX_UPLOAD_BYTES} bytes.", code="body_too_large")

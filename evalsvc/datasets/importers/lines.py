@@ -1,4 +1,4 @@
-"""Lines of a file that may hold anything: none is read into memory beyond the limit of a row."""
+"""Read the lines of a file that nobody has checked. No line is read into memory beyond the limit of a row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Readable(Protocol):
-    """What readers ask of a file: bytes."""
+    """A file of bytes, as far as importers use it."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes."""
@@ -29,7 +29,7 @@ def read_lines(
 ) -> Iterator[tuple[SourceLocation, str]]:
     """Yield each line as text with its location, counted from 1. Lines too long or not UTF-8 are refused.
 
-    `of` is the pointer of the file, and `name` its name where an upload holds several.
+    `of` is the JSON pointer of the file, for errors. `name` is the file's name where an upload holds several.
     """
     number = 0
     while line := file.readline(MAX_ROW_BYTES + 1):
@@ -37,6 +37,7 @@ def read_lines(
         location = SourceLocation(f"{of}/line/{number}", f"{name}, line {number}" if name else f"Line {number}")
         if len(line) > MAX_ROW_BYTES:
             refusals.add(location, f"Longer than {MAX_ROW_BYTES} bytes.")
+            # Skip the rest in pieces: the whole line may not fit into memory.
             while line and not line.endswith(b"\n"):
                 line = file.readline(MAX_ROW_BYTES)
             continue
@@ -49,7 +50,7 @@ def read_lines(
 
 
 def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[tuple[SourceLocation, Record]]:
-    """Yield the JSON object of each line that is not blank."""
+    """Yield the JSON object of each line that is not blank. Takes the options of `read_lines`."""
     for location, text in read_lines(file, refusals, **where):
         if not text.strip():
             continue
@@ -65,7 +66,7 @@ def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[t
 
 
 def decode_json(text: str) -> object:
-    """Decode strict JSON; ValueError says what is wrong. NaN and numbers that no float holds are no JSON."""
+    """Decode strict JSON. Raises ValueError, also for NaN and for numbers that are too large for a float."""
     try:
         return msgspec.json.decode(text)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""From a record of any format to a row that can be stored."""
+"""Turn records of any file format into rows that can be stored."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from evalsvc.datasets.models import MAX_KEY
 from evalsvc.rest.bodies.parsing import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 
-# Of an object that is a passage: where its text is, and its id.
+# The keys of a passage object: first those for its text, then those for its id.
 PASSAGE_NAMES = (("text", "content"), ("id", "document_id", "doc_id", "_id"))
 OUTPUT_COLUMNS = ("evaluated_model_output", "task_output")
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    """An example to be: checked, with its key, and the bytes that stand for it in hashes."""
+    """A checked example that is not stored yet. Hashes are made from its bytes `canonical`."""
 
     key: str
     input: Any
@@ -38,8 +38,9 @@ class ExampleRow:
 def make_rows(
     records: Iterable[tuple[SourceLocation, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
 ) -> Iterator[ExampleRow]:
-    """Yield a row for each record, in order; raise Invalid at the end, or sooner, if any could not be one.
+    """Yield a row for each record, in order. Raises Invalid when a record cannot become a row.
 
+    After the first refused record nothing more is yielded, but the rest is checked, so that more errors are reported.
     `text_cells` is for formats whose cells are text: contexts and metadata are then read as JSON.
     """
     with closing(KeyIndex()) as keys:
@@ -61,30 +62,30 @@ def make_rows(
 
 
 class KeyIndex:
-    """The keys seen so far, in a temporary file: a million of them would not be small in memory."""
+    """The keys seen so far, in a temporary file: a million keys would need too much memory."""
 
     def __init__(self) -> None:
-        # An empty name is SQLite's private database on disk, gone when it is closed.
+        # With an empty name SQLite opens a private database on disk, and deletes it when it is closed.
         self.database = sqlite3.connect("", isolation_level=None)
         self.database.execute("PRAGMA journal_mode = OFF")
         self.database.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, words TEXT) WITHOUT ROWID")
         self.database.execute("BEGIN")
 
     def add(self, key: str, words: str) -> str | None:
-        """Note a key; return where it was first, if it was."""
+        """Add a key. Return None if it is new, else the words for the place where it stood first."""
         if self.database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, words)).rowcount:
             return None
         return str(self.database.execute("SELECT words FROM keys WHERE key = ?", (key,)).fetchone()[0])
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the database, which deletes the file."""
         self.database.close()
 
 
 def make_row(
     location: SourceLocation, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
 ) -> ExampleRow | None:
-    """Return the record as a row, or None after saying what keeps it from being one."""
+    """Return the record as a row, or None after adding its errors to `refusals`."""
     n_before, rest = len(refusals.errors), dict(record)
     taken = {field: names.take(rest, field) for field in names.columns}
     names.rename(rest)
@@ -123,7 +124,7 @@ def read_row_key(location: SourceLocation, refusals: Refusals, column: str, valu
 def read_passages(
     location: SourceLocation, refusals: Refusals, column: str, value: object, *, text_cells: bool
 ) -> list[object] | None:
-    """Return a list of passages: texts, or objects with a `text` or an `id`. One of them is a list of one."""
+    """Return a list of passages: texts, or objects with a `text` or an `id`. One passage alone becomes a list."""
     if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = decode_json(value)
@@ -155,7 +156,7 @@ def is_passage(value: object) -> bool:
 def read_metadata(
     location: SourceLocation, refusals: Refusals, column: str, value: object, *, rest: Record, text_cells: bool
 ) -> Record:
-    """Return the metadata object with the columns that are no field of an example."""
+    """Return the metadata object together with `rest`, the columns that are not fields of an example."""
     if text_cells and isinstance(value, str):
         try:
             value = decode_json(value)
@@ -174,7 +175,7 @@ def read_metadata(
 
 
 def canonical_bytes(location: SourceLocation, refusals: Refusals, fields: Record) -> bytes | None:
-    """Return the bytes that two rows share when they are equal, whatever the order of keys; None if unstorable."""
+    """Return the row as JSON with sorted keys: equal rows have equal bytes. None if it cannot be stored."""
     try:
         canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
     except TypeError as exc:

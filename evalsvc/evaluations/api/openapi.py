@@ -88,23 +88,23 @@ INTERVAL_ASK = {
 
 
 def input_schemas() -> dict[str, dict[str, Any]]:
-    """Return the schemas of a sample's fields under each of their spellings."""
+    """Return the schema of each field of a sample, under every name that the API accepts for it."""
     return {one: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items() for one in spellings}
 
 
 def inlined(part: object, components: Mapping[str, object]) -> Any:
-    """Return a part of a schema with what it refers to written out: structs of requests are no schemas of their own."""
+    """Return a part of a schema with each `$ref` replaced by its schema: structs of requests get no component."""
     if isinstance(part, list):
-        return [inlined(one, components) for one in part]
+        return [inlined(item, components) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
         return inlined(components[part["$ref"].rpartition("/")[2]], components)
-    return {name: inlined(one, components) for name, one in part.items()}
+    return {name: inlined(value, components) for name, value in part.items()}
 
 
 def evaluate_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a body, from the struct that decodes it."""
+    """Return the JSON Schema of the body of POST /v1/evaluate, from the struct that decodes it."""
     _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
     body = inlined(components["Body"], components)
     properties = {name: dict(part) for name, part in body["properties"].items()} | input_schemas()

@@ -1,4 +1,7 @@
-"""Verbs on evaluations: accept a call, work off a lane, sweep, prune. Nothing here enqueues: the edges do."""
+"""Accept an evaluate call: plan it, score what is quick, store what must be kept, and read the histories.
+
+Nothing here queues a task: callers do that.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,11 @@ from evaluators.base import Lane, Sample
 from evaluators.budget import allowed
 
 INLINE_SECONDS = 2.0
-"""For all quick evaluators of a request together: they hold a thread of the web process."""
+"""The limit for all quick evaluators of one request together: they hold a thread of the web process."""
 
 
 def plan_evaluations(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[PlannedEvaluation]:
-    """Resolve each evaluator and decide where it runs; what cannot run has its verdict already."""
+    """Resolve each evaluator and decide where it runs. One that cannot run gets its verdict here."""
     entries = [_plan_one(account_id, epoch, call.sample, i, wanted) for i, wanted in enumerate(call.wanted)]
     _mark_repeats(entries)
     if call.config is not None:
@@ -46,7 +49,7 @@ def plan_evaluations(*, account_id: int, epoch: str | None, call: EvaluateCall) 
 
 
 def _mark_repeats(entries: list[PlannedEvaluation]) -> None:
-    """Mark what an earlier entry names as well: a history counts an output once, however often it is judged."""
+    """Mark entries that repeat an earlier one: a history counts an output once, however often it is judged."""
     seen: set[tuple[str, str]] = set()
     for entry in entries:
         if (run := entry.resolved) is not None:
@@ -83,7 +86,7 @@ def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> R
 
 
 def lane_of(resolved: Resolved, sample: Sample) -> str:
-    """Return where to run it. Long texts leave the web process, whose threads share one interpreter."""
+    """Return the lane to run in. Long texts go to a worker: threads of the web process share one interpreter."""
     lane = resolved.family.lane_of(resolved.settings)
     if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):
         return Lane.CPU.value
@@ -100,13 +103,15 @@ def accept(
     keep_always: bool = False,
     tells_pending: bool = False,
 ) -> Accepted:
-    """Run what is inline, write what must be kept, and read the histories: one round trip when nothing is new.
+    """Score what is inline, store what must be kept, and read the histories.
 
-    `keep_always` gives every evaluation a row and an id, for callers that will come back for it. `tells_pending` says
-    that nobody waits for workers: where something is left to them, the caller is to be told `pending`.
+    With an app that is known already, the database is mostly asked once.
+
+    `keep_always` gives every evaluation a row and an id, for callers that ask for the results later. `tells_pending`
+    says that the caller does not wait for workers: it is answered `pending` where they still have work to do.
     """
     call = named(call)
-    # Before anything is written: a scope that nobody has is refused.
+    # Before anything is written, because this refuses a scope that does not exist.
     side, window = beside(account_id, call, entries)
     score_inline(account_id, call, entries)
     accepted = Accepted(account_id, call, place_call(account_id, call, epoch), entries)
@@ -123,9 +128,10 @@ def accept(
 def beside(
     account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]
 ) -> tuple[PlannedRun | None, Window | None]:
-    """Return what a planned experiment says beside the history, and the window of that; None: the plain history.
+    """Return the call's planned experiment, if it has one, and the window of scores that its history is read from.
 
-    A history that stands beside an experiment is without the experiment's own scores.
+    A window of None means the account's newest scores. Beside an experiment, the window leaves out that experiment's
+    own scores.
     """
     if call.interval.strategy == "none":
         return None, None
@@ -140,14 +146,14 @@ def beside(
 
 
 def named(call: EvaluateCall) -> EvaluateCall:
-    """Give a captured call a log id where it has none: clients of /v1/evaluations require one of every evaluation."""
+    """Give a captured call a log id if it has none: clients of /v1/evaluations expect one on every evaluation."""
     return call if call.log_id is not None or call.capture == "none" else replace(call, log_id=str(new_uuid()))
 
 
 def score_inline(account_id: int, call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
-    """Score what is quick within the request; what turns out not to be is left, with the rest, to a worker.
+    """Score the inline entries within INLINE_SECONDS. Those that take longer, and all after them, go to a worker.
 
-    So is all of it while slow work of the account has every turn that it may have.
+    All go to a worker while slow work of the same account holds every turn that the account may have.
     """
     inline = [entry for entry in entries if entry.lane == Lane.INLINE]
     if not inline:
@@ -172,6 +178,7 @@ def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None
             assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
             run = entry.resolved
             verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+            # A verdict that says "too long for inline" is dropped: a worker has more time.
             if allowance.is_exceeded:
                 leave_to_workers(entry)
             else:
@@ -179,14 +186,14 @@ def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None
 
 
 def leave_to_workers(entry: PlannedEvaluation) -> None:
-    """Have an inline evaluation done by a worker after all."""
+    """Move an inline evaluation to a worker's lane."""
     entry.lane = Lane.CPU.value
 
 
 def entries_to_store(accepted: Accepted, *, keep_always: bool) -> list[PlannedEvaluation]:
-    """Return what gets a row: everything when somebody comes back for it, else what capture keeps.
+    """Return the entries that get a row: all when the caller asks for them later, else those that `capture` keeps.
 
-    A request that captures all keeps its unresolved entries too, so that its stored results line up with the sent ones.
+    A request with `capture` = `all` keeps its unresolved entries too: stored results then match the sent list.
     """
     kept = [entry for entry in accepted.entries if is_kept(accepted.call, entry)]
     everything = keep_always or accepted.pending_lanes or (kept and accepted.call.capture == "all")
@@ -210,6 +217,7 @@ def place_call(account_id: int, call: EvaluateCall, epoch: str | None) -> Placem
 def _store(
     accepted: Accepted, kept: Sequence[PlannedEvaluation], fingerprint: int, epoch: str | None, window: Window | None
 ) -> list[HistorySnapshot | None]:
+    """Store the kept entries, set their ids, and return the history of every entry."""
     call = accepted.call
     pairs = [
         (entry.resolved.evaluator_id, entry.resolved.profile.name)
@@ -219,7 +227,7 @@ def _store(
     ]
     read = None
     if window is not None:
-        # Before the call's own scores are there.
+        # Read before anything is stored, so that the call's own scores are not in its history.
         read, pairs = store.read_scoped(accepted.account_id, pairs, window), [None] * len(pairs)
     if not kept:
         return read or store.read_histories(accepted.account_id, pairs, epoch=epoch)
@@ -238,13 +246,13 @@ def _store(
 
 
 def fill_in(accepted: Accepted, row: Mapping[str, object]) -> None:
-    """Put one delivered verdict in its place."""
+    """Set the verdict of the entry that a worker's row belongs to."""
     entry = next(entry for entry in accepted.entries if entry.position == row["position"])
     entry.verdict = told_verdict(row)
 
 
 def answer_facts(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
-    """Return what the answer is written from."""
+    """Return the values that the answer is written from: those of the request, and those of each entry."""
     call, placement = accepted.call, accepted.placement
     request = RequestFacts(
         sample=call.sample,
@@ -265,10 +273,10 @@ def answer_facts(accepted: Accepted) -> tuple[RequestFacts, list[EntryFacts]]:
 
 
 def _entry_facts(call: EvaluateCall, entry: PlannedEvaluation) -> EntryFacts:
-    run = entry.resolved
+    resolved = entry.resolved
     facts = EntryFacts(
-        evaluator_id=run.evaluator_id if run else entry.wanted.evaluator,
-        profile_name=run.profile.name if run else entry.wanted.profile or "",
+        evaluator_id=resolved.evaluator_id if resolved else entry.wanted.evaluator,
+        profile_name=resolved.profile.name if resolved else entry.wanted.profile or "",
         verdict=entry.verdict,
         explain_strategy=entry.wanted.explain,
         evaluation_id=entry.evaluation_id,
@@ -276,6 +284,7 @@ def _entry_facts(call: EvaluateCall, entry: PlannedEvaluation) -> EntryFacts:
         interval=entry.interval,
         experiment_interval=entry.experiment_interval,
     )
-    if run is not None:
-        facts.family, facts.profile_id, facts.profile_revision = run.family.name, run.profile.id, run.profile.revision
+    if resolved is not None:
+        profile = resolved.profile
+        facts.family, facts.profile_id, facts.profile_revision = resolved.family.name, profile.id, profile.revision
     return facts

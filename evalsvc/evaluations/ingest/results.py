@@ -1,4 +1,4 @@
-"""Rows of POST /v1/evaluation-results/batch: scores made elsewhere that bring along what they are scores of."""
+"""Read the rows of POST /v1/evaluation-results/batch: scores made elsewhere, each sent with the texts it is for."""
 
 from __future__ import annotations
 
@@ -58,10 +58,11 @@ _inputs_decoder = msgspec.json.Decoder(InputSpellings)
 
 
 def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
-    """Read the rows and say what is wrong with the others. Raises a Problem when there is no list of 1 to 1000.
+    """Read the rows, and report the errors of those that cannot be read.
 
-    A row that names its log is known by its fields, whenever it comes again. The others may be equal and meant twice,
-    so they are known by the whole body and their place in it, and only to requests from the id `since` on.
+    Raises a Problem when there is no list of 1 to 1000 rows. A row that names its log is identified by its fields, so
+    that a repeated row counts once. Other rows may be equal on purpose: they are identified by the whole body and
+    their index in it, and compared only with requests from the id `since` on.
     """
     raws = decode(body, _batch_decoder, storable=False).evaluation_results
     digest = hashlib.blake2b(body, digest_size=32).digest()
@@ -79,17 +80,17 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
         if errors:
             return errors
         if is_named(row.log_id):
-            told, lowest = orjson.dumps(msgspec.to_builtins([row, inputs]), option=orjson.OPT_SORT_KEYS), 0
+            identity, since_id = orjson.dumps(msgspec.to_builtins([row, inputs]), option=orjson.OPT_SORT_KEYS), 0
         else:
-            told, lowest = digest + index.to_bytes(4), since
+            identity, since_id = digest + index.to_bytes(4), since
         columns = (
             request_columns(row, row.log_id) | input_columns(sample) | {"extras": extras_of(inputs, fields, sample)}
         )
         return ClientScore(
             index=index,
-            fingerprint=fingerprint(account_id, told),
+            fingerprint=fingerprint(account_id, identity),
             placement=placement_request(row),
-            since=lowest,
+            since=since_id,
             request=columns,
             evaluation=evaluation_columns(
                 row, score=score, name=first_spelling(row.criteria, row.profile_name), metadata=row.evaluation_metadata
@@ -100,5 +101,5 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
 
 
 def is_named(log_id: str | None) -> bool:
-    """Say whether a row names the one text that it is about; an id of zeros is how tracing says that it is off."""
+    """Say whether a row names the log that it is about. Tracing that is switched off sends an id of zeros."""
     return log_id is not None and log_id.strip("0-") != ""

@@ -1,4 +1,4 @@
-"""Knobs of a search: lists of values anywhere in a config's parameters, and how a point of them is set and named."""
+"""Knobs of a search: parameters of a config with the values to try, and the name of each combination of values."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ MAX_KNOBS = 100
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A place in the parameters, and the values to try there, each once."""
+    """The path of one parameter, and the values to try for it, each once."""
 
     path: Path
     values: list[Any]
 
 
 def knobs_of(search: Mapping[str, object]) -> list[Knob]:
-    """Read a search: a list is values to try, an object leads to knobs inside, a JSON pointer leads there at once.
+    """Read the knobs of a search. A list holds values to try, an object holds more knobs; a name may be a JSON pointer.
 
-    Raises ValueError, naming the knob, for what is neither, and for knobs one of which lies in another.
+    Raises ValueError, which names the knob, for any other value, and where one knob lies inside another.
     """
+    # One more than allowed and no further: a caller may send any number.
     knobs = list(itertools.islice(_read(search, ()), MAX_KNOBS + 1))
     if len(knobs) > MAX_KNOBS:
         raise ValueError(f"More than {MAX_KNOBS} knobs.")
+    # In sorted order, a path stands directly before the paths inside it.
     paths = sorted(knob.path for knob in knobs)
     for path, following in itertools.pairwise(paths):
         if following[: len(path)] == path:
@@ -44,7 +46,7 @@ def _read(search: Mapping[str, Any], above: Path) -> Iterator[Knob]:
         if isinstance(values, Mapping) and values:
             yield from _read(values, path)
         elif isinstance(values, list) and values:
-            # Once each: combinations of repeated values would be as many, and none of them new.
+            # Each value once: a repeated value would only give repeated combinations.
             distinct = {orjson.dumps(value, option=orjson.OPT_SORT_KEYS): value for value in values}
             yield Knob(path, list(distinct.values()))
         else:
@@ -64,9 +66,9 @@ def pointed(pointer: str) -> Path:
 
 
 def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values: Sequence[object]) -> dict[str, object]:
-    """Return the parameters with a value at each path; what was there before is left as it is.
+    """Return a copy of the parameters with a value at each path. The given parameters do not change.
 
-    An object that is not there yet is made. Raises ValueError where a path goes through something else.
+    Missing objects are made. Raises ValueError where a path goes through a value that is neither object nor list.
     """
     if len(paths) > MAX_KNOBS:
         raise ValueError(f"More than {MAX_KNOBS} knobs.")
@@ -93,18 +95,18 @@ def _put(place: Any, path: Path, value: Any, whole: Path) -> Any:
 
 
 def names_of(knobs: Sequence[Knob]) -> list[str]:
-    """Return for each knob as much of the end of its path as tells it from the others."""
+    """Return a short name for each knob: the shortest end of its path that no other knob has."""
     paths = [knob.path for knob in knobs]
-    return [".".join(path[-_length(path, paths) :]) for path in paths]
+    return [".".join(path[-_name_length(path, paths) :]) for path in paths]
 
 
 def label(names: Sequence[str], values: Sequence[object]) -> str:
-    """Return the name of a point: the knobs and their values, long ones shortened."""
+    """Return the name of one combination: the knobs with their values, long ones shortened."""
     return " ".join(f"{name}={_short(value)}" for name, value in zip(names, values, strict=True))
 
 
-def _length(path: Path, paths: Sequence[Path]) -> int:
-    """The fewest last steps that are this path's alone, and begin with a word: `0` alone says nothing."""
+def _name_length(path: Path, paths: Sequence[Path]) -> int:
+    """Return how many last steps name this path alone. The first is never an index: `0` says nothing to a reader."""
     for n in range(1, len(path)):
         tail = path[-n:]
         if not tail[0].isdecimal() and sum(other[-n:] == tail for other in paths) == 1:

@@ -1,7 +1,7 @@
-"""Intervals that hold at all looks together, for scores in a range that are not 0 or 1.
+"""Intervals that stay valid however often somebody looks, for scores in a range other than just 0 and 1.
 
-They follow the order of the scores. What a process has read of a config it remembers, so that a view costs as much as
-the scores that are new to it.
+They depend on the order of the scores. A process remembers what it has computed for a config, so that each view reads
+only the scores that are new.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class WatchedIntervals:
 
 @dataclass(slots=True)
 class _State:
-    """What has been read of one metric of one config; a failure counts as worst for one end and best for the other."""
+    """What has been computed for one metric of one config, up to the position `upto`.
+
+    `lowest` counts a failure as the worst score, and `highest` counts it as the best.
+    """
 
     limits: Ends
     new_data: Betting
@@ -56,11 +59,12 @@ class _State:
     def begin(cls, plan: ExperimentPlan, metric: Metric) -> _State:
         limits = metric.value_range
         assert limits is not None  # noqa: S101  only such metrics are watched
+        # With a number of examples the interval is for this set, with None it is for new data.
         lowest, highest = (Betting(plan.n_examples, plan.level, limits) for _ in range(2))
         return cls(limits, Betting(None, plan.level, limits), lowest, highest)
 
     def take(self, rows: Sequence[tuple[float | None, bool]], upto: int) -> None:
-        """Take in the rows that follow; those to which the metric does not apply are left out."""
+        """Add the next rows, up to the position `upto`. Rows to which the metric does not apply are left out."""
         values = [value for value, is_na in rows if not is_na]
         scored = [value for value in values if value is not None]
         self.new_data.update(scored)
@@ -76,7 +80,7 @@ class _State:
 def watch(
     plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
 ) -> dict[tuple[int, str], WatchedIntervals]:
-    """Return the intervals of these metrics of these configs, up to their watermarks: one query for all."""
+    """Return the intervals of these metrics of these configs, up to each config's watermark, by one query."""
     wanted = [(config, metric) for config in configs for metric in metrics if config.watermark]
     states = {(config.pk, metric.name): _state(plan, config, metric) for config, metric in wanted}
     due = [(config, metric) for config, metric in wanted if states[config.pk, metric.name].upto < config.watermark]
@@ -88,7 +92,7 @@ def watch(
             rows = [row for pos, *row in found.get((config.pk, metric.name), ()) if pos >= state.upto]
             if state.upto < config.watermark:
                 state.take([(value, bool(is_na)) for value, is_na in rows], config.watermark)
-            # Somebody else may have gone on meanwhile: more was seen then, and the interval is as right.
+            # Another thread may have added rows meanwhile. The interval then covers more scores, and is as valid.
             views[config.pk, metric.name] = state.read()
     return views
 

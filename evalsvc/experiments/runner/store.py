@@ -1,4 +1,4 @@
-"""The round trips of a running experiment: claim, lease, record, keep alive. Each is one message to the database."""
+"""Database calls of a running experiment: claim, lease, record, keep alive. Nearly all are one round trip."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a worker has made of its unit, to be recorded; `close` is keep or release."""
+    """The results of a worker's unit, to be recorded. `close` says whether to `keep` or `release` the lease."""
 
     unit: Unit
     outputs: Sequence[Mapping[str, Any]] = ()
@@ -61,7 +61,7 @@ def claim_units(
     excluded_accounts: Sequence[int],
     blocked_configs: Sequence[int],
 ) -> list[Unit]:
-    """Claim up to `limit` units over all accounts, the account with least in flight first.
+    """Claim up to `limit` units over all accounts. The account with the fewest units in flight comes first.
 
     `n_runners` is how many queries all workers can have in flight: it sets how far a config may run ahead.
     """
@@ -87,9 +87,9 @@ def record_unit(
     close: str,
     lease_seconds: float,
 ) -> Recorded:
-    """Record outputs and scores of a unit in one transaction; `close` is keep or release.
+    """Record outputs and scores of a unit in one transaction, and `keep` or `release` its lease, as `close` says.
 
-    A lease that has passed to another worker, and a position that has an output, change nothing.
+    Nothing is recorded when the lease has passed to another worker, nor for a position that has an output already.
     """
     values = [account_id, unit_id, token, _json(outputs), _json(scores), close, lease_seconds]
     sql = "SELECT * FROM record_unit(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s)"
@@ -98,9 +98,10 @@ def record_unit(
 
 
 def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[Recorded | None]:
-    """Record outcomes of units of any accounts, all in one transaction or none, in their order.
+    """Record outcomes of units of any accounts in one transaction; return a result for each, in their order.
 
-    None for a unit whose config somebody else has locked: nothing is recorded of it, and it may be tried by itself.
+    The result is None where another transaction has locked the config: nothing of that unit is recorded, and the
+    caller may try it again alone.
     """
     items = [
         {
@@ -116,42 +117,42 @@ def record_units(outcomes: Sequence[Outcome], *, lease_seconds: float) -> list[R
         for outcome in outcomes
     ]
     found: list[Recorded | None] = [None] * len(outcomes)
-    for place, accepted, *rest in _rows(APP, "SELECT * FROM record_units(%s::jsonb)", [_json(items)]):
-        found[place] = Recorded(accepted or [], *rest)
+    for index, accepted, *rest in _rows(APP, "SELECT * FROM record_units(%s::jsonb)", [_json(items)]):
+        found[index] = Recorded(accepted or [], *rest)
     return found
 
 
 def open_added_units(*, account_id: int, experiment_id: int, number: int) -> None:
-    """Let the outputs that configs have wait for the metrics of one addition, under locks on the configs.
+    """Open the units that score the existing outputs of all configs by the metrics of one addition.
 
-    Whoever records an output meanwhile waits for the locks, and then opens its unit itself.
+    The configs are locked. A worker that records an output meanwhile waits for the lock, then opens the unit itself.
     """
-    whose = "FROM experiments_config c WHERE c.account_id = %s AND c.experiment_id = %s"
+    configs = "FROM experiments_config c WHERE c.account_id = %s AND c.experiment_id = %s"
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(f"SELECT c.id {whose} ORDER BY c.id FOR NO KEY UPDATE", [account_id, experiment_id])
-        # A statement of its own: it sees what was recorded while this one waited for a lock.
-        sql = f"SELECT open_added_units(c, NULL, %s) {whose}"
+        cursor.execute(f"SELECT c.id {configs} ORDER BY c.id FOR NO KEY UPDATE", [account_id, experiment_id])
+        # A second statement, so that it sees outputs that were recorded while the first waited for the locks.
+        sql = f"SELECT open_added_units(c, NULL, %s) {configs}"
         cursor.execute(sql, [number, account_id, experiment_id])
 
 
 def record_added_scores(
     *, account_id: int, config_id: int, number: int, scores: Sequence[Mapping[str, object]]
 ) -> list[int]:
-    """Record the caller's numbers for outputs of one config; return the positions that had none before."""
+    """Record the caller's scores for outputs of one config; return the positions that had no score before."""
     sql = "SELECT record_added_scores(%s, %s, %s, %s::jsonb)"
     ((accepted,),) = _rows(APP, sql, [account_id, config_id, number, _json(scores)])
     return list(accepted)
 
 
 def epochs_of(config_ids: Sequence[int]) -> dict[int, int]:
-    """Return the present epoch of configs, for workers that hold units of them."""
+    """Return the present epochs of configs, so that workers can tell whether their units are still wanted."""
     rows = _rows(SYSTEM, "SELECT id, epoch FROM experiments_config WHERE id = ANY (%s)", [list(config_ids)])
     return dict(rows)
 
 
 def keep_alive(units: Sequence[Unit], *, lease_seconds: float) -> set[int]:
     """Extend leases; return the units that are still held."""
-    # In the order of their ids, as `record_units` locks them: neither waits for the other for ever.
+    # Locked in the order of ids, as in `record_units`: with another order the two could deadlock.
     sql = """
     WITH held AS (
       SELECT w.id FROM unnest(%s::bigint[], %s::uuid[]) AS h(id, token)
@@ -175,7 +176,8 @@ def has_claimable_work() -> bool:
 
 
 def unsettled_experiments(*, most_ended: int = 50) -> list[tuple[int, int]]:
-    """List (account, experiment) of all experiments that run, and of some that have ended and are not all counted."""
+    """List (account, experiment) of running experiments, and of some that have ended but are not fully counted."""
+    # The ended ones at random: otherwise those that stay uncounted could keep the others out of the list.
     sql = """
     SELECT account_id, experiment_id FROM experiments_experimentplan WHERE state = 'running'
     UNION ALL (
@@ -186,6 +188,7 @@ def unsettled_experiments(*, most_ended: int = 50) -> list[tuple[int, int]]:
 
 
 def _rows(alias: str, sql: str, values: Sequence[Any]) -> list[Any]:
+    # psycopg directly: a cursor of Django cannot ask for a prepared statement.
     wrapper = connections[alias]
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors:

@@ -140,7 +140,7 @@ ENVELOPE = inline_serializer("ConnectionEnvelope", {"connection": ConnectionOut(
 
 
 class ConnectionsView(AccountView):
-    """Where LLMs live."""
+    """The connections of an account: endpoints of LLMs that act as judges."""
 
     bare = ("GET",)
 
@@ -198,8 +198,9 @@ class ConnectionView(AccountView):
 
 
 class ConnectionTestView(AccountView):
-    """The test button."""
+    """A test call, for the button on the connection's page."""
 
+    # The call waits for another server, and no transaction may be open for so long.
     scoped = False
 
     @extend_schema(operation_id="test_connection", tags=["connections"], request=None, responses=TrialOut)
@@ -209,7 +210,7 @@ class ConnectionTestView(AccountView):
             connection = get_connection(account=self.account, id=id)
         trial = try_connection(connection)
         if self.claim is not None:
-            # Whoever asks again wants a new call, not the old answer.
+            # A repeated request must make a new call, and not be answered with the old result.
             release_claim(self.claim)
             self.claim = None
         error = None if trial.ok else {"code": trial.error_code, "detail": trial.error_detail}

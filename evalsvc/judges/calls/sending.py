@@ -1,4 +1,4 @@
-"""The library `openai` at work. Import this where it is used: it costs a process of its own a second and 35 MB."""
+"""Send requests to judges by the library `openai`. Import this only where it is used: it takes a second and 35 MB."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_ht
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_LETTERS = 256
+# By the endpoint, its key, its headers and the path.
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], str]
 _letters: BoundedCache[Key, Letter] = BoundedCache(MAX_LETTERS)
 
 
 async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object], *, seconds: float) -> bytes:
-    """Post JSON to a page of the endpoint once and return what it answers; raises CallFailed.
+    """Post JSON to a path of the endpoint, once, and return the body of its answer. Raises CallFailed.
 
-    The library writes the first letter to a page; the others are copies of it with other contents, as to write one
-    takes it longer than all the rest of a call.
+    The library builds the first request to a path. Later requests are copies of it (a `Letter`) with another body:
+    building one takes the library longer than the rest of the call.
     """
     headers = tuple(connection.headers.items())
     key = (connection.base_url, connection.key, headers, path)
@@ -38,9 +39,9 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object
         with Allowance(seconds=seconds, max_bytes=MAX_BYTES):
             content = orjson.dumps(body)
             if (letter := _letters.get(key)) is not None:
-                return _opened(await letter.send(content))
+                return _read_content(await letter.send(content))
             client = _client(connection.base_url, connection.key, headers)
-            # The client's own models cost more time than all the rest and know fewer endpoints than we meet.
+            # Not the library's own response models: they take longer than the rest, and do not fit every endpoint.
             response = await client.post(path, cast_to=Answer, content=content, options=_options(connection))
             _letters.put(key, letter_of(response.request))
             return response.content
@@ -53,27 +54,27 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object
         raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
 
 
-def _opened(answer: Answer) -> bytes:
-    """Return the content of an answer; raises what the library would for one that is no success."""
+def _read_content(answer: Answer) -> bytes:
+    """Return the content of an answer. Raises APIStatusError, as the library would, when its status is an error."""
     if answer.is_success:
         return answer.content
     try:
-        said = orjson.loads(answer.content)
+        error_body = orjson.loads(answer.content)
     except orjson.JSONDecodeError:
-        said = answer.text.strip()
-    detail = said.get("error", said) if isinstance(said, dict) else said
+        error_body = answer.text.strip()
+    detail = error_body.get("error", error_body) if isinstance(error_body, dict) else error_body
     raise openai.APIStatusError(f"Error code: {answer.status_code}", response=answer, body=detail)
 
 
 def _options(connection: ConnectionFacts) -> RequestOptions:
-    # Without a key there is nothing to authorise with, unless one of the headers does it.
-    named = {name.lower() for name in connection.headers}
-    return {} if connection.key or "authorization" in named else {"headers": {"Authorization": Omit()}}
+    # Without a key the header is left out, unless the connection's own headers hold it.
+    header_names = {name.lower() for name in connection.headers}
+    return {} if connection.key or "authorization" in header_names else {"headers": {"Authorization": Omit()}}
 
 
 @lru_cache(maxsize=256)
 def _client(base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> AsyncOpenAI:
-    # The client would send the operator's own settings along, to whatever server an account names.
+    # The client reads these variables, and would send the operator's settings to a server that an account chose.
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         del os.environ[name]
     client = AsyncOpenAI(
@@ -84,6 +85,6 @@ def _client(base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> As
         http_client=async_http_client(),
         default_headers=dict(headers),
     )
-    # Or its first calls would each start a thread to find it out.
+    # Set here, or each of the first calls starts a thread to detect the platform.
     client._platform = "Unknown"
     return client

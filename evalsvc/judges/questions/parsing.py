@@ -1,4 +1,4 @@
-"""From a model's text to an answer that fits the question's schema; whatever does not fit is no answer."""
+"""Parse a model's text into an answer that fits the question's schema. A text that does not fit is refused."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from referencing.exceptions import Unresolvable
 MAX_CHARS = 200_000
 MAX_REPAIRED_CHARS = 20_000
 _fence = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+# A closing brace that is followed by something other than a comma or another closing mark.
 _goes_on = re.compile(r"\}\s*[^\s,\]}]")
 _unstorable = re.compile("[\0\ud800-\udfff]")
 _decoder = json.JSONDecoder(
@@ -27,7 +28,10 @@ _decoder = json.JSONDecoder(
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """An answer that fits. `was_repaired` says that its JSON was not quite JSON; `written` is the text it stood in."""
+    """An answer that fits the schema.
+
+    `was_repaired` says that the text was not valid JSON. `written` is the part of the text that held the answer.
+    """
 
     data: Mapping[str, Any]
     was_repaired: bool = False
@@ -35,9 +39,9 @@ class Parsed:
 
 
 class SchemaMismatch(Exception):
-    """A text that is no answer. The message says what is wrong and repeats nothing of the text.
+    """The model's text is not a valid answer. The message says why, and repeats nothing of the text.
 
-    `has_json` is False for prose without any object, as endpoints write that do not know how to answer in JSON.
+    `has_json` is False for prose without any object: perhaps the endpoint cannot answer in JSON.
     """
 
     def __init__(self, problem: str, *, has_json: bool = True) -> None:
@@ -48,8 +52,8 @@ class SchemaMismatch(Exception):
 def parse(text: str, schema: Mapping[str, object]) -> Parsed:
     """Read one JSON object out of a text and check it. Raises SchemaMismatch.
 
-    A fence or prose around the object is forgiven. Several objects are not: one of them may be quoted from what the
-    model was shown, and choosing would be guessing. Nor is a name that stands twice in one object.
+    A fence or prose around the object is allowed. Several objects are refused: one may be a quotation from the text
+    that the model was shown, and to choose one would be a guess. A name that stands twice in one object is refused too.
     """
     body = _body(text)
     try:
@@ -65,21 +69,21 @@ def _body(text: str) -> str:
     """Return the text from where its object begins."""
     if len(text) > MAX_CHARS:
         raise SchemaMismatch("The text is too long.")
-    # Some models think aloud before they answer; in an answer that has begun, the mark is quoted from somewhere.
-    spoken = text.strip()
-    if not spoken.startswith("{"):
-        spoken = spoken.rpartition("</think>")[2].strip()
-    fenced = _fence.findall(spoken) if not spoken.startswith("{") else []
+    # Some models write their reasoning before `</think>`. Inside an object that has begun, the mark is a quotation.
+    answer = text.strip()
+    if not answer.startswith("{"):
+        answer = answer.rpartition("</think>")[2].strip()
+    fenced = _fence.findall(answer) if not answer.startswith("{") else []
     if len(fenced) == 1:
-        spoken = fenced[0].strip()
-    start = spoken.find("{")
+        answer = fenced[0].strip()
+    start = answer.find("{")
     if start < 0:
         raise SchemaMismatch("There is no JSON object.", has_json=False)
-    return spoken[start:]
+    return answer[start:]
 
 
 def _repaired(body: str, schema: Mapping[str, object]) -> Any:
-    # What follows a closing brace may be another object, and repairing would choose one of them.
+    # The text after a closing brace may be another object, and the repair would choose one of the two.
     if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _repeats(body, schema):
         raise SchemaMismatch("It is not JSON.")
     try:
@@ -89,7 +93,7 @@ def _repaired(body: str, schema: Mapping[str, object]) -> Any:
 
 
 def _repeats(body: str, schema: Mapping[str, object]) -> bool:
-    """Say whether a property of the answer is named twice: repairing would keep the last."""
+    """Say whether a property of the answer is named twice: the repair would keep the last one."""
     names = schema.get("properties")
     repeated = (rf"[\"']{re.escape(name)}[\"']\s*:" for name in (names if isinstance(names, Mapping) else ()))
     return any(len(re.findall(pattern, body)) > 1 for pattern in repeated)

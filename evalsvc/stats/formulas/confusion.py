@@ -1,16 +1,16 @@
-r"""How well labels are told apart: precision, recall and F1 of each class, and their mean over classes.
+r"""Precision, recall and F1 of each class, accuracy, and macro-F1, with intervals, from a confusion matrix.
 
-Of a class with t hits, p examples predicted to be of it and a that are, precision is t/p and recall t/a: shares, with
-the interval of Clopper and Pearson. :math:`F_1 = 2t/(p+a)` is a share in disguise: of the m = p + a - t examples that
-are of the class or predicted to be, t are both, and with :math:`\theta = t/m`
+A class has t hits, p predicted and a actual examples. Its precision is t/p and its recall t/a. Both are shares, with
+the interval of Clopper and Pearson. :math:`F_1 = 2t/(p+a)` follows from a share too. Among the m = p + a - t examples
+that are predicted or actual, t are both. With :math:`\theta = t/m`
 
 .. math:: F_1 = \frac{2\theta}{1+\theta}
 
 which grows with :math:`\theta`, so that the interval for :math:`\theta` gives one for F1 that is as exact. Macro-F1 is
-the mean over classes that occur among the actual labels; its interval is Efron's BCa bootstrap over examples, since the
-plain percentiles of F1 miss more often than they say where classes are rare.
+the mean over classes that occur among the actual labels. Its interval is Efron's BCa bootstrap over examples: plain
+percentiles cover less often than they claim where classes are rare.
 
-All intervals cover new data, examples drawn like these, and are for one look.
+All intervals cover new data (examples drawn like these), and are valid for one look.
 
 References
 ----------
@@ -32,7 +32,7 @@ from evalsvc.stats.formulas.intervals import clopper_pearson, normal_quantile
 
 Counts = NDArray[np.int64]
 RESAMPLES = 2000
-# Cells drawn at once: what the resamples of a large matrix need in memory.
+# Cells drawn at once: a limit on the memory that the resamples of a large matrix need.
 MOST_CELLS = 4_000_000
 FEW_OF_A_CLASS = 10
 RARE_CLASS = "rare_class"
@@ -40,9 +40,9 @@ RARE_CLASS = "rare_class"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share with its interval; all None where there is nothing to take it of.
+    """A share with its interval. Value and ends are None when there are no examples.
 
-    `n` is how many examples it is a share of, `method` how the interval was found.
+    `n` is the number of examples in the denominator, and `method` names the way to the interval.
     """
 
     value: float | None
@@ -55,7 +55,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ClassShares:
-    """How well one class is told from the others."""
+    """Precision, recall and F1 of one class."""
 
     precision: Share
     recall: Share
@@ -64,7 +64,7 @@ class ClassShares:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Everything about a confusion matrix."""
+    """The shares of a confusion matrix: of each class, and of all examples."""
 
     classes: tuple[ClassShares, ...]
     accuracy: Share
@@ -77,17 +77,18 @@ def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
     Parameters
     ----------
     matrix : array of int
-        Square; row i, column j: examples of class i that were predicted to be of class j.
+        Square. Row i, column j holds the number of examples of class i that were predicted as class j.
     level : float
         Confidence level of each interval.
     seed : int
-        Of the bootstrap for macro-F1.
+        Seed of the bootstrap for macro-F1.
 
     Returns
     -------
     Told
-        Where every resample would be the same (no mistake at all, or nothing but), macro-F1 has the mean of the
-        classes' exact intervals at a level that holds for all of them together, which is wide.
+        When all resamples would be equal (no mistakes, or only mistakes), the bootstrap has no width. The interval of
+        macro-F1 is then the mean of the classes' exact intervals, at a level that holds for all classes together. It
+        is wide.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def told_apart(matrix: Counts, *, level: float, seed: int) -> Told:
 def macro_f1(matrix: FloatArray | Counts) -> FloatArray:
     """Return the mean F1 over the classes that occur among the actual labels; the last two axes are the matrix.
 
-    Nothing at all has no F1: NaN.
+    NaN for a matrix without examples.
 
     Examples
     --------
@@ -165,6 +166,7 @@ def _macro(table: Counts, level: float, seed: int) -> Share:
     ends = _bca(table, value, level, seed)
     if ends is None or ends[0] == ends[1]:
         return Share(value, *_exact_macro(table, level), n, "clopper-pearson of all classes", (*warnings, DEGENERATE))
+    # BCa corrects for bias and may leave the value itself out; an interval must hold it.
     return Share(value, min(ends[0], value), max(ends[1], value), n, "bootstrap-bca", warnings)
 
 
@@ -175,6 +177,7 @@ def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
     acceleration = _acceleration(table)
     if acceleration is None:
         return None
+    # Ties count half. The limits keep the normal quantile finite.
     below = float((drawn < value).mean() + (drawn == value).mean() / 2.0)
     bias = normal_quantile(min(max(below, 1.0 / drawn.size), 1.0 - 1.0 / drawn.size))
     shares = [_corrected(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
@@ -188,7 +191,7 @@ def _corrected(tail: float, bias: float, acceleration: float) -> float:
 
 
 def _acceleration(table: Counts) -> float | None:
-    """A sixth of the skewness of the influence that examples have; None when they all have the same."""
+    """Return a sixth of the skewness of the examples' influence; None when all have the same influence."""
     influence = _influence(table)
     n = int(table.sum())
     influence = influence - float((table * influence).sum()) / n
@@ -225,8 +228,10 @@ def _resampled(table: Counts, n: int, seed: int) -> FloatArray:
 
 
 def _exact_macro(table: Counts, level: float) -> Ends:
+    """Return the means of the classes' exact ends."""
     hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     occur = np.flatnonzero(actual)
+    # Bonferroni: the intervals of all classes hold together at the wanted level.
     each = 1.0 - (1.0 - level) / occur.size
     shares = [_f1(int(hits[i]), int(predicted[i]), int(actual[i]), each) for i in occur]
     lower = [share.lower for share in shares if share.lower is not None]

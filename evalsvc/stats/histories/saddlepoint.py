@@ -8,8 +8,9 @@ import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
 
-# Nearer to the centre than this, log(u/r)/r loses its digits, and three terms of an expansion are better.
+# For |z| below this, log(u/r)/r loses its digits, and the Cornish-Fisher expansion is more exact.
 CENTRAL = 0.15
+# After so many steps of Newton's method the equation counts as without a solution.
 STEPS = 40
 
 
@@ -52,7 +53,7 @@ def saddlepoint_quantiles(unit: FloatArray, z: float) -> tuple[float, float, flo
     spread = math.sqrt(float(centred @ centred) / unit.size)
     powers = _powers(centred / spread)
     skew = float(powers[3].sum()) / unit.size
-    # A trial step may overflow; it is then halved.
+    # A trial step may overflow; `_solve` then halves t.
     with np.errstate(over="ignore", invalid="ignore"):
         ends = _central_ends(powers, z) if z < CENTRAL else (_solve(-z, powers, skew), _solve(z, powers, skew))
     if ends[0] is None or ends[1] is None:
@@ -94,15 +95,15 @@ def _central_ends(powers: FloatArray, z: float) -> tuple[float, float]:
     skew, excess = float(powers[3].sum()) / n, float(powers[2] @ powers[2]) / n - 3.0
 
     def quantile(w: float) -> float:
-        bent = w + (w * w - 1.0) * skew / (6.0 * math.sqrt(n))
-        bent += w * (w * w - 3.0) * excess / (24.0 * n) - w * (2.0 * w * w - 5.0) * skew * skew / (36.0 * n)
-        return bent / math.sqrt(n)
+        adjusted = w + (w * w - 1.0) * skew / (6.0 * math.sqrt(n))
+        adjusted += w * (w * w - 3.0) * excess / (24.0 * n) - w * (2.0 * w * w - 5.0) * skew * skew / (36.0 * n)
+        return adjusted / math.sqrt(n)
 
     return quantile(-z), quantile(z)
 
 
 def _solve(wanted: float, powers: FloatArray, skew: float) -> float | None:
-    """Return K'(t) at the t that stands for the wanted deviate, by Newton's method from a second-order guess."""
+    """Return K'(t) at the t whose deviate is `wanted`, by Newton's method from a second-order guess."""
     n = powers.size // len(powers)
     guess = wanted / math.sqrt(n)
     t = guess * (1.0 - min(max(skew * (guess / 3.0 + 1.0 / (6.0 * n * guess)), -0.5), 0.5))
@@ -121,12 +122,13 @@ def _solve(wanted: float, powers: FloatArray, skew: float) -> float | None:
 
 
 def _tilted_mean(t: float, powers: FloatArray) -> float:
+    """Return K'(t), the mean of y with weights exp(t·y)."""
     m0, m1 = (powers[:2] @ np.exp(t * powers[1])).tolist()
     return float(m1) / float(m0)
 
 
 def _deviate(t: float, powers: FloatArray) -> tuple[float, float]:
-    """Return the normal deviate that t stands for, and its slope in t; ValueError where doubles do not reach."""
+    """Return the normal deviate of t, and its slope in t. Raises ValueError where doubles cannot hold the result."""
     n = powers.size // len(powers)
     m0, m1, m2, m3 = (powers @ np.exp(t * powers[1])).tolist()
     k1, raw2 = m1 / m0, m2 / m0

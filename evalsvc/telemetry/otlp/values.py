@@ -1,6 +1,6 @@
-"""OTLP's values as PostgreSQL and JSON can hold them.
+"""Convert OTLP's values to values that PostgreSQL and JSON can hold.
 
-What is too long is cut and says so: an exporter whose batch is refused drops all of it.
+A value that is too long is cut and marked, and not refused: an exporter drops the whole batch when it is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ MAX_VALUES = 10_000  # values in one span or log, nested ones included
 MAX_ATTRIBUTES = 256  # of one span, log, event, link, resource or scope
 MAX_KEY = 255
 MAX_DEPTH = 16
-# PostgreSQL writes numbers out in full, so larger and smaller ones are kept as texts, as are infinities and NaN.
+# PostgreSQL writes JSON numbers with all their digits. So larger and smaller ones are kept as texts, and so are
+# infinities and NaN.
 LARGEST, SMALLEST = 1e30, 1e-30
 
 
@@ -27,7 +28,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Shorten a text to the limit, its mark included."""
+    """Shorten a text to the limit, which includes the mark that says how long the text was."""
     if len(text) <= limit:
         return clean(text)
     mark = f"… [{len(text)} characters]"
@@ -58,13 +59,13 @@ def whole(value: int | str | None) -> int:
 
 
 def moment(nanoseconds: int) -> datetime:
-    """Return the time so many nanoseconds after 1970; 64 bits of them end in the year 2554."""
+    """Return the time at so many nanoseconds after 1970. Numbers of 64 bits end in the year 2554."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
 
 
 class ValueReader:
-    """Reads the values of one item, within the item's allowance."""
+    """Reads the values of one span or log, of which MAX_VALUES and MAX_TEXTS are kept."""
 
     def __init__(self) -> None:
         self._n_values, self._n_chars = MAX_VALUES, MAX_TEXTS
@@ -73,10 +74,11 @@ class ValueReader:
         """Return a text that can be stored."""
         limit = min(MAX_TEXT, self._n_chars)
         self._n_chars -= min(len(text), limit)
+        # Never below 32 characters, so that there is room for the mark.
         return cut(text, max(limit, 32))
 
     def attributes(self, pairs: Iterable[Any] | None, depth: int = 0) -> dict[str, Any]:
-        """Return attributes by their names; of a name that comes twice the last."""
+        """Return attributes by their names. When a name is repeated, its last value counts."""
         found: dict[str, Any] = {}
         for pair in pairs or ():
             if len(found) >= MAX_ATTRIBUTES or self._n_values <= 0:
@@ -86,17 +88,18 @@ class ValueReader:
         return found
 
     def value(self, value: Any, depth: int = 0) -> Any:
-        """Return an AnyValue."""
+        """Return an AnyValue as JSON can hold it."""
         self._n_values -= 1
         kind = value.WhichOneof("value")
         if kind is None:
             return None
         if kind in ("array_value", "kvlist_value") and depth >= MAX_DEPTH:
             return "[nested too deeply]"
+        # The methods below have the names of AnyValue's fields.
         return getattr(self, kind, self._other)(getattr(value, kind), depth)
 
     def array_value(self, array: Any, depth: int) -> list[object]:
-        """Return a list."""
+        """Return an array as a list; what is over the limit is left out, and the list says so."""
         found: list[Any] = []
         for value in array.values or ():
             if self._n_values <= 0:
@@ -106,19 +109,19 @@ class ValueReader:
         return found
 
     def kvlist_value(self, mapping: Any, depth: int) -> dict[str, object]:
-        """Return a mapping."""
+        """Return a list of keys and values as a dict."""
         return self.attributes(mapping.values, depth + 1)
 
     def string_value(self, text: str, depth: int) -> str:
-        """Return a text."""
+        """Return a text that can be stored."""
         return self.text(text)
 
     def bytes_value(self, raw: bytes | str, depth: int) -> str:
-        """Return bytes as base64, which OTLP/JSON has already."""
+        """Return bytes as base64. In OTLP/JSON they are base64 already."""
         return self.text(base64.b64encode(raw).decode() if isinstance(raw, bytes) else raw)
 
     def int_value(self, number: int | str, depth: int) -> int | str:
-        """Return an integer of 64 bits; a text where it has more or is none."""
+        """Return an integer of 64 bits; a text if it is larger, or not an integer."""
         try:
             read = int(number)
         except ValueError:

@@ -1,4 +1,4 @@
-"""The backend that DATABASES names."""
+"""The database backend that DATABASES names: Django's own, with a pool that quickly replaces dead connections."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from psycopg_pool import ConnectionPool
 
 
 def is_dead(connection: Connection[Any]) -> bool:
-    """Say whether the server has said something to an idle connection: nearly always good-bye.
+    """Say whether an idle connection has something to read, which nearly always means that the server closed it.
 
-    A restarted PostgreSQL closes its sockets, so its connections are replaced before a request fails on one. What this
-    cannot see, a server that vanished without closing, is bounded by TCP keepalive and `connect_timeout`.
+    A restarted PostgreSQL closes its sockets, so its connections are replaced before a request fails on one. A server
+    that vanished without closing is not seen here; TCP keepalive and `connect_timeout` limit the wait for it.
     """
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
@@ -22,11 +22,11 @@ def is_dead(connection: Connection[Any]) -> bool:
 
 
 class PromptPool(ConnectionPool[Any]):
-    """A pool that passes over dead connections without a pause.
+    """A pool that skips dead connections without a pause.
 
-    The pool's own `check` sleeps between two dead connections, twice as long each time: after a restart of PostgreSQL a
-    few idle ones would hold a request for longer than it waits. Its pauses between attempts to connect grow likewise;
-    with a short `reconnect_timeout` they begin anew, so that an outage is over seconds after the server is back.
+    The pool's own `check` sleeps between two dead connections, twice as long each time. After a restart of PostgreSQL,
+    a few of them would delay a request beyond its timeout. The pauses between attempts to connect also double. A short
+    `reconnect_timeout` starts them again from the shortest, so that an outage ends seconds after the server is back.
     """
 
     def getconn(self, timeout: float | None = None) -> Connection[Any]:
@@ -39,7 +39,7 @@ class PromptPool(ConnectionPool[Any]):
             self.putconn(connection)
 
     def reconnect_failed(self) -> None:
-        """Go on trying for those who wait; nobody else would until the next request comes."""
+        """Go on trying to connect while requests wait. Otherwise the pool would try only at the next request."""
         super().reconnect_failed()
         with self._lock:
             if self._waiting:
@@ -53,7 +53,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def pool(self) -> ConnectionPool[Any] | None:
-        """Return this process' pool for the alias, made at its first use."""
+        """Return this process' pool for the alias, made at its first use; None without the option `pool`."""
         options = self.settings_dict["OPTIONS"].get("pool")
         if not options:
             return None

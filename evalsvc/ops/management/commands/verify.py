@@ -15,7 +15,7 @@ from evalsvc.tenancy.scope import SYSTEM
 
 
 class Command(BaseCommand):
-    """Verify the books."""
+    """Compare stored counts and sums with the rows that they are made from."""
 
     help = (
         "Recount every evaluation against its request and its history score, and every experiment against its single"
@@ -28,17 +28,17 @@ class Command(BaseCommand):
         parser.add_argument("--account", type=int, metavar="ID", help="Recount this account only; an id of an account.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run every check; those of the evaluations in one snapshot, those of each experiment in another."""
+        """Run every check. Evaluations are checked in one snapshot, and each experiment in a snapshot of its own."""
         account_id = options["account"]
         if account_id is not None and not Account.objects.using(SYSTEM).filter(pk=account_id).exists():
             raise CommandError(f"There is no account {account_id}; the admin's list of accounts shows the ids.")
         findings = []
-        for what, finding in itertools.chain(verify(account_id), recount_all(account_id)):
+        for check, finding in itertools.chain(verify(account_id), recount_all(account_id)):
             if finding is not None:
                 findings.append(finding)
             if not options["json"]:
                 outcome = "ok" if finding is None else f"WRONG: {finding.n}, for example {finding.examples}"
-                self.stdout.write(f"{outcome:>4}  no case of: {what}" if finding is None else f"{outcome}: {what}")
+                self.stdout.write(f"{outcome:>4}  no case of: {check}" if finding is None else f"{outcome}: {check}")
         if options["json"]:
             self.stdout.write(json.dumps([finding._asdict() for finding in findings]))
         if findings:
