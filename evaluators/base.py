@@ -1,4 +1,4 @@
-"""The words every family speaks: Sample in, Score out."""
+"""The types that every family of evaluators uses: a family takes a Sample and returns a Score."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from evaluators.gateway import JudgeGateway
 
-# Families, also those of others, import what they speak of from here.
+# Re-exported: families, also those written by others, import these names from here.
 from evaluators.settings import SettingsProblem as SettingsProblem
 from evaluators.settings import settings_problems
 from evaluators.values import NO_CALLS, Facts
@@ -76,7 +76,7 @@ class AnswerText(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What came in a field that cannot be read as what the field is, and a sentence that says so."""
+    """A value that does not fit its field, and a sentence that says why."""
 
     value: JSONValue
     why: str
@@ -91,8 +91,8 @@ class Sample:
 
     `contexts` are the retrieved passages in the order of their ranks, `gold_contexts` those that should have been
     retrieved, and `top_k_contexts` the longer list that the retrieved ones were chosen from. `golds` are the accepted
-    answers, of which any will do. `answer` is the output with its place or value, where it came as more than text.
-    `unread` holds the fields that came as something else than what they can be read as.
+    answers, any of which counts as right. `answer` is the output with its place or value, where it came as more than
+    text. `unread` holds the fields whose values do not fit.
     """
 
     input: str | None = None
@@ -167,7 +167,7 @@ class Sample:
 
     @property
     def n_chars(self) -> int:
-        """Characters that a family may have to read; decides whether inline work is small enough to stay inline."""
+        """How many characters a family may have to read. It decides whether the work may stay inline."""
         n_chars = len(self.input or "") + len(self.output or "")
         for gold in self.golds or ():
             n_chars += len(gold.text)
@@ -179,7 +179,7 @@ class Sample:
 
 def is_ids_alone(passages: Sequence[Passage] | None) -> bool:
     """Say whether there are passages, and all of them have an id and no text."""
-    # Nearly every first passage has a text.
+    # Quick in most cases: nearly every first passage has a text.
     if not passages or passages[0].text:
         return False
     return all(not passage.text and passage.id is not None for passage in passages)
@@ -210,8 +210,8 @@ class Score:
 class EvaluatorSpec:
     """A dated, runnable member of a family: `toxicity-2026-11-01`, alias `toxicity`.
 
-    `settings` are what the id itself promises (a mode, a model); no profile may name them. See `effective_settings`.
-    `components`, `formula`, `output_types` and `judge_calls` are for choosing one; see `Facts`.
+    `settings` are fixed by the id (a mode, a model), and no profile may set them. See `effective_settings`.
+    `components`, `formula`, `output_types` and `judge_calls` help users choose an evaluator; see `Facts`.
     """
 
     id: str
@@ -227,7 +227,7 @@ class EvaluatorSpec:
 
 
 def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[str, JSONValue]:
-    """Merge what the evaluator's id promises with the profile's settings: what `Family.score` takes.
+    """Merge the settings that the evaluator's id fixes with the profile's. `Family.score` takes the result.
 
     Only the profile's own settings go to `Family.check_settings`.
     """
@@ -236,7 +236,7 @@ def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class ManagedProfile:
-    """A profile that comes with the product, named `patronus:<name>` (alias `system:<name>`) on the wire."""
+    """A profile that comes with the product, named `patronus:<name>` (alias `system:<name>`) in the API."""
 
     name: str
     description: str
@@ -253,8 +253,8 @@ class Family(ABC):
     binary: bool
     """Declared, never inferred: True when every score is 0 or 1."""
     by_verdict: bool = False
-    """True where the verdict is the answer and the score only ranks: on the wire its score is 1 or 0 for pass or fail,
-    and an interval is of the share that passes unless another is asked for."""
+    """True where pass or fail is the answer, and the score only ranks. The API then gives the score 1 or 0, and by
+    default an interval is for the share that passes."""
     value_range: tuple[float, float] = (0.0, 1.0)
     required_fields: tuple[Field, ...]
     optional_fields: tuple[Field, ...] = ()
@@ -262,46 +262,47 @@ class Family(ABC):
     evaluators: tuple[EvaluatorSpec, ...]
     managed_profiles: tuple[ManagedProfile, ...]
     reads_texts: bool = True
-    """False for a family to which passages that are known by their ids alone are as good as texts."""
+    """False for a family that can score passages that have an id and no text."""
     judge_variants: tuple[str, ...] = ()
-    """What `variant` is in the settings of those evaluators that ask somebody, where others answer by themselves."""
+    """The values of the setting `variant` with which an evaluator asks a judge; with others it computes by itself."""
     accepts_own_profiles: bool = False
+    """True where accounts may make profiles of their own."""
     metrics: Mapping[str, Facts] = MappingProxyType({})
-    """What a profile's `metric` may name, in a family that is several metrics."""
+    """The metrics that a profile's setting `metric` may name, in a family of several metrics."""
     profiles_decide: bool = False
-    """True where what is judged is up to the profile, so that its inputs tell more than the evaluator does."""
+    """True where the profile decides what is judged, so that the inputs depend on it more than on the evaluator."""
     url_settings: tuple[str, ...] = ()
     """Settings that hold a URL which the service will call: the service checks the address when they are saved."""
     settings_schema: Mapping[str, JSONValue]
     """JSON Schema of a profile's `config`, as GET /v1/evaluator-families shows it."""
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
-        """Say everything that is wrong with a profile's settings; an empty list means they can be run."""
+        """Return all problems of a profile's settings. With an empty list they can be run."""
         return settings_problems(settings, self.settings_schema) or self.problems_beyond_schema(settings)
 
     def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
-        """Say what is wrong with settings that fit the schema: what no word of it can forbid."""
+        """Return the problems of settings that fit the schema, for rules that JSON Schema cannot express."""
         return []
 
     @abstractmethod
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score a sample that has every required field.
+        """Score a sample that has every field that the settings need.
 
         `settings` are `effective_settings(spec, profile_settings)`, the profile's having passed `check_settings`.
-        Raises CannotScore for what a retry cannot mend. Any other exception is a bug and becomes `status: error`.
+        Raises CannotScore for what no retry can mend. Any other exception is a bug and becomes `status: error`.
         """
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
-        """Score a sample with the help of servers elsewhere: what runs where `lane_of` says Lane.JUDGE.
+        """Score a sample with the help of other servers. Called where `lane_of` returns Lane.JUDGE.
 
-        As `score`, and raises FailedForNow, besides CannotScore, for what a retry may mend.
+        Like `score`, but it also raises FailedForNow, for failures that a retry may mend.
         """
         raise NotImplementedError(f"family {self.name} asks nobody")
 
     def lane_of(self, settings: Settings) -> Lane:
-        """Say where the effective settings run: a family may have quick and slow ways to score."""
+        """Return the lane for these effective settings: a family may have quick and slow ways to score."""
         return Lane.JUDGE if settings.get("variant") in self.judge_variants else self.lane
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
@@ -309,10 +310,10 @@ class Family(ABC):
         return self.required_fields
 
     def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
-        """Return the score from which on the sample passes; None where there is no such line."""
+        """Return the lowest score that passes; None where the family has no threshold."""
         declared = self.settings_schema.get("properties")
-        one = declared.get("pass_threshold") if isinstance(declared, dict) else None
-        value = settings.get("pass_threshold", one.get("default") if isinstance(one, dict) else None)
+        schema = declared.get("pass_threshold") if isinstance(declared, dict) else None
+        value = settings.get("pass_threshold", schema.get("default") if isinstance(schema, dict) else None)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def warm_up(self) -> None:
@@ -320,7 +321,7 @@ class Family(ABC):
         return
 
     def reads(self, settings: Settings) -> tuple[Field, ...]:
-        """Name the inputs that the effective settings read: those they need and those they use where there are any."""
+        """Name the inputs that the effective settings read: the required ones, and the optional ones."""
         return (*self.fields_for(settings), *self.optional_fields)
 
     def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
@@ -328,7 +329,7 @@ class Family(ABC):
         return [name for name in self.fields_for(settings) if not sample.has(name)]
 
     def unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
-        """List the fields that the effective settings read and that came as what they cannot be read as."""
+        """List the fields that the effective settings read and whose values do not fit."""
         if not sample.unread and not sample.has_bare_ids:
             return []
         return [

@@ -1,4 +1,4 @@
-"""Look for words that speak to a judge instead of to the person who asked."""
+"""Find phrases that are addressed to a judge, and not to the person who asked (prompt injection)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ _PATTERNS = {
     "boundary": re.escape(BOUNDARY),
 }
 _RULES = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
+# Invisible characters, which could hide a phrase from the patterns.
 _hidden = re.compile("[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 
 
 def injection_signs(texts: Iterable[str]) -> list[str]:
     """Name the kinds of judge-directed phrases that the texts hold; empty when none is there.
 
-    It reads English phrases and the marks of chat formats. It is a watch and not a wall: other languages, paraphrases
-    and disguises pass it, and an honest text about judges may not.
+    It knows English phrases and the marks of chat formats. It warns, and does not protect: other languages,
+    paraphrases and disguises are not found, and an honest text about judges may be.
     """
     folded = [_folded(text) for text in texts]
     return [name for name, rule in _RULES.items() if any(rule.search(text) for text in folded)]

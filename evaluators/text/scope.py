@@ -1,4 +1,4 @@
-"""Where an extractive answer must stand to count: anywhere, in the gold answer's document, or at its place there."""
+"""Answer scopes: whether an answer counts anywhere, in the gold answer's document only, or at its place only."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ SCOPES = (ANY, CONTEXT, DOCUMENT)
 
 
 def in_scope(said: AnswerText, golds: Sequence[AnswerText], scope: str) -> list[int]:
-    """Return the places of the gold answers that an answer may be compared with.
+    """Return the indexes of the gold answers that the answer `said` may be compared with.
 
     `document`: the same document. `context`: the characters overlap, and the documents are the same where both have
-    one. As the answer scopes of Haystack 1.x, whose context is the passage around an answer. Gold answers without
-    what the scope goes by are left out; raises CannotScore("missing_input") where the output lacks it, or all of them.
+    one. The names are those of Haystack 1.x, where the context is the passage around an answer. Gold answers without
+    the fields that the scope needs are left out. Raises CannotScore("missing_input") where the output lacks them, or
+    every gold answer does.
     """
     if scope == ANY:
         return list(range(len(golds)))
@@ -40,5 +41,5 @@ def _same_place(one: AnswerText, other: AnswerText) -> bool:
     if None not in (one.document_id, other.document_id) and not _same_document(one, other):
         return False
     start, end = max(one.start or 0, other.start or 0), min(one.end or 0, other.end or 0)
-    # Two empty answers at one place are at the same one, though they share no character.
+    # Two empty answers at the same offset count as the same place, though they share no character.
     return start < end or (one.start, one.end) == (other.start, other.end)
