@@ -15,8 +15,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 CHECKOUT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -75,10 +73,5 @@ def start() -> None:
 servers: Any = None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Start before any conftest is imported; not where pytest only hands the tests out to processes of its own."""
-    has_processes = getattr(early_config.known_args_namespace, "numprocesses", None)
-    only_hands_out = has_processes and "PYTEST_XDIST_WORKER" not in os.environ
-    if os.environ.get("EVALSVC_TEST_SERVICES", "1") != "0" and not only_hands_out:
-        start()
+if os.environ.get("EVALSVC_TEST_SERVICES", "1") != "0":
+    start()
