@@ -1,8 +1,7 @@
 """Each column of an evaluation, written with a value of its own on every path and read back through every reader.
 
-A column that a path does not know fails here, in words that name the file to change. What stands nowhere in this test:
-units of experiments write outputs and no evaluations; retention deletes rows, `repair` changes histories, and `repack`
-builds indexes.
+A column that a path does not know fails here, and the message names the file to change. Units of experiments, retention,
+`repair` and `repack` are left out: they copy no evaluation.
 """
 
 from __future__ import annotations
@@ -395,8 +394,7 @@ def test_a_reader_tells_every_column(alice: Caller, kept: dict[str, Any], reader
     if column in UNTOLD[reader]:
         return
     one, other = (told_of(alice, kept, reader, column, n) for n in range(2))
-
     assert one != other, (
-        f"{reader} does not tell {column!r}: give it a key in evalsvc/evaluations/wire/shapes.py and its value in"
-        " wire/answer.py, or name it in UNTOLD of this test"
+        f"{reader} lacks {column!r}: give it a key in evalsvc/evaluations/wire/shapes.py and a value in wire/answer.py,"
+        " or name it in UNTOLD of this test"
     )
