@@ -21,6 +21,9 @@ from tests.conftest import CHECKOUT
 
 VARIABLES = {"owner": "DATABASE_MIGRATION_URL", "app": "DATABASE_URL", "system": "DATABASE_SYSTEM_URL"}
 
+MANAGE, BY_STEPS = ("manage.py",), ("-m", "tests.growth.by_steps")
+MIGRATE = ("migrate", "--database", "owner", "--verbosity", "0")
+
 
 @dataclass(frozen=True)
 class Database:
@@ -32,19 +35,23 @@ class Database:
     def connect(self, role: str) -> psycopg.Connection[Any]:
         return psycopg.connect(self.urls[VARIABLES[role]], autocommit=True)
 
-    def command(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "manage.py", *arguments]
+    def command(self, *arguments: str, program: tuple[str, ...] = MANAGE) -> subprocess.Popen[str]:
+        command = [sys.executable, *program, *arguments]
         out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen(command, cwd=CHECKOUT, env=os.environ | self.urls, **out)  # type: ignore[call-overload]
 
-    def run(self, *arguments: str) -> str:
-        process = self.command(*arguments)
+    def run(self, *arguments: str, program: tuple[str, ...] = MANAGE) -> str:
+        process = self.command(*arguments, program=program)
         output, _ = process.communicate(timeout=600)
         assert process.returncode == 0, output
         return output
 
     def migrate(self, *target: str) -> None:
-        self.run("migrate", "--database", "owner", "--verbosity", "0", *target)
+        self.run(*MIGRATE, *target)
+
+    def migrate_by_steps(self, *target: str) -> None:
+        """Migrate as versions before the squashed migrations did, up to one of theirs."""
+        self.run(*MIGRATE, *target, program=BY_STEPS)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.growth_rows import fill, new_accounts
 from tests.conftest import wait_until
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import BY_STEPS, MIGRATE, Database, new_database
 
 BEFORE = ("evaluations", "0016_computing")
 TABLES = ("evaluationrequest", "evaluation", "evaluationtag", "historyscore")
@@ -21,8 +21,8 @@ N = 400
 def old(servers: Any) -> Iterator[Database]:
     """A database of the version before, with evaluations of five accounts over a year."""
     with new_database(servers.postgres.url) as database:
-        database.migrate("catalog")  # whoever migrates at all wants to write its rows
-        database.migrate(*BEFORE)
+        database.migrate_by_steps("catalog")  # whoever migrates at all wants to write its rows
+        database.migrate_by_steps(*BEFORE)
         with database.connect("owner") as owner:
             fill(owner, new_accounts(owner), N, days=300)
         yield database
@@ -45,7 +45,7 @@ def stopped_at(database: Database, lock: str, *, seconds: float = 100) -> None:
         sessions = "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database()"
         known = asker.execute(sessions).fetchone()[0]  # type: ignore[index]
         holder.execute(lock)
-        process = database.command("migrate", "--database", "owner", "--verbosity", "0")
+        process = database.command(*MIGRATE, program=BY_STEPS)
         waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         wait_until(lambda: process.poll() is not None or asker.execute(waits).fetchone(), seconds=seconds)
         assert process.poll() is None, process.stdout and process.stdout.read()
@@ -87,7 +87,7 @@ def test_it_is_killed_and_begins_anew(old: Database) -> None:
         assert (kinds(owner), contents(owner)) == ({"r"}, before)
 
         # When all is done but to say so.
-        old.migrate("evaluations", "0017_bounds")
+        old.migrate_by_steps("evaluations", "0017_bounds")
         stopped_at(old, "LOCK TABLE django_migrations IN SHARE MODE")
         assert (kinds(owner), contents(owner)) == ({"r"}, before)
 

@@ -1,0 +1,331 @@
+"""Evaluations and histories as tables that are partitioned by id, with their policies."""
+
+from pathlib import Path
+from typing import Any
+
+import django.contrib.postgres.fields
+import django.db.models.deletion
+import django.db.models.functions.datetime
+from django.db import migrations, models
+
+import evalsvc.tenancy.fields
+import evalsvc.tenancy.scope
+from evalsvc.evaluations.database.partitions import become_partitioned, check_bounds
+from evalsvc.tenancy.rls import only_for_system, protect, revoke
+
+SQL = Path(__file__).parent / "sql"
+FIRST = [(SQL / f"{name}.sql").read_text(encoding="utf-8") for name in ("ids", "partitions", "becoming_partitioned")]
+TAGS = (SQL / "tags.sql").read_text(encoding="utf-8")
+GROWING = ("evaluationrequest", "evaluation", "evaluationtag", "historyscore")
+# What models do not say: of each partition, and copied from the first one.
+KEYS = """
+ALTER TABLE evaluations_evaluation ADD CONSTRAINT uq_evaluation_position UNIQUE (request_id, position);
+ALTER TABLE evaluations_historyscore DROP CONSTRAINT evaluations_historyscore_pkey;
+ALTER TABLE evaluations_historyscore ADD CONSTRAINT pk_history
+  PRIMARY KEY (account_id, evaluator_id, profile_name, trial, id) INCLUDE (score, passed, revision, source);
+"""
+# Rows that vacuum has not seen cost a heap fetch each; by default an insert-only table waits far too long for it.
+STORAGE = """
+ALTER TABLE evaluations_historyscore SET (
+  autovacuum_vacuum_insert_threshold = 50000, autovacuum_vacuum_insert_scale_factor = 0);
+ALTER TABLE evaluations_evaluationtag SET (
+  autovacuum_vacuum_insert_threshold = 50000, autovacuum_vacuum_insert_scale_factor = 0);
+ALTER TABLE evaluations_evaluation SET (fillfactor = 90);
+"""
+
+
+def partition(apps: Any, editor: Any) -> None:
+    """Let each table become the first partition of one of its name."""
+    check_bounds(editor.connection)
+    become_partitioned(editor.connection)
+
+
+class Migration(migrations.Migration):
+    """Make the tables of a new database at once; an older one has them by the migrations that this replaces."""
+
+    initial = True
+    replaces = [
+        ("evaluations", "0001_initial"),
+        ("evaluations", "0002_tenancy"),
+        ("evaluations", "0003_client_evaluations"),
+        ("evaluations", "0004_places"),
+        ("evaluations", "0005_batches"),
+        ("evaluations", "0006_tags"),
+        ("evaluations", "0007_living_projects"),
+        ("evaluations", "0008_history_places"),
+        ("evaluations", "0009_fill_history"),
+        ("evaluations", "0010_windows"),
+        ("evaluations", "0011_tagged"),
+        ("evaluations", "0012_fill_tagged"),
+        ("evaluations", "0013_once_an_output"),
+        ("evaluations", "0014_capture_batch"),
+        ("evaluations", "0015_judging"),
+        ("evaluations", "0016_computing"),
+        ("evaluations", "0017_bounds"),
+        ("evaluations", "0018_partitions"),
+        ("evaluations", "0019_stored"),
+        ("evaluations", "0020_pruned"),
+        ("evaluations", "0021_retention"),
+        ("evaluations", "0022_fewer_indexes"),
+        ("evaluations", "0023_index_plans"),
+        ("evaluations", "0024_captures_by_account"),
+        ("evaluations", "0025_waiting"),
+        ("evaluations", "0026_narrower_histories"),
+        ("evaluations", "0027_pruned_is_the_systems"),
+        ("evaluations", "0028_names_of_indexes"),
+        ("evaluations", "0029_pending_answered"),
+    ]
+    dependencies = [
+        ("accounts", "0001_squashed_0003_retention"),
+    ]
+    operations = [
+        *(migrations.RunSQL(sql, migrations.RunSQL.noop) for sql in FIRST),
+        migrations.CreateModel(
+            name='Pruned',
+            fields=[
+                ('account', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, serialize=False, to='accounts.account')),
+                ('evaluations_until', models.BigIntegerField(help_text='Requests of before this id are gone, and their evaluations.', null=True)),
+                ('scores_until', models.BigIntegerField(help_text='Scores of before this id may be gone.', null=True)),
+            ],
+            options={
+                'verbose_name_plural': 'pruned',
+            },
+        ),
+        migrations.CreateModel(
+            name='EvaluationRequest',
+            fields=[
+                ('id', models.BigIntegerField(db_default=evalsvc.tenancy.scope.NextId(), primary_key=True, serialize=False)),
+                ('capture', models.CharField(choices=[('all', 'Everything'), ('fails-only', 'Fails only (not part of the history)'), ('none', 'Nothing (purged an hour after completion)')], max_length=10)),
+                ('strategy', models.CharField(default='none', max_length=30)),
+                ('fingerprint', models.BigIntegerField(help_text="Digest of account and body, by which a client's retry is known.")),
+                ('project_id', models.UUIDField(null=True)),
+                ('app', models.CharField(max_length=50, null=True)),
+                ('experiment_id', models.BigIntegerField(null=True)),
+                ('input', models.TextField(null=True)),
+                ('output', models.TextField(null=True)),
+                ('contexts', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
+                ('gold', models.TextField(null=True)),
+                ('system_prompt', models.TextField(null=True)),
+                ('extras', models.JSONField(help_text='What few requests have: echoed fields, inputs of retrieval.', null=True)),
+                ('tags', models.JSONField(null=True)),
+                ('dataset_id', models.CharField(max_length=255, null=True)),
+                ('dataset_sample_id', models.CharField(max_length=255, null=True)),
+                ('log_id', models.CharField(max_length=255, null=True)),
+                ('trace_id', models.CharField(max_length=255, null=True)),
+                ('span_id', models.CharField(max_length=255, null=True)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('completed_at', models.DateTimeField(null=True)),
+                ('pending_answered_at', models.DateTimeField(help_text='When the caller was answered `pending`.', null=True)),
+                ('delivered_at', models.DateTimeField(help_text='The caller came back and got every verdict.', null=True)),
+                ('purged', models.BooleanField(db_default=False, default=False, help_text='What capture did not keep is deleted.')),
+                ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Evaluation',
+            fields=[
+                ('id', models.BigIntegerField(db_default=evalsvc.tenancy.scope.NextId(), primary_key=True, serialize=False)),
+                ('position', models.PositiveSmallIntegerField()),
+                ('evaluator_id', models.CharField(max_length=100)),
+                ('runs', models.CharField(help_text='The managed evaluator that does the work.', max_length=100, null=True)),
+                ('family', models.CharField(max_length=60, null=True)),
+                ('profile_id', models.UUIDField(null=True)),
+                ('profile_name', models.CharField(max_length=120, null=True)),
+                ('profile_revision', models.PositiveIntegerField(null=True)),
+                ('explain_strategy', models.CharField(default='always', max_length=10)),
+                ('lane', models.CharField(max_length=10, null=True)),
+                ('status', models.CharField(choices=[('pending', 'Pending'), ('success', 'Success'), ('error', 'Error (a retry may help)'), ('validation_error', 'Cannot run (a retry would not help)')], max_length=20)),
+                ('error_code', models.CharField(max_length=40, null=True)),
+                ('error_message', models.TextField(null=True)),
+                ('score', models.FloatField(null=True)),
+                ('passed', models.BooleanField(null=True)),
+                ('text_output', models.TextField(null=True)),
+                ('explanation', models.TextField(null=True)),
+                ('spans', models.JSONField(null=True)),
+                ('extra', models.JSONField(null=True)),
+                ('duration_us', models.BigIntegerField(null=True)),
+                ('captured', models.BooleanField(help_text='Kept for search and retention; null until it is known.', null=True)),
+                ('in_history', models.BooleanField(default=False)),
+                ('n_attempts', models.PositiveSmallIntegerField(default=0)),
+                ('n_sweeps', models.PositiveSmallIntegerField(default=0)),
+                ('lease_expires_at', models.DateTimeField(null=True)),
+                ('evaluation_type', models.CharField(choices=[('patronus_evaluation', 'Made here'), ('client_evaluation', "Made by the account's own code"), ('annotation', 'Made by a person')], db_default='patronus_evaluation', default='patronus_evaluation', max_length=20)),
+                ('details', models.JSONField(help_text='What only scores made elsewhere have.', null=True)),
+                ('favorite', models.BooleanField(db_default=False, default=False)),
+                ('feedback', models.CharField(choices=[('positive', 'Right'), ('negative', 'Wrong')], max_length=10, null=True)),
+                ('project_id', models.UUIDField(null=True)),
+                ('app', models.CharField(max_length=50, null=True)),
+                ('experiment_id', models.BigIntegerField(null=True)),
+                ('dataset_id', models.CharField(max_length=255, null=True)),
+                ('log_id', models.CharField(max_length=255, null=True)),
+                ('trace_id', models.CharField(max_length=255, null=True)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('completed_at', models.DateTimeField(null=True)),
+                ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
+                ('request', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='evaluations', to='evaluations.evaluationrequest')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='EvaluationTag',
+            fields=[
+                ('pk', models.CompositePrimaryKey('account_id', 'evaluation_id', 'digest', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('digest', models.BigIntegerField(help_text='tag_digest(account, key, value)')),
+                ('created_at', models.DateTimeField(help_text="The evaluation's.")),
+                ('history', models.BigIntegerField(help_text='history_tag(digest, evaluator_id, profile_name)', null=True)),
+                ('score_id', models.BigIntegerField(help_text="The evaluation's id in its history.", null=True)),
+                ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
+                ('evaluation', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='evaluations.evaluation')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='HistoryScore',
+            fields=[
+                ('pk', models.CompositePrimaryKey('account_id', 'evaluator_id', 'profile_name', 'trial', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.BigIntegerField(db_default=evalsvc.tenancy.scope.NextId())),
+                ('evaluator_id', models.CharField(max_length=100)),
+                ('profile_name', models.CharField(max_length=120)),
+                ('revision', models.IntegerField(help_text='Of the profile: by which threshold `passed` was judged.', null=True)),
+                ('score', models.FloatField()),
+                ('passed', models.BooleanField(null=True)),
+                ('source', models.CharField(choices=[('evaluation', 'Evaluation'), ('experiment', 'Experiment'), ('import', 'Import')], max_length=10)),
+                ('source_id', models.BigIntegerField(help_text='The evaluation or the output.')),
+                ('trial', models.BooleanField(db_default=False, default=False, help_text="Of an experiment's config that has not been promoted.")),
+                ('app', models.CharField(max_length=50, null=True)),
+                ('project_id', models.UUIDField(null=True)),
+                ('experiment_id', models.BigIntegerField(null=True)),
+                ('config_id', models.BigIntegerField(null=True)),
+                ('output_id', models.BigIntegerField(null=True)),
+                ('xact', evalsvc.tenancy.fields.XactField(db_default=evalsvc.tenancy.fields.CurrentXact(), editable=False)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
+            ],
+        ),
+        migrations.AddIndex(
+            model_name='evaluationrequest',
+            index=models.Index(fields=['fingerprint'], name='ix_request_fingerprint'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluationrequest',
+            index=models.Index(condition=models.Q(('tags__isnull', False)), fields=['account', '-id'], name='ix_request_tagged'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluationrequest',
+            index=models.Index(condition=models.Q(models.Q(('capture', 'all'), _negated=True), ('purged', False)), fields=['completed_at'], name='ix_request_to_purge'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('status', 'pending')), fields=['lease_expires_at'], name='ix_evaluation_pending'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('lane', 'judge'), ('status', 'pending')), fields=['account', 'profile_id', 'lease_expires_at'], name='ix_evaluation_judging'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('lane', 'cpu'), ('n_attempts', 0), ('status', 'pending')), fields=['account', 'id'], name='ix_evaluation_waiting'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('lane', 'cpu'), ('n_attempts__gt', 0), ('status', 'pending')), fields=['account', 'lease_expires_at'], name='ix_evaluation_begun'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True)), fields=['account', '-created_at', '-id'], name='ix_evaluation_account'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True)), fields=['account', 'evaluator_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_evaluator_id'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True)), fields=['account', 'profile_name', '-created_at', '-id'], include=('passed',), name='ix_evaluation_profile_name'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('project_id__isnull', False)), fields=['account', 'project_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_project_id'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('app__isnull', False)), fields=['account', 'app', '-created_at', '-id'], include=('passed',), name='ix_evaluation_app'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('experiment_id__isnull', False)), fields=['account', 'experiment_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_experiment_id'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('dataset_id__isnull', False)), fields=['account', 'dataset_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_dataset_id'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('log_id__isnull', False)), fields=['account', 'log_id'], name='ix_evaluation_log_id'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('trace_id__isnull', False)), fields=['account', 'trace_id'], name='ix_evaluation_trace_id'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('feedback__isnull', False)), fields=['account', 'feedback', '-created_at', '-id'], name='ix_evaluation_feedback'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('passed', False)), fields=['account', '-created_at', '-id'], name='ix_evaluation_failed'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), models.Q(('evaluation_type', 'patronus_evaluation'), _negated=True)), fields=['account', 'evaluation_type', '-created_at', '-id'], name='ix_evaluation_type'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluation',
+            index=models.Index(condition=models.Q(('captured', True), ('favorite', True)), fields=['account', '-created_at', '-id'], name='ix_evaluation_favorite'),
+        ),
+        migrations.AddConstraint(
+            model_name='evaluation',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('error_code', None), ('passed__isnull', False), ('score__isnull', False), ('status', 'success')), models.Q(('error_code', None), ('status', 'success'), models.Q(('evaluation_type', 'patronus_evaluation'), _negated=True)), models.Q(models.Q(('status', 'success'), _negated=True), ('in_history', False), ('passed', None), ('score', None)), _connector='OR'), name='ck_evaluation_score_or_error'),
+        ),
+        migrations.AddConstraint(
+            model_name='evaluation',
+            constraint=models.CheckConstraint(condition=models.Q(('score', None), models.Q(('score__gt', float("-inf")), ('score__lt', float("inf"))), _connector='OR'), name='ck_evaluation_score_finite'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluationtag',
+            index=models.Index(fields=['account', 'digest', '-created_at', '-evaluation'], name='ix_evaluationtag_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='evaluationtag',
+            index=models.Index(fields=['account', 'history', 'score_id'], name='ix_evaluationtag_history'),
+        ),
+        migrations.AddIndex(
+            model_name='historyscore',
+            index=models.Index(condition=models.Q(('trial', False)), fields=['account', 'evaluator_id', 'profile_name', 'xact'], name='ix_history_xact'),
+        ),
+        migrations.AddIndex(
+            model_name='historyscore',
+            index=models.Index(condition=models.Q(('app__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'app', 'id'], name='ix_history_app'),
+        ),
+        migrations.AddIndex(
+            model_name='historyscore',
+            index=models.Index(condition=models.Q(('project_id__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'project_id', 'trial', 'id'], name='ix_history_project'),
+        ),
+        migrations.AddIndex(
+            model_name='historyscore',
+            index=models.Index(condition=models.Q(('experiment_id__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'experiment_id', 'trial', 'id'], name='ix_history_experiment'),
+        ),
+        migrations.AddConstraint(
+            model_name='historyscore',
+            constraint=models.CheckConstraint(condition=models.Q(('score__gt', float("-inf")), ('score__lt', float("inf"))), name='ck_history_score_finite'),
+        ),
+        migrations.RunSQL(KEYS, migrations.RunSQL.noop),
+        migrations.RunSQL(STORAGE, migrations.RunSQL.noop),
+        migrations.RunPython(partition, migrations.RunPython.noop),
+        migrations.RunSQL("DROP FUNCTION become_partitioned", migrations.RunSQL.noop),
+        *(protect(f"evaluations_{table}") for table in GROWING),
+        migrations.RunSQL(TAGS, migrations.RunSQL.noop),
+        only_for_system("make_partitions(int)"),
+        only_for_system("rows_without_partition(int)"),
+        migrations.RunSQL("SELECT make_partitions()", migrations.RunSQL.noop),
+        protect("evaluations_pruned"),
+        # `verify` takes what it says for no loss.
+        revoke("evaluations_pruned", "INSERT, UPDATE, DELETE"),
+    ]
