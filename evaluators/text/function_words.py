@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+
+def small_words(words: str) -> frozenset[str]:
+    """Read words written one after another."""
+    return frozenset(words.split())
+
+
 SUPPORTED: dict[str, str] = {
     "en": "the of and to in is that it for was on are with as be at this have from or by not but what all were when"
     " we there can an your which their will would about how they you has had been if more no do his her she he my me"

@@ -1,13 +1,90 @@
-"""Refuse text that a model of English cannot read."""
+"""Refuse text that a model of English cannot read, and say which language it seems to be in."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
-from evaluators.base import CannotScore
+from evaluators.base import CannotScore, JSONValue, Settings
+from evaluators.text.function_words import RELATED, SUPPORTED, small_words
+from evaluators.text.identify import identify
 
+ENGLISH = "en"
+UNKNOWN = "und"
+READS_ENGLISH: Settings = {"reads": ENGLISH}
+"""What the id of an evaluator fixes that asks `require_readable` for more than Latin letters."""
 MIN_LATIN_SHARE = 0.5
+WINDOW_CHARS = 600
+MAX_WINDOWS = 40
+"""Windows of a text whose language is looked at, some 100 microseconds each; of more, some spread evenly."""
+MIN_LETTERS = 11
+MIN_WORDS = 3
+# At least so likely not English, so many small words of the language and so many letters: any of these is enough to
+# believe in another language. Chosen so that tweets, slang, names and addresses are not refused.
+_ENOUGH = ((0.5, 2.0, MIN_LETTERS), (0.6, 1.0, 25))
+_SURE, _SURE_LETTERS = 0.9, 25
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_NO_PROSE = re.compile(
+    r"`[^`\n]*`|\bhttps?:\S+|\bwww\.\S+|\S+@\S+|<[^<>\n]{1,300}>|&#?\w{2,8};|[@#$]\w+|[!-~]*[\d_/\\=][!-~]*"
+)
+_NO_WORD = re.compile(r"[^\w\s]|[\d_]")
+# Small words that stand in names and addresses as well, or are slang in English, say half as much.
+_AMBIGUOUS = small_words("im dat da ya um no per de la le del van der den di du des el dos do das al en os as st")
+_ALSO_ENGLISH = small_words(
+    "im dont cant aint wont thats yall u ur ya gonna gotta wanna got get gets lol lmao rt omg wtf bitch bitches fuck"
+    " fucking shit ass hoe hoes nigga niggas bro fam cuz tho lil like just good great please thanks street patient name"
+    " address suite apt"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What a text's language seems to be: an ISO 639 code, or None and the reason why it cannot be told."""
+
+    code: str | None
+    chance: float | None = None
+    because: str | None = None
+
+    def as_json(self) -> dict[str, JSONValue]:
+        """Return it as `extra.language` shows it."""
+        chance = None if self.chance is None else round(self.chance, 3)
+        shown: dict[str, JSONValue] = {"detected": self.code, "p": chance}
+        return shown if self.because is None else {**shown, "because": self.because}
+
+
+_TOO_SHORT = Language(None, because="too_short")
+
+
+def require_readable(settings: Settings, *texts: tuple[str, str]) -> dict[str, JSONValue]:
+    """Refuse texts that an evaluator cannot read; each is a pair of the text and what names it.
+
+    With READS_ENGLISH among the settings they must be in English, and what is returned goes into the score's `extra`:
+    `language`, of the text that is least sure to be. Without, they must be in Latin letters.
+    """
+    if settings.get("reads") != ENGLISH:
+        for text, what in texts:
+            require_latin(text, what)
+        return {}
+    found = [require_english(text, what) for text, what in texts]
+    return {"language": min(found, key=_certainty).as_json()}
+
+
+def require_english(text: str, what: str) -> Language:
+    """Raise CannotScore("unsupported_language") for text in another language; `what` names it: `The output`.
+
+    The error's `extra.language` says which language that is. Text whose language cannot be told passes, and what this
+    returns says so: put its `as_json()` into the score's `extra` as `language`.
+    """
+    found = language_of(text)
+    if found.code not in (None, ENGLISH):
+        detail = f"{what} is in another language ({found.code}), and this evaluator reads English."
+        raise CannotScore("unsupported_language", detail, extra={"language": found.as_json()})
+    require_latin(text, what)
+    return found
 
 
 def require_latin(text: str, what: str) -> None:
@@ -15,14 +92,83 @@ def require_latin(text: str, what: str) -> None:
 
     Text without letters passes.
     """
-    if text.isascii():
-        return
-    letters = Counter(filter(str.isalpha, text))
-    foreign = sum(count for char, count in letters.items() if not _is_latin(char))
-    if foreign > (1 - MIN_LATIN_SHARE) * letters.total():
+    if _is_foreign(text):
         raise CannotScore(
             "unsupported_language", f"{what} is mostly not in Latin letters, and this evaluator reads English."
         )
+
+
+def language_of(text: str) -> Language:
+    """Tell the language that most of a text is in; code, addresses, marks and digits do not count.
+
+    `too_short` are a few words or letters, `unsure` is where nothing is likely enough: names, slang, a mixture. Raises
+    ModelUnavailable where the model is not installed.
+    """
+    found = [(_language_of_words(words), sum(map(len, words))) for words in _windows(text)]
+    letters: dict[str | None, int] = defaultdict(int)
+    for language, n_letters in found:
+        letters[language.code] += n_letters
+    code = max(letters, key=letters.__getitem__)
+    return max((each for each in found if each[0].code == code), key=lambda each: each[1])[0]
+
+
+def _certainty(language: Language) -> tuple[bool, float]:
+    return language.code is not None, language.chance or 0.0
+
+
+def _windows(text: str) -> Iterator[list[str]]:
+    """Yield the words of some windows of a text, at least of one."""
+    prose = _FENCED.sub(" ", text)
+    last = max(0, (len(prose) - 1) // WINDOW_CHARS)
+    for index in range(last + 1) if last < MAX_WINDOWS else _spread(last):
+        window = prose[index * WINDOW_CHARS : (index + 1) * WINDOW_CHARS]
+        yield _NO_WORD.sub(" ", _NO_PROSE.sub(" ", window)).lower().split()
+
+
+def _spread(last: int) -> list[int]:
+    return [index * last // (MAX_WINDOWS - 1) for index in range(MAX_WINDOWS)]
+
+
+def _language_of_words(words: Sequence[str]) -> Language:
+    line, n_letters = " ".join(words), sum(map(len, words))
+    is_foreign = _is_foreign(line)
+    # A script tells by itself what a few Latin letters do not.
+    if not is_foreign and (n_letters < MIN_LETTERS or len(words) < MIN_WORDS):
+        return _TOO_SHORT
+    guesses = identify(line)
+    code, chance = guesses[0]
+    if is_foreign:
+        return Language(UNKNOWN if code == ENGLISH else code, chance)
+    if code == ENGLISH or _is_another(code, sum(p for name, p in guesses if name != ENGLISH), words):
+        return Language(code, chance)
+    return Language(None, chance, "unsure")
+
+
+def _is_another(code: str, chance: float, words: Sequence[str]) -> bool:
+    """Say whether to believe that words are in this language: of a few, some have to be its small words."""
+    n_letters, small = sum(map(len, words)), _known_words().get(code)
+    longer = [word for word in words if len(word) > 1]
+    english = sum(word in _known_words()[ENGLISH] or word in _ALSO_ENGLISH for word in longer)
+    if small is None:
+        least = _SURE_LETTERS * (2 if all(map(str.isascii, words)) else 1)
+        return chance >= _SURE and english <= 0.1 * len(words) and n_letters >= least
+    own = sum((0.5 if word in _AMBIGUOUS else 1.0) for word in longer if word in small)
+    if chance >= _SURE and not english and n_letters >= _SURE_LETTERS:
+        return True
+    return own >= english and any(chance >= p and own >= n and n_letters >= least for p, n, least in _ENOUGH)
+
+
+@cache
+def _known_words() -> dict[str, frozenset[str]]:
+    return {language: small_words(words) for language, words in (SUPPORTED | RELATED).items()}
+
+
+def _is_foreign(text: str) -> bool:
+    if text.isascii():
+        return False
+    letters = Counter(filter(str.isalpha, text))
+    foreign = sum(count for char, count in letters.items() if not _is_latin(char))
+    return foreign > (1 - MIN_LATIN_SHARE) * letters.total()
 
 
 def _is_latin(char: str) -> bool:
