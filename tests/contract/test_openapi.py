@@ -88,6 +88,19 @@ def test_a_body_is_required_where_a_field_of_it_is(document: dict[str, Any]) -> 
         assert body.get("required", False) == any(schema.get("required") for schema in named), (method, path)
 
 
+def test_every_time_in_an_answer_is_described_as_one(document: dict[str, Any]) -> None:
+    """Generated clients read a text otherwise."""
+    times = {
+        (name, key): [schema, *schema.get("anyOf", ())]
+        for name, part in document["components"]["schemas"].items()
+        for key, schema in part.get("properties", {}).items()
+        if key.endswith(("_at", "timestamp"))
+    }
+
+    assert len(times) > 20
+    assert [time for time, said in times.items() if not any(one.get("format") == "date-time" for one in said)] == []
+
+
 def test_it_is_open_to_everyone_and_the_same_for_everyone() -> None:
     answer = Client().get("/v1/openapi.json")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,7 +21,7 @@ from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, among, answers_with, shape_of
 from evalsvc.rest.bodies.parsing import decode, keys_of, read_body
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -50,10 +49,10 @@ class AnnotationCriteriaFacts(AnswerShape):
     project_id: uuid.UUID
     name: str
     description: str | None
-    annotation_type: Annotated[str, Meta(extra_json_schema={"enum": AnnotationCriteria.Type.values})]
+    annotation_type: Annotated[str, among(AnnotationCriteria.Type.values)]
     categories: list[CategoryFacts] | None
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
 
 
 class AnnotationCriteriaAnswer(AnswerShape):
@@ -71,7 +70,7 @@ class AnnotationCriteriaPage(AnswerShape):
 
 def annotation_criteria_out(row: AnnotationCriteria) -> AnnotationCriteriaFacts:
     """Return a criteria as the API shows it."""
-    return AnnotationCriteriaFacts(**{name: getattr(row, name) for name in AnnotationCriteriaFacts.__struct_fields__})
+    return shape_of(row, AnnotationCriteriaFacts)
 
 
 ENVELOPE = answers_with(AnnotationCriteriaAnswer)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, WrittenMoment
 from evalsvc.stats.basics.results import Advice
 
 Json: TypeAlias = Any
@@ -70,7 +69,7 @@ class SourceShare(AnswerShape):
 class LevelShift(AnswerShape):
     """When the level shifted, the means before and after, and the interval since then."""
 
-    changed_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    changed_at: WrittenMoment
     before: float
     after: float
     lower: float | None
@@ -126,7 +125,7 @@ class ScorePoint(AnswerShape):
     """A score of a history, and where it comes from. It is what ranks, whatever the answer of its family is."""
 
     id: str
-    created_at: datetime
+    created_at: Moment
     score: float
     passed: bool | None = field(name="pass")
     threshold: Annotated[float | None, Meta(description="The line of the verdict, where its profile has one.")]
@@ -173,8 +172,8 @@ class Tag(AnswerShape):
 
     key: str
     value: str
-    created_at: Annotated[datetime, Meta(description="First use among the newest 10 000 tagged requests.")]
-    last_used: datetime
+    created_at: Annotated[Moment, Meta(description="First use among the newest 10 000 tagged requests.")]
+    last_used: Moment
 
 
 class TagList(AnswerShape):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -13,7 +12,7 @@ from evalsvc.evaluations.wire.history_shapes import (
     ConfidenceInterval,
     Json,
 )
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment
 
 Status: TypeAlias = Annotated[
     str, Meta(extra_json_schema={"enum": ["success", "error", "validation_error", "pending"]})
@@ -39,7 +38,7 @@ class EvaluationVerdict(AnswerShape):
     project_id: str | None
     app: str | None
     experiment_id: str | None
-    created_at: datetime | None
+    created_at: Moment | None
     evaluator_id: str
     evaluator_family: str | None
     criteria: str
@@ -149,7 +148,7 @@ class StoredEvaluation(AnswerShape):
 
     id: str
     log_id: Annotated[str, Meta(description="Empty where none was named; never null, which clients refuse.")]
-    created_at: datetime
+    created_at: Moment
     project_id: uuid.UUID | None
     app: str | None
     experiment_id: int | None

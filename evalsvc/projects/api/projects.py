@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from msgspec import UNSET, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,9 +13,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
 from evalsvc.projects import services
-from evalsvc.projects.models import MAX_NAME, App, Project
+from evalsvc.projects.models import MAX_NAME
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, answers_with, shape_of
 from evalsvc.rest.bodies.fields import StrictText
 
 LARGEST = 2**31 - 1
@@ -27,7 +26,7 @@ class ProjectFacts(AnswerShape):
 
     id: uuid.UUID
     name: str
-    created_at: datetime
+    created_at: Moment
     created_by: str | None
     warnings: list[KeyWarning] | UnsetType = UNSET
 
@@ -44,10 +43,16 @@ class ProjectPage(AnswerShape):
     projects: list[ProjectFacts]
 
 
-class AppOut(serializers.Serializer[App]):
+class AppOut(AnswerShape):
     """An application whose answers are evaluated."""
 
-    name = serializers.CharField()
+    name: str
+
+
+class Apps(AnswerShape):
+    """Apps by name."""
+
+    apps: list[AppOut]
 
 
 class ProjectIn(serializers.Serializer[Any]):
@@ -61,11 +66,6 @@ class PageQuery(serializers.Serializer[Any]):
 
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
-
-
-def project_out(project: Project) -> ProjectFacts:
-    """Return a project in the wire's shape."""
-    return ProjectFacts(id=project.id, name=project.name, created_at=project.created_at, created_by=project.created_by)
 
 
 def requested_page(request: Request) -> slice:
@@ -83,12 +83,12 @@ class AppsView(AccountView):
         operation_id="list_apps",
         tags=["projects"],
         parameters=[PageQuery],
-        responses=inline_serializer("Apps", {"apps": AppOut(many=True)}),
+        responses=answers_with(Apps),
     )
     def get(self, request: Request) -> Response:
         """List apps by name. An app is made by the first evaluation that names it."""
         rows = list_apps(account=self.account)[requested_page(request)]
-        return Response({"apps": [{"name": row.name} for row in rows]})
+        return Response(Apps(apps=[shape_of(row, AppOut) for row in rows]))
 
 
 class ProjectsView(AccountView):
@@ -105,7 +105,7 @@ class ProjectsView(AccountView):
     def get(self, request: Request) -> Response:
         """List projects, newest first."""
         rows = list_projects(account=self.account)[requested_page(request)]
-        return Response(ProjectPage(projects=[project_out(row) for row in rows]))
+        return Response(ProjectPage(projects=[shape_of(row, ProjectFacts) for row in rows]))
 
     @extend_schema(
         operation_id="create_project", tags=["projects"], request=ProjectIn, responses=answers_with(ProjectFacts)
@@ -116,7 +116,7 @@ class ProjectsView(AccountView):
         self.lenient(body)
         name = body.validated_data["name"]
         project = services.create_project(account=self.account, name=name, actor=self.caller.actor)
-        return Response(project_out(project))
+        return Response(shape_of(project, ProjectFacts))
 
 
 class ProjectView(AccountView):
@@ -129,7 +129,7 @@ class ProjectView(AccountView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return a project."""
-        return Response(ProjectAnswer(project=project_out(get_project(account=self.account, id=id))))
+        return Response(ProjectAnswer(project=shape_of(get_project(account=self.account, id=id), ProjectFacts)))
 
     @extend_schema(operation_id="delete_project", tags=["projects"], responses={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 from drf_spectacular.utils import OpenApiResponse
@@ -12,6 +14,10 @@ from drf_spectacular.utils import OpenApiResponse
 _described: dict[str, type[msgspec.Struct]] = {}
 # They are written as before by whoever writes the JSON.
 _PLAIN = (datetime, uuid.UUID)
+Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A time with its offset. msgspec describes a `datetime` that may lack one as a mere text."""
+WrittenMoment: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+"""The same as text, as JSON columns have it."""
 ADDRESS = "#/components/schemas/{name}"
 
 
@@ -25,6 +31,24 @@ class KeyWarning(AnswerShape):
     pointer: str
     detail: str
     did_you_mean: list[str]
+
+
+Shape = TypeVar("Shape", bound=AnswerShape)
+
+
+def shape_of(row: object, shape: type[Shape], /, **others: object) -> Shape:
+    """Return the shape of a row: `others`, and what the row has under the names of all other required keys."""
+    return shape(**{name: getattr(row, name) for name in _required(shape) if name not in others}, **others)
+
+
+@cache
+def _required(shape: type[AnswerShape]) -> tuple[str, ...]:
+    return tuple(field.name for field in msgspec.structs.fields(shape) if field.required)
+
+
+def among(words: Iterable[str]) -> msgspec.Meta:
+    """Return what the document says of a text that is one of these words."""
+    return msgspec.Meta(extra_json_schema={"enum": [str(word) for word in words]})
 
 
 def answers_with(shape: type[msgspec.Struct], description: str = "") -> dict[Any, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, VersusConfig
 from evalsvc.experiments.api.answers.runs import ConfigState, Json, Kind
-from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape, Moment
 
 
 class LiveHead(AnswerShape):
@@ -24,8 +22,8 @@ class LiveHead(AnswerShape):
     level: float
     n_queries: int
     cost: float
-    started_at: datetime | None
-    finished_at: datetime | None
+    started_at: Moment | None
+    finished_at: Moment | None
 
 
 class WatchedConfig(AnswerShape):
@@ -65,7 +63,7 @@ class DecisionFacts(AnswerShape):
     watermark: int
     n_in_flight: int
     evidence: dict[str, Json]
-    created_at: datetime
+    created_at: Moment
 
 
 class ReferenceInterval(AnswerShape):

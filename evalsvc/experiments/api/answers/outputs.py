@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import UNSET, UnsetType
 
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, PushedEstimate
 from evalsvc.experiments.api.answers.runs import ConfigState, Json
-from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape, Moment
 
 
 class ScoreFacts(AnswerShape):
@@ -48,7 +46,7 @@ class OutputFacts(AnswerShape):
     span_id: str | None
     reused_from: str | None
     scores: dict[str, ScoreFacts]
-    created_at: datetime
+    created_at: Moment
     contexts: Json | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from evalsvc.experiments.models import Config
-from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, WrittenMoment, among
 
 Json: TypeAlias = Any
-Kind: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Config.Kind.values)})]
-ConfigState: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Config.State.values)})]
+Kind: TypeAlias = Annotated[str, among(Config.Kind.values)]
+ConfigState: TypeAlias = Annotated[str, among(Config.State.values)]
 Warnings: TypeAlias = list[str] | UnsetType
 
 
@@ -32,7 +31,7 @@ class PlannedMetric(AnswerShape):
     criteria: str | None
     criteria_revision: int | None
     explain_strategy: str
-    added_at: str | None
+    added_at: WrittenMoment | None
     sample: dict[str, str] | None
 
 
@@ -71,8 +70,8 @@ class Plan(AnswerShape):
     promote: bool | None
     budget: PlannedBudget
     sample: dict[str, str] | None
-    started_at: datetime | None
-    finished_at: datetime | None
+    started_at: Moment | None
+    finished_at: Moment | None
 
 
 class ConfigFacts(AnswerShape):
@@ -96,7 +95,7 @@ class ConfigFacts(AnswerShape):
     cost: float
     input_tokens: int
     output_tokens: int
-    created_at: datetime
+    created_at: Moment
 
 
 class ExperimentFacts(AnswerShape):
@@ -105,7 +104,7 @@ class ExperimentFacts(AnswerShape):
     id: str
     name: str
     project_id: uuid.UUID
-    created_at: datetime
+    created_at: Moment
     tags: dict[str, str]
     metadata: dict[str, Json] | None
     plan: Plan | None
