@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from typing import Annotated
+
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.views import AccountView
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, answers_with
 
 
-class AccountOut(serializers.Serializer[object]):
+class AccountOut(AnswerShape):
     """An account as the API names it."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
+    id: str
+    name: str
 
 
-class ApiKeyOut(serializers.Serializer[object]):
+class ApiKeyOut(AnswerShape):
     """The calling key, without its secret."""
 
-    id = serializers.CharField()
-    account = AccountOut()
-    name = serializers.CharField(required=False)
-    scope = serializers.ChoiceField(choices=["read", "write"], required=False)
-    expires_at = serializers.DateTimeField(allow_null=True, required=False)
+    id: str
+    account: AccountOut
+    scope: Annotated[str, among(ApiKey.Scope.values)]
+    expires_at: Moment | None
 
 
-class CallerOut(serializers.Serializer[object]):
+class CallerOut(AnswerShape):
     """Who calls: always a key; `user` is there for clients that expect it."""
 
-    api_key = ApiKeyOut()
-    user = serializers.DictField(allow_null=True)
+    api_key: ApiKeyOut
+    user: None
+
+
+class Whoami(AnswerShape):
+    """Who calls."""
+
+    caller: CallerOut
 
 
 class WhoamiView(AccountView):
@@ -39,24 +47,10 @@ class WhoamiView(AccountView):
 
     scoped = False
 
-    @extend_schema(
-        operation_id="whoami",
-        tags=["accounts"],
-        responses=inline_serializer("Whoami", {"caller": CallerOut()}),
-    )
+    @extend_schema(operation_id="whoami", tags=["accounts"], responses=answers_with(Whoami))
     def get(self, request: Request) -> Response:
         """Tell the account and the scope of the calling key."""
         key = self.caller.key
-        return Response(
-            {
-                "caller": {
-                    "api_key": {
-                        "id": str(key.id),
-                        "account": {"id": str(key.account_id), "name": key.account_name},
-                        "scope": key.scope,
-                        "expires_at": key.expires_at,
-                    },
-                    "user": None,
-                }
-            }
-        )
+        account = AccountOut(id=str(key.account_id), name=key.account_name)
+        api_key = ApiKeyOut(id=str(key.id), account=account, scope=key.scope, expires_at=key.expires_at)
+        return Response(Whoami(caller=CallerOut(api_key=api_key, user=None)))
