@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import uuid
 from decimal import Decimal
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.judges import services
-from evalsvc.judges.calls.trial import try_connection
+from evalsvc.judges.calls.trial import Trial, try_connection
 from evalsvc.judges.connections.checks import MAX_SECRET_CHARS
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.failures import CODES
 from evalsvc.judges.ledger.limits import spent_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, answer_with, answers_with, shape_of
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope
+
+MONEY = ("price_input_per_million", "price_output_per_million", "daily_budget")
 
 
 def money() -> serializers.DecimalField:
@@ -62,81 +65,82 @@ class ConnectionIn(serializers.Serializer[Any]):
     is_default = serializers.BooleanField(required=False)
 
 
-class ConnectionOut(serializers.Serializer[Connection]):
+class ConnectionOut(AnswerShape):
     """A connection without its secrets."""
 
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    base_url = serializers.CharField()
-    model = serializers.CharField()
-    key_set = serializers.BooleanField()
-    key_last4 = serializers.CharField(allow_null=True)
-    header_names = serializers.ListField(child=serializers.CharField())
-    price_input_per_million = serializers.FloatField(allow_null=True)
-    price_output_per_million = serializers.FloatField(allow_null=True)
-    timeout_seconds = serializers.FloatField()
-    rpm = serializers.IntegerField(allow_null=True)
-    tpm = serializers.IntegerField(allow_null=True)
-    max_concurrency = serializers.IntegerField(allow_null=True)
-    daily_budget = serializers.FloatField(allow_null=True)
-    spent_today = serializers.FloatField(allow_null=True)
-    is_enabled = serializers.BooleanField()
-    is_default = serializers.BooleanField()
-    epoch = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    revised_at = serializers.DateTimeField()
+    id: uuid.UUID
+    name: str
+    base_url: str
+    model: str
+    key_set: bool
+    key_last4: str | None
+    header_names: list[str]
+    price_input_per_million: float | None
+    price_output_per_million: float | None
+    timeout_seconds: float
+    rpm: int | None
+    tpm: int | None
+    max_concurrency: int | None
+    daily_budget: float | None
+    spent_today: float | None
+    is_enabled: bool
+    is_default: bool
+    epoch: int
+    created_at: Moment
+    revised_at: Moment
 
 
-class TrialErrorOut(serializers.Serializer[Any]):
+class ConnectionEnvelope(AnswerShape):
+    """One connection."""
+
+    connection: ConnectionOut
+
+
+class Connections(AnswerShape):
+    """The connections of an account, by name."""
+
+    connections: list[ConnectionOut]
+
+
+class TrialErrorOut(AnswerShape):
     """Why a test call brought nothing."""
 
-    code = serializers.ChoiceField(choices=CODES)
-    detail = serializers.CharField()
+    code: Annotated[str, among(CODES)]
+    detail: str
 
 
-class TrialOut(serializers.Serializer[Any]):
+class TrialOut(AnswerShape):
     """What a test call brought."""
 
-    ok = serializers.BooleanField()
-    model = serializers.CharField()
-    latency_ms = serializers.FloatField()
-    input_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    cost = serializers.FloatField(allow_null=True)
-    error = TrialErrorOut(allow_null=True)
+    ok: bool
+    model: str
+    latency_ms: float
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    error: TrialErrorOut | None
 
 
-def connection_out(row: Connection) -> dict[str, object]:
+def connection_out(row: Connection) -> ConnectionOut:
     """Return a connection as the API shows it."""
-    return {
-        "id": row.id,
-        "name": row.name,
-        "base_url": row.base_url,
-        "model": row.model,
-        "key_set": row.has_key,
-        "key_last4": row.key_last4 or None,
-        "header_names": row.header_names,
-        "price_input_per_million": _float(row.price_input_per_million),
-        "price_output_per_million": _float(row.price_output_per_million),
-        "timeout_seconds": row.timeout_seconds,
-        "rpm": row.rpm,
-        "tpm": row.tpm,
-        "max_concurrency": row.max_concurrency,
-        "daily_budget": _float(row.daily_budget),
-        "spent_today": spent_today(account_id=row.account_id, connection_id=row.id),
-        "is_enabled": row.is_enabled,
-        "is_default": row.is_default,
-        "epoch": row.epoch,
-        "created_at": row.created_at,
-        "revised_at": row.revised_at,
-    }
+    return shape_of(
+        row,
+        ConnectionOut,
+        key_set=row.has_key,
+        key_last4=row.key_last4 or None,
+        spent_today=spent_today(account_id=row.account_id, connection_id=row.id),
+        **{name: _float(getattr(row, name)) for name in MONEY},
+    )
 
 
 def _float(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 
 
-ENVELOPE = inline_serializer("ConnectionEnvelope", {"connection": ConnectionOut()})
+def trial_out(trial: Trial) -> TrialOut:
+    """Return what a test call brought as the API shows it."""
+    error = shape_of(trial, TrialErrorOut, code=trial.error_code, detail=trial.error_detail)
+    return shape_of(trial, TrialOut, error=None if trial.ok else error)
 
 
 class ConnectionsView(AccountView):
@@ -147,32 +151,41 @@ class ConnectionsView(AccountView):
     @extend_schema(
         operation_id="list_connections",
         tags=["connections"],
-        responses=inline_serializer("Connections", {"connections": ConnectionOut(many=True)}),
+        responses=answers_with(Connections),
     )
     def get(self, request: Request) -> Response:
         """List the account's connections by name; their keys are never shown."""
-        return Response({"connections": [connection_out(row) for row in list_connections(account=self.account)]})
+        return Response(
+            Connections(connections=[connection_out(row) for row in list_connections(account=self.account)])
+        )
 
     @extend_schema(
-        operation_id="create_connection", tags=["connections"], request=ConnectionIn, responses={201: ENVELOPE}
+        operation_id="create_connection",
+        tags=["connections"],
+        request=ConnectionIn,
+        responses={201: answer_with(ConnectionEnvelope)},
     )
     def post(self, request: Request) -> Response:
         """Make a connection. Its key is stored encrypted and cannot be read again."""
         fields = cast("ConnectionFields", checked(ConnectionIn(data=request.data)))
         row = services.create_connection(account=self.account, fields=fields, actor=self.caller.actor)
-        return Response({"connection": connection_out(row)}, status=201)
+        return Response(ConnectionEnvelope(connection=connection_out(row)), status=201)
 
 
 class ConnectionView(AccountView):
     """One connection."""
 
-    @extend_schema(operation_id="get_connection", tags=["connections"], responses=ENVELOPE)
+    @extend_schema(operation_id="get_connection", tags=["connections"], responses=answers_with(ConnectionEnvelope))
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return the connection and what it has spent today."""
-        return Response({"connection": connection_out(get_connection(account=self.account, id=id))})
+        row = get_connection(account=self.account, id=id)
+        return Response(ConnectionEnvelope(connection=connection_out(row)))
 
     @extend_schema(
-        operation_id="revise_connection", tags=["connections"], request=ConnectionIn(partial=True), responses=ENVELOPE
+        operation_id="revise_connection",
+        tags=["connections"],
+        request=ConnectionIn(partial=True),
+        responses=answers_with(ConnectionEnvelope),
     )
     def patch(self, request: Request, id: uuid.UUID) -> Response:
         """Change what is sent; the rest stays. Another server needs the key anew; an empty key removes it."""
@@ -181,7 +194,7 @@ class ConnectionView(AccountView):
         row = services.revise_connection(
             account=self.account, connection=connection, changes=changes, actor=self.caller.actor
         )
-        return Response({"connection": connection_out(row)})
+        return Response(ConnectionEnvelope(connection=connection_out(row)))
 
     @extend_schema(
         operation_id="delete_connection",
@@ -203,7 +216,7 @@ class ConnectionTestView(AccountView):
     # The call waits for another server, and no transaction may be open for so long.
     scoped = False
 
-    @extend_schema(operation_id="test_connection", tags=["connections"], request=None, responses=TrialOut)
+    @extend_schema(operation_id="test_connection", tags=["connections"], request=None, responses=answers_with(TrialOut))
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Make one tiny call, within the connection's limits, and tell what came of it; 200 even when it failed."""
         with account_scope(self.account.pk):
@@ -213,15 +226,4 @@ class ConnectionTestView(AccountView):
             # A repeated request must make a new call, and not be answered with the old result.
             release_claim(self.claim)
             self.claim = None
-        error = None if trial.ok else {"code": trial.error_code, "detail": trial.error_detail}
-        return Response(
-            {
-                "ok": trial.ok,
-                "model": trial.model,
-                "latency_ms": trial.latency_ms,
-                "input_tokens": trial.input_tokens,
-                "output_tokens": trial.output_tokens,
-                "cost": trial.cost,
-                "error": error,
-            }
-        )
+        return Response(trial_out(trial))

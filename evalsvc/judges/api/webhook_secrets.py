@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.judges.models import WebhookSecret
 from evalsvc.judges.webhooks.secrets import rotate_webhook_secret, webhook_secret
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
 from evalsvc.rest.idempotency import release_claim
 
 
-class WebhookSecretOut(serializers.Serializer[WebhookSecret]):
+class WebhookSecretOut(AnswerShape):
     """What may be known of a secret."""
 
-    last4 = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    previous_until = serializers.DateTimeField(allow_null=True)
+    last4: str
+    created_at: Moment
+    previous_until: Moment | None
 
 
 class NewWebhookSecretOut(WebhookSecretOut):
     """A new secret, readable this once."""
 
-    secret = serializers.CharField()
+    secret: str
 
 
-def secret_out(row: WebhookSecret) -> dict[str, object]:
-    """Return what may be known of a secret."""
-    return {"last4": row.last4, "created_at": row.created_at, "previous_until": row.previous_until}
+class WebhookSecretAnswer(AnswerShape):
+    """The account's secret, or null where there is none."""
+
+    webhook_secret: WebhookSecretOut | None
+
+
+class NewWebhookSecret(AnswerShape):
+    """The account's new secret."""
+
+    webhook_secret: NewWebhookSecretOut
 
 
 class WebhookSecretView(AccountView):
@@ -39,12 +45,12 @@ class WebhookSecretView(AccountView):
     @extend_schema(
         operation_id="webhook_secret",
         tags=["webhooks"],
-        responses=inline_serializer("WebhookSecret", {"webhook_secret": WebhookSecretOut(allow_null=True)}),
+        responses=answers_with(WebhookSecretAnswer),
     )
     def get(self, request: Request) -> Response:
         """Say whether there is a secret, how it ends, and until when its predecessor signs as well."""
         row = webhook_secret(account=self.account)
-        return Response({"webhook_secret": secret_out(row) if row else None})
+        return Response(WebhookSecretAnswer(webhook_secret=shape_of(row, WebhookSecretOut) if row else None))
 
 
 class RotateWebhookSecretView(AccountView):
@@ -54,7 +60,7 @@ class RotateWebhookSecretView(AccountView):
         operation_id="rotate_webhook_secret",
         tags=["webhooks"],
         request=None,
-        responses={201: inline_serializer("NewWebhookSecret", {"webhook_secret": NewWebhookSecretOut()})},
+        responses={201: answer_with(NewWebhookSecret)},
     )
     def post(self, request: Request) -> Response:
         """Make a secret and answer with it, this once. For 24 hours requests carry the old signature beside the new."""
@@ -63,4 +69,4 @@ class RotateWebhookSecretView(AccountView):
             # A kept answer would be the secret in plain text.
             release_claim(self.claim)
             self.claim = None
-        return Response({"webhook_secret": secret_out(row) | {"secret": plain}}, status=201)
+        return Response(NewWebhookSecret(webhook_secret=shape_of(row, NewWebhookSecretOut, secret=plain)), status=201)
