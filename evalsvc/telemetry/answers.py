@@ -2,13 +2,107 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, among, shape_of
 from evalsvc.telemetry.models import LogRecord, Span
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 STATUSES = ("UNSET", "OK", "ERROR")
+Json: TypeAlias = Any
+Attributes: TypeAlias = dict[str, Json]
+
+
+class SharedOut(AnswerShape, kw_only=True):
+    """What spans and logs share, behind what is their own."""
+
+    service_name: str | None
+    project_name: str | None
+    app: str | None
+    experiment_id: int | None
+    experiment_id_str: str | None
+    resource_attributes: Attributes
+    scope_name: str | None
+    scope_version: str | None
+    scope_attributes: Attributes
+    created_at: Moment
+
+
+class SpanOut(SharedOut):
+    """One operation of a trace."""
+
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    trace_state: str | None
+    span_name: str
+    span_kind: Annotated[str, among(f"SPAN_KIND_{kind}" for kind in KINDS)]
+    timestamp: Moment
+    duration: Annotated[str, msgspec.Meta(description="ISO 8601, for example PT0.216S.")]
+    status_code: Annotated[str, among(f"STATUS_CODE_{status}" for status in STATUSES)]
+    status_message: str | None
+    span_attributes: Attributes
+    events: list[dict[str, Json]]
+    links: list[dict[str, Json]]
+
+
+class LogOut(SharedOut):
+    """One line of a log."""
+
+    log_id: str | None
+    trace_id: str | None
+    span_id: str | None
+    trace_flags: int
+    timestamp: Moment
+    observed_timestamp: Moment | None
+    severity_number: int | None
+    severity_text: str | None
+    body: Json
+    log_attributes: Attributes
+
+
+class TraceAnswer(AnswerShape):
+    """A page of a trace: its spans by their start, and its logs by their time."""
+
+    trace_id: str
+    spans: list[SpanOut]
+    logs: list[LogOut]
+    next_offset: Annotated[int | None, msgspec.Meta(description="The `offset` of the next page; null on the last.")]
+
+
+class LogEnvelope(AnswerShape):
+    """One log."""
+
+    log: LogOut
+
+
+class LogList(AnswerShape):
+    """Logs that were found."""
+
+    logs: list[LogOut]
+    warnings: list[KeyWarning] | UnsetType = UNSET
+
+
+class SpanList(AnswerShape):
+    """Spans that were found."""
+
+    spans: list[SpanOut]
+    warnings: list[KeyWarning] | UnsetType = UNSET
+
+
+class DeletedTraces(AnswerShape):
+    """How far a deletion has come."""
+
+    n_spans: int
+    n_logs: int
+    done: bool
+
+
+Shared = TypeVar("Shared", bound=SharedOut)
 
 
 def duration_of_nanoseconds(nanoseconds: int) -> str:
@@ -17,64 +111,44 @@ def duration_of_nanoseconds(nanoseconds: int) -> str:
     return f"PT{seconds}.{rest:09d}".rstrip("0").rstrip(".") + "S"
 
 
-def shared_out(row: Span | LogRecord) -> dict[str, object]:
-    """Return what spans and logs share."""
-    return {
-        "service_name": row.service_name,
-        "project_name": row.project_name,
-        "app": row.app,
-        "experiment_id": row.experiment_id,
-        "experiment_id_str": None if row.experiment_id is None else str(row.experiment_id),
-        "resource_attributes": row.resource,
-        "scope_name": row.scope_name,
-        "scope_version": row.scope_version,
-        "scope_attributes": row.scope_attributes,
-        "created_at": row.created_at,
-    }
+def shared_facts(row: Span | LogRecord) -> dict[str, object]:
+    """Return what spans and logs share, where its name is not that of the column."""
+    text = None if row.experiment_id is None else str(row.experiment_id)
+    return {"experiment_id_str": text, "resource_attributes": row.resource}
 
 
-def attributes_as_text(out: dict[str, Any]) -> dict[str, Any]:
+def attributes_as_text(record: Shared) -> Shared:
     """Return a span or log with the values of its attributes as texts; what is none is written as JSON."""
-    return {
-        name: {key: one if isinstance(one, str) else dumps(one).decode() for key, one in value.items()}
-        if name.endswith("_attributes")
-        else value
-        for name, value in out.items()
-    }
+    names = [name for name in record.__struct_fields__ if name.endswith("_attributes")]
+    return msgspec.structs.replace(record, **{name: _as_text(getattr(record, name)) for name in names})
 
 
-def span_out(row: Span) -> dict[str, Any]:
+def _as_text(attributes: Attributes) -> dict[str, str]:
+    return {key: one if isinstance(one, str) else dumps(one).decode() for key, one in attributes.items()}
+
+
+def span_out(row: Span) -> SpanOut:
     """Return a span."""
-    return {
-        "trace_id": row.trace_id,
-        "span_id": row.span_id,
-        "parent_span_id": row.parent_span_id,
-        "trace_state": row.trace_state,
-        "span_name": row.name,
-        "span_kind": f"SPAN_KIND_{KINDS[row.kind]}",
-        "timestamp": row.started_at,
-        "duration": duration_of_nanoseconds(row.duration_ns),
-        "status_code": f"STATUS_CODE_{STATUSES[row.status_code]}",
-        "status_message": row.status_message,
-        "span_attributes": row.attributes,
-        "events": row.events,
-        "links": row.links,
-        **shared_out(row),
-    }
+    return shape_of(
+        row,
+        SpanOut,
+        span_name=row.name,
+        span_kind=f"SPAN_KIND_{KINDS[row.kind]}",
+        timestamp=row.started_at,
+        duration=duration_of_nanoseconds(row.duration_ns),
+        status_code=f"STATUS_CODE_{STATUSES[row.status_code]}",
+        span_attributes=row.attributes,
+        **shared_facts(row),
+    )
 
 
-def log_out(row: LogRecord) -> dict[str, Any]:
+def log_out(row: LogRecord) -> LogOut:
     """Return a log."""
-    return {
-        "log_id": row.log_id,
-        "trace_id": row.trace_id,
-        "span_id": row.span_id,
-        "trace_flags": row.trace_flags,
-        "timestamp": row.occurred_at,
-        "observed_timestamp": row.observed_at,
-        "severity_number": row.severity_number,
-        "severity_text": row.severity_text,
-        "body": row.body,
-        "log_attributes": row.attributes,
-        **shared_out(row),
-    }
+    return shape_of(
+        row,
+        LogOut,
+        timestamp=row.occurred_at,
+        observed_timestamp=row.observed_at,
+        log_attributes=row.attributes,
+        **shared_facts(row),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import TypeVar
 
 from django.db.models import Q
 
@@ -17,6 +17,7 @@ from evalsvc.telemetry.models import LogRecord, Span
 # What no index serves walks the account's rows, and that must end.
 TIMEOUT_SECONDS = 10
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
+Telemetry = TypeVar("Telemetry", Span, LogRecord)
 TRACE_ID = re.compile("[0-9a-f]{32}")
 
 
@@ -69,8 +70,8 @@ def get_log(*, account: Account, log_id: str) -> LogRecord:
 
 
 def search(
-    *, account: Account, model: type[Span] | type[LogRecord], condition: Q, oldest_first: bool, limit: int
-) -> list[Any]:
+    *, account: Account, model: type[Telemetry], condition: Q, oldest_first: bool, limit: int
+) -> list[Telemetry]:
     """Return spans or logs that meet a condition, by time; fewer than `limit` where the answer would grow too large.
 
     Raises Problem `search_too_slow`. Within the account's scope.

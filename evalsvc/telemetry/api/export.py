@@ -6,62 +6,18 @@ from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.rest.answering.shapes import answers_with, shape_of
 from evalsvc.telemetry import services
-from evalsvc.telemetry.answers import log_out, span_out
+from evalsvc.telemetry.answers import LogEnvelope, TraceAnswer, log_out, span_out
 from evalsvc.telemetry.otlp.records import RecordBatch
 from evalsvc.telemetry.otlp.wire import JSON, LOGS, PROTOBUF, TRACES, Signal, answer, read_request
 from evalsvc.telemetry.selectors import get_log, get_trace
-
-
-class SharedOut(serializers.Serializer[Any]):
-    """What spans and logs share."""
-
-    trace_id = serializers.CharField(allow_null=True)
-    span_id = serializers.CharField(allow_null=True)
-    service_name = serializers.CharField(allow_null=True)
-    project_name = serializers.CharField(allow_null=True)
-    app = serializers.CharField(allow_null=True)
-    experiment_id = serializers.IntegerField(allow_null=True)
-    experiment_id_str = serializers.CharField(allow_null=True)
-    resource_attributes = serializers.DictField()
-    scope_name = serializers.CharField(allow_null=True)
-    scope_version = serializers.CharField(allow_null=True)
-    scope_attributes = serializers.DictField()
-    timestamp = serializers.DateTimeField()
-    created_at = serializers.DateTimeField()
-
-
-class SpanOut(SharedOut):
-    """One operation of a trace."""
-
-    parent_span_id = serializers.CharField(allow_null=True)
-    trace_state = serializers.CharField(allow_null=True)
-    span_name = serializers.CharField()
-    span_kind = serializers.CharField()
-    duration = serializers.CharField()
-    status_code = serializers.CharField()
-    status_message = serializers.CharField(allow_null=True)
-    span_attributes = serializers.DictField()
-    events = serializers.ListField(child=serializers.DictField())
-    links = serializers.ListField(child=serializers.DictField())
-
-
-class LogOut(SharedOut):
-    """One line of a log."""
-
-    log_id = serializers.CharField(allow_null=True)
-    trace_flags = serializers.IntegerField()
-    observed_timestamp = serializers.DateTimeField(allow_null=True)
-    severity_number = serializers.IntegerField(allow_null=True)
-    severity_text = serializers.CharField(allow_null=True)
-    body = serializers.JSONField(allow_null=True)
-    log_attributes = serializers.DictField()
 
 
 class TraceQuery(serializers.Serializer[Any]):
@@ -139,36 +95,20 @@ class TraceView(AccountView):
         operation_id="trace",
         tags=["telemetry"],
         parameters=[TraceQuery],
-        responses=inline_serializer(
-            "Trace",
-            {
-                "trace_id": serializers.CharField(),
-                "spans": SpanOut(many=True),
-                "logs": LogOut(many=True),
-                "next_offset": serializers.IntegerField(allow_null=True),
-            },
-        ),
+        responses=answers_with(TraceAnswer),
     )
     def get(self, request: Request, trace_id: str) -> Response:
         """Return a trace's spans by their start, and its logs by their time; `next_offset` is null on the last page."""
         query = checked(TraceQuery(data=sent(request)))
         trace = get_trace(account=self.account, trace_id=trace_id, **query)
-        return Response(
-            {
-                "trace_id": trace.trace_id,
-                "spans": [span_out(row) for row in trace.spans],
-                "logs": [log_out(row) for row in trace.logs],
-                "next_offset": trace.next_offset,
-            }
-        )
+        spans, logs = [span_out(row) for row in trace.spans], [log_out(row) for row in trace.logs]
+        return Response(shape_of(trace, TraceAnswer, spans=spans, logs=logs))
 
 
 class LogView(AccountView):
     """One log."""
 
-    @extend_schema(
-        operation_id="log", tags=["telemetry"], responses=inline_serializer("LogEnvelope", {"log": LogOut()})
-    )
+    @extend_schema(operation_id="log", tags=["telemetry"], responses=answers_with(LogEnvelope))
     def get(self, request: Request, log_id: str) -> Response:
         """Return the log that its sender gave this id (`pat.log.id`)."""
-        return Response({"log": log_out(get_log(account=self.account, log_id=log_id))})
+        return Response(LogEnvelope(log=log_out(get_log(account=self.account, log_id=log_id))))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.rest.bodies.unknown import with_warnings_field
-from evalsvc.telemetry.answers import attributes_as_text, log_out, span_out
-from evalsvc.telemetry.api.export import LogOut, SpanOut
-from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, telemetry_condition
+from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.telemetry.answers import LogList, SpanList, attributes_as_text, log_out, span_out
+from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, TelemetryFields, telemetry_condition
 from evalsvc.telemetry.models import LogRecord, Span
-from evalsvc.telemetry.selectors import search
+from evalsvc.telemetry.selectors import Telemetry, search
 
 ORDERS = ("timestamp asc", "timestamp desc")
 
@@ -33,7 +32,7 @@ class TelemetrySearchView(AccountView):
 
     reads = True
 
-    def found(self, request: Request, model: Any, fields: Any) -> list[Any]:
+    def found(self, request: Request, model: type[Telemetry], fields: TelemetryFields) -> list[Telemetry]:
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
         wanted = self.lenient(serializer)
@@ -53,12 +52,12 @@ class LogSearchView(TelemetrySearchView):
         operation_id="search_logs",
         tags=["telemetry"],
         request=TelemetrySearchIn,
-        responses=inline_serializer("LogList", with_warnings_field(logs=LogOut(many=True))),
+        responses=answers_with(LogList),
     )
     def post(self, request: Request) -> Response:
         """Return logs that all filters let through; the values of attributes are texts, as Patronus' clients want."""
         rows = self.found(request, LogRecord, LOG_FIELDS)
-        return Response({"logs": [attributes_as_text(log_out(row)) for row in rows]})
+        return Response(LogList(logs=[attributes_as_text(log_out(row)) for row in rows]))
 
 
 class SpanSearchView(TelemetrySearchView):
@@ -68,9 +67,9 @@ class SpanSearchView(TelemetrySearchView):
         operation_id="search_spans",
         tags=["telemetry"],
         request=TelemetrySearchIn,
-        responses=inline_serializer("SpanList", with_warnings_field(spans=SpanOut(many=True))),
+        responses=answers_with(SpanList),
     )
     def post(self, request: Request) -> Response:
         """Return spans that all filters let through; the values of attributes are texts, as Patronus' clients want."""
         rows = self.found(request, Span, SPAN_FIELDS)
-        return Response({"spans": [attributes_as_text(span_out(row)) for row in rows]})
+        return Response(SpanList(spans=[attributes_as_text(span_out(row)) for row in rows]))

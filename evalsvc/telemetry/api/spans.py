@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent_once
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.scalars import read_integer
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.telemetry.answers import DeletedTraces
 from evalsvc.telemetry.deleting import CONDITIONS, delete_traces
 
 
@@ -44,16 +46,7 @@ class SpansView(AccountView):
         operation_id="delete_spans",
         tags=["telemetry"],
         parameters=[DeleteTracesIn],
-        responses={
-            200: inline_serializer(
-                "DeletedTraces",
-                {
-                    "n_spans": serializers.IntegerField(),
-                    "n_logs": serializers.IntegerField(),
-                    "done": serializers.BooleanField(),
-                },
-            )
-        },
+        responses=answers_with(DeletedTraces),
     )
     def delete(self, request: Request) -> Response:
         """Delete the spans, and the logs, that meet all filters, of which at least one has to be given.
@@ -65,4 +58,4 @@ class SpansView(AccountView):
             names = ", ".join(f"`{name}`" for name in CONDITIONS)
             raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")
         deleted = delete_traces(account=self.account, filters=wanted, actor=self.caller.actor)
-        return Response({"n_spans": deleted.n["spans"], "n_logs": deleted.n["logs"], "done": deleted.done})
+        return Response(DeletedTraces(n_spans=deleted.n["spans"], n_logs=deleted.n["logs"], done=deleted.done))
