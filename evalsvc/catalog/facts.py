@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, TypeAlias
+
+from msgspec import structs
 
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evaluators.base import Family
-from evaluators.facts import Facts, facts_of, metric_inputs, metrics_of
+from evalsvc.rest.answering.shapes import AnswerShape, among, shape_of
+from evaluators.base import Family, Lane
+from evaluators.facts import OUTPUT_TYPES, Facts, facts_of, metric_inputs, metrics_of
 from evaluators.registry import find_evaluator
 
-NOT_KNOWN: dict[str, Any] = {
+LaneName: TypeAlias = Annotated[str, among(Lane)]
+OutputType: TypeAlias = Annotated[str, among(OUTPUT_TYPES)]
+NOT_KNOWN: dict[str, object] = {
     "lane": None,
     "required_input_fields": [],
     "components": [],
@@ -24,11 +29,64 @@ NOT_KNOWN: dict[str, Any] = {
 """Of an evaluator whose package is no longer installed."""
 
 
+class MetricOut(AnswerShape):
+    """A metric that profiles of an evaluator choose from."""
+
+    name: str
+    formula: str
+    required_input_fields: list[str]
+    output_types: list[OutputType]
+    components: list[str]
+    profiles: list[str]
+
+
+class EvaluatorOut(AnswerShape):
+    """An evaluator that the account can run."""
+
+    id: str
+    name: str
+    description: str
+    evaluator_family: str
+    aliases: list[str]
+    evaluation_enabled: bool
+    evaluation_run_enabled: bool
+    profile_required: bool
+    image_url: str | None
+    default_criteria: str | None
+    deprecated: bool
+    lane: LaneName | None
+    required_input_fields: list[str]
+    components: list[str]
+    output_types: list[OutputType]
+    formula: str | None
+    scale: list[float] | None
+    higher_is_better: bool
+    judge_calls: str | None
+    metrics: list[MetricOut]
+
+
+def evaluator_out(row: Evaluator) -> EvaluatorOut:
+    """Return an evaluator in the wire's shape; one whose package is no longer installed is not enabled."""
+    is_enabled = row.is_enabled and find_evaluator(row.base) is not None
+    return shape_of(
+        row,
+        EvaluatorOut,
+        id=row.evaluator_id,
+        evaluator_family=row.family,
+        evaluation_enabled=is_enabled,
+        evaluation_run_enabled=is_enabled,
+        profile_required=row.default_profile is None,
+        image_url=None,
+        default_criteria=row.default_profile,
+        **run_facts(row),
+    )
+
+
 def run_facts(row: Evaluator) -> dict[str, object]:
     """Return what the code says of an evaluator: its lane and inputs with no profile, and what its score speaks of."""
     found = find_evaluator(row.base)
     if found is None:
-        return dict(NOT_KNOWN)
+        return NOT_KNOWN
     family, spec = found
     facts = facts_of(family, spec)
     return {
@@ -44,24 +102,24 @@ def run_facts(row: Evaluator) -> dict[str, object]:
     }
 
 
-def family_metric_out(family: Family, name: str, facts: Facts) -> dict[str, object]:
+def family_metric_out(family: Family, name: str, facts: Facts) -> MetricOut:
     """Return one metric of a family, with the managed profiles that choose it."""
     profiles = [row.name for row in managed_profiles().values() if row.family is family]
     chosen = {row.name for row in managed_profiles().values() if row.settings.get("metric") == name}
-    return {
-        "name": name,
-        "formula": facts.formula,
-        "required_input_fields": [str(field) for field in metric_inputs(family, name)],
-        "output_types": list(facts.output_types),
-        "components": list(facts.components),
-        "profiles": [profile for profile in profiles if profile in chosen],
-    }
+    return MetricOut(
+        name=name,
+        formula=facts.formula,
+        required_input_fields=[str(field) for field in metric_inputs(family, name)],
+        output_types=list(facts.output_types),
+        components=list(facts.components),
+        profiles=[profile for profile in profiles if profile in chosen],
+    )
 
 
-def of_output_type(evaluator: dict[str, Any], output_type: str | None) -> dict[str, object] | None:
+def of_output_type(evaluator: EvaluatorOut, output_type: str | None) -> EvaluatorOut | None:
     """Return an evaluator with those of its metrics that judge such an output; None when it judges none."""
     if output_type is None:
         return evaluator
-    if output_type not in evaluator["output_types"]:
+    if output_type not in evaluator.output_types:
         return None
-    return evaluator | {"metrics": [one for one in evaluator["metrics"] if output_type in one["output_types"]]}
+    return structs.replace(evaluator, metrics=[one for one in evaluator.metrics if output_type in one.output_types])

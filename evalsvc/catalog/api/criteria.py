@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
+from msgspec import UNSET, UnsetType, field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,20 +17,33 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
-from evalsvc.rest.bodies.unknown import with_warnings_field
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, answers_with, shape_of
 
 
-class CriteriaOut(serializers.Serializer[ProfileRevision]):
+class CriteriaOut(AnswerShape):
     """A profile in one of its revisions."""
 
-    public_id = serializers.UUIDField()
-    evaluator_family = serializers.CharField()
-    name = serializers.CharField()
-    revision = serializers.IntegerField()
-    config = serializers.DictField()
-    is_patronus_managed = serializers.BooleanField()
-    created_at = serializers.DateTimeField()
-    description = serializers.CharField()
+    public_id: uuid.UUID
+    evaluator_family: str
+    name: str
+    revision: int
+    config: dict[str, Any]
+    is_patronus_managed: bool
+    created_at: Moment
+    description: str
+
+
+class CriteriaEnvelope(AnswerShape):
+    """One revision of a profile."""
+
+    profile: CriteriaOut = field(name="evaluator_criteria")
+    warnings: list[KeyWarning] | UnsetType = UNSET
+
+
+class CriteriaList(AnswerShape):
+    """Revisions of profiles."""
+
+    profiles: list[CriteriaOut] = field(name="evaluator_criteria")
 
 
 class EvaluatorCriteriaQuery(serializers.Serializer[Any]):
@@ -63,31 +77,32 @@ class RevisionIn(serializers.Serializer[Any]):
     description = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=10_000)
 
 
-def evaluator_criteria_out(revision: ProfileRevision) -> dict[str, object]:
+def evaluator_criteria_out(revision: ProfileRevision) -> CriteriaOut:
     """Return a profile revision in the wire's shape; `config` is never null."""
     profile = revision.profile
-    return {
-        "public_id": profile.id,
-        "evaluator_family": profile.family,
-        "name": profile.name,
-        "revision": revision.number,
-        "config": revision.settings or {},
-        "is_patronus_managed": profile.account_id is None,
-        "created_at": revision.created_at,
-        "description": revision.description,
-    }
+    return shape_of(
+        revision,
+        CriteriaOut,
+        public_id=profile.id,
+        evaluator_family=profile.family,
+        name=profile.name,
+        revision=revision.number,
+        config=revision.settings or {},
+        is_patronus_managed=profile.account_id is None,
+    )
 
 
 class CriteriaView(AccountView):
     """Profiles."""
 
-    one = many = "evaluator_criteria"
+    one: type[CriteriaEnvelope] = CriteriaEnvelope
+    many: type[CriteriaList] = CriteriaList
 
     @extend_schema(
         operation_id="list_criteria",
         tags=["catalog"],
         parameters=[EvaluatorCriteriaQuery],
-        responses=inline_serializer("CriteriaList", {"evaluator_criteria": CriteriaOut(many=True)}),
+        responses=answers_with(CriteriaList),
     )
     def get(self, request: Request) -> Response:
         """List profile revisions: the account's own and the managed ones. Unknown parameters are ignored."""
@@ -96,7 +111,7 @@ class CriteriaView(AccountView):
         wanted = query.validated_data
         rows = self._rows(wanted)
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
-        return Response({self.many: [evaluator_criteria_out(row) for row in found]})
+        return Response(self.many(profiles=[evaluator_criteria_out(row) for row in found]))
 
     def _rows(self, wanted: dict[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
@@ -109,7 +124,7 @@ class CriteriaView(AccountView):
         operation_id="create_criteria",
         tags=["catalog"],
         request=CriteriaIn,
-        responses=inline_serializer("CriteriaEnvelope", with_warnings_field(evaluator_criteria=CriteriaOut())),
+        responses=answers_with(CriteriaEnvelope),
     )
     def post(self, request: Request) -> Response:
         """Make a profile. Its name is unique in the account, whatever the family."""
@@ -123,19 +138,19 @@ class CriteriaView(AccountView):
             description=body.validated_data.get("description") or "",
             actor=self.caller.actor,
         )
-        return Response({self.one: evaluator_criteria_out(revision)})
+        return Response(self.one(profile=evaluator_criteria_out(revision)))
 
 
 class RevisionView(AccountView):
     """The next revision of a profile."""
 
-    one = "evaluator_criteria"
+    one: type[CriteriaEnvelope] = CriteriaEnvelope
 
     @extend_schema(
         operation_id="revise_criteria",
         tags=["catalog"],
         request=RevisionIn,
-        responses=inline_serializer("RevisedCriteria", with_warnings_field(evaluator_criteria=CriteriaOut())),
+        responses=answers_with(CriteriaEnvelope),
     )
     def post(self, request: Request, public_id: uuid.UUID) -> Response:
         """Freeze new settings as the next revision; earlier results keep pointing at theirs."""
@@ -149,19 +164,19 @@ class RevisionView(AccountView):
             description=body.validated_data.get("description"),
             actor=self.caller.actor,
         )
-        return Response({self.one: evaluator_criteria_out(revision)})
+        return Response(self.one(profile=evaluator_criteria_out(revision)))
 
 
 class ArchiveView(AccountView):
     """The end of a profile."""
 
-    many = "evaluator_criteria"
+    many: type[CriteriaList] = CriteriaList
 
     @extend_schema(
         operation_id="archive_criteria",
         tags=["catalog"],
         request=None,
-        responses=inline_serializer("ArchivedCriteria", {"evaluator_criteria": CriteriaOut(many=True)}),
+        responses=answers_with(CriteriaList),
     )
     def patch(self, request: Request, public_id: uuid.UUID) -> Response:
         """Take a profile out of use; return all its revisions. Scores that point to them stay."""
@@ -169,4 +184,4 @@ class ArchiveView(AccountView):
         revisions = services.archive_profile(
             account=self.account, profile=profile, now=timezone.now(), actor=self.caller.actor
         )
-        return Response({self.many: [evaluator_criteria_out(revision) for revision in revisions]})
+        return Response(self.many(profiles=[evaluator_criteria_out(revision) for revision in revisions]))

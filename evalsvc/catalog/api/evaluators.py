@@ -2,69 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
-from evalsvc.catalog.facts import of_output_type, run_facts
-from evalsvc.catalog.models import Evaluator
+from evalsvc.catalog.facts import EvaluatorOut, LaneName, evaluator_out, of_output_type
 from evalsvc.catalog.selectors import list_evaluators
+from evalsvc.rest.answering.shapes import AnswerShape, among, answers_with
 from evaluators.base import Family
 from evaluators.facts import OUTPUT_TYPES
-from evaluators.registry import families, find_evaluator
+from evaluators.registry import families
+
+SCORE_TYPES = BINARY, CONTINUOUS = ("binary", "continuous")
 
 
-class MetricOut(serializers.Serializer[Any]):
-    """A metric that profiles of an evaluator choose from."""
+class Evaluators(AnswerShape):
+    """Evaluators, the account's own first."""
 
-    name = serializers.CharField()
-    formula = serializers.CharField()
-    required_input_fields = serializers.ListField(child=serializers.CharField())
-    output_types = serializers.ListField(child=serializers.ChoiceField(choices=OUTPUT_TYPES))
-    components = serializers.ListField(child=serializers.CharField())
-    profiles = serializers.ListField(child=serializers.CharField())
+    evaluators: list[EvaluatorOut]
 
 
-class EvaluatorOut(serializers.Serializer[Evaluator]):
-    """An evaluator that the account can run."""
-
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    evaluator_family = serializers.CharField()
-    aliases = serializers.ListField(child=serializers.CharField())
-    evaluation_enabled = serializers.BooleanField()
-    evaluation_run_enabled = serializers.BooleanField()
-    profile_required = serializers.BooleanField()
-    image_url = serializers.CharField(allow_null=True)
-    default_criteria = serializers.CharField(allow_null=True)
-    deprecated = serializers.BooleanField()
-    lane = serializers.ChoiceField(choices=["inline", "cpu", "judge"], allow_null=True)
-    required_input_fields = serializers.ListField(child=serializers.CharField())
-    components = serializers.ListField(child=serializers.CharField())
-    output_types = serializers.ListField(child=serializers.ChoiceField(choices=OUTPUT_TYPES))
-    formula = serializers.CharField(allow_null=True)
-    scale = serializers.ListField(child=serializers.FloatField(), allow_null=True)
-    higher_is_better = serializers.BooleanField()
-    judge_calls = serializers.CharField(allow_null=True)
-    metrics = MetricOut(many=True)
-
-
-class FamilyOut(serializers.Serializer[Family]):
+class FamilyOut(AnswerShape):
     """A family: what it needs and how its profiles are configured."""
 
-    family_name = serializers.CharField()
-    description = serializers.CharField()
-    required_input_fields = serializers.ListField(child=serializers.CharField())
-    optional_input_fields = serializers.ListField(child=serializers.CharField())
-    profile_config_schema = serializers.DictField()
-    lane = serializers.ChoiceField(choices=["inline", "cpu", "judge"])
-    score_type = serializers.ChoiceField(choices=["binary", "continuous"])
-    accepts_own_profiles = serializers.BooleanField()
+    family_name: str
+    description: str
+    required_input_fields: list[str]
+    optional_input_fields: list[str]
+    profile_config_schema: dict[str, Any]
+    lane: LaneName
+    score_type: Annotated[str, among(SCORE_TYPES)]
+    accepts_own_profiles: bool
+
+
+class Families(AnswerShape):
+    """All families."""
+
+    evaluator_families: list[FamilyOut]
 
 
 class EvaluatorQuery(serializers.Serializer[Any]):
@@ -76,38 +54,19 @@ class EvaluatorQuery(serializers.Serializer[Any]):
     )
 
 
-def evaluator_out(row: Evaluator) -> dict[str, object]:
-    """Return an evaluator in the wire's shape; one whose package is no longer installed is not enabled."""
-    is_enabled = row.is_enabled and find_evaluator(row.base) is not None
-    return {
-        "id": row.evaluator_id,
-        "name": row.name,
-        "description": row.description,
-        "evaluator_family": row.family,
-        "aliases": row.aliases,
-        "evaluation_enabled": is_enabled,
-        "evaluation_run_enabled": is_enabled,
-        "profile_required": row.default_profile is None,
-        "image_url": None,
-        "default_criteria": row.default_profile,
-        "deprecated": row.deprecated,
-        **run_facts(row),
-    }
-
-
-def family_out(family: Family) -> dict[str, object]:
+def family_out(family: Family) -> FamilyOut:
     """Return a family in the wire's shape; its required inputs are those without a profile."""
     required = family.fields_for({})
-    return {
-        "family_name": family.name,
-        "description": family.description,
-        "required_input_fields": [str(name) for name in required],
-        "optional_input_fields": [str(name) for name in family.optional_fields if name not in required],
-        "profile_config_schema": dict(family.settings_schema),
-        "lane": str(family.lane),
-        "score_type": "binary" if family.binary else "continuous",
-        "accepts_own_profiles": family.accepts_own_profiles,
-    }
+    return FamilyOut(
+        family_name=family.name,
+        description=family.description,
+        required_input_fields=[str(name) for name in required],
+        optional_input_fields=[str(name) for name in family.optional_fields if name not in required],
+        profile_config_schema=dict(family.settings_schema),
+        lane=str(family.lane),
+        score_type=BINARY if family.binary else CONTINUOUS,
+        accepts_own_profiles=family.accepts_own_profiles,
+    )
 
 
 class EvaluatorsView(AccountView):
@@ -117,7 +76,7 @@ class EvaluatorsView(AccountView):
         operation_id="evaluators",
         tags=["catalog"],
         parameters=[EvaluatorQuery],
-        responses=inline_serializer("Evaluators", {"evaluators": EvaluatorOut(many=True)}),
+        responses=answers_with(Evaluators),
     )
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
@@ -125,7 +84,7 @@ class EvaluatorsView(AccountView):
         query.is_valid(raise_exception=True)
         rows = list_evaluators(account=self.account, by_alias_or_id=query.validated_data.get("by_alias_or_id"))
         shown = (of_output_type(evaluator_out(row), query.validated_data.get("output_type")) for row in rows)
-        return Response({"evaluators": [row for row in shown if row is not None]})
+        return Response(Evaluators(evaluators=[row for row in shown if row is not None]))
 
 
 class FamiliesView(AccountView):
@@ -136,8 +95,8 @@ class FamiliesView(AccountView):
     @extend_schema(
         operation_id="evaluator_families",
         tags=["catalog"],
-        responses=inline_serializer("Families", {"evaluator_families": FamilyOut(many=True)}),
+        responses=answers_with(Families),
     )
     def get(self, request: Request) -> Response:
         """List evaluator families with their inputs and the JSON Schema of their profiles."""
-        return Response({"evaluator_families": [family_out(family) for family in families()]})
+        return Response(Families(evaluator_families=[family_out(family) for family in families()]))

@@ -2,46 +2,69 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema, extend_schema_view, inline_serializer
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from msgspec import field
 
 from evalsvc.catalog.api.criteria import (
     ArchiveView,
+    CriteriaEnvelope,
     CriteriaIn,
+    CriteriaList,
     CriteriaOut,
     CriteriaView,
     EvaluatorCriteriaQuery,
     RevisionIn,
     RevisionView,
 )
-from evalsvc.rest.bodies.unknown import with_warnings_field
+from evalsvc.rest.answering.shapes import answers_with
 
-ONE = inline_serializer("ProfileEnvelope", with_warnings_field(evaluator_profile=CriteriaOut()))
-MANY = inline_serializer("ProfileList", {"evaluator_profiles": CriteriaOut(many=True)})
+
+class ProfileEnvelope(CriteriaEnvelope):
+    """One revision of a profile."""
+
+    profile: CriteriaOut = field(name="evaluator_profile")
+
+
+class ProfileList(CriteriaList):
+    """Revisions of profiles."""
+
+    profiles: list[CriteriaOut] = field(name="evaluator_profiles")
 
 
 @extend_schema_view(
     get=extend_schema(
-        operation_id="list_profiles", tags=["catalog"], parameters=[EvaluatorCriteriaQuery], responses=MANY
+        operation_id="list_profiles",
+        tags=["catalog"],
+        parameters=[EvaluatorCriteriaQuery],
+        responses=answers_with(ProfileList),
     ),
-    post=extend_schema(operation_id="create_profile", tags=["catalog"], request=CriteriaIn, responses=ONE),
+    post=extend_schema(
+        operation_id="create_profile", tags=["catalog"], request=CriteriaIn, responses=answers_with(ProfileEnvelope)
+    ),
 )
 class ProfilesView(CriteriaView):
     """Profiles."""
 
-    one, many = "evaluator_profile", "evaluator_profiles"
+    one, many = ProfileEnvelope, ProfileList
 
 
 @extend_schema_view(
-    post=extend_schema(operation_id="revise_profile", tags=["catalog"], request=RevisionIn, responses=ONE)
+    post=extend_schema(
+        operation_id="revise_profile", tags=["catalog"], request=RevisionIn, responses=answers_with(ProfileEnvelope)
+    )
 )
 class ProfileRevisionView(RevisionView):
     """The next revision of a profile."""
 
-    one = "evaluator_profile"
+    one = ProfileEnvelope
 
 
-@extend_schema_view(patch=extend_schema(operation_id="archive_profile", tags=["catalog"], request=None, responses=MANY))
+@extend_schema_view(
+    patch=extend_schema(
+        operation_id="archive_profile", tags=["catalog"], request=None, responses=answers_with(ProfileList)
+    )
+)
 class ProfileArchiveView(ArchiveView):
     """The end of a profile."""
 
-    many = "evaluator_profiles"
+    many = ProfileList
