@@ -5,16 +5,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import orjson
+from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.importers.rows import PASSAGE_NAMES
 from evalsvc.datasets.importers.table import JSON_SUFFIX
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import are_bare_texts, are_plain_texts, iterate_examples
+from evalsvc.rest.answering.rendering import dumps
+from evalsvc.rest.answering.shapes import AnswerShape, shape_of
 from evalsvc.tenancy.scope import account_scope
+
+Json: TypeAlias = Any
+FlatObject: TypeAlias = dict[str, str | bool | float]
 
 CHUNK_BYTES = 1 << 16
 ROW_GROUP_ROWS = 5000
@@ -30,6 +36,41 @@ PATRONUS_TEXTS = {
     "meta_evaluated_model_selected_model": ("meta_evaluated_model_selected_model",),
 }
 PATRONUS_OBJECTS = ("meta_evaluated_model_params", "meta_evaluated_model_options")
+
+
+class ExampleOut(AnswerShape):
+    """An example as uploads have it; what is absent is left out."""
+
+    id: str
+    input: Json
+    expected: Json | UnsetType = UNSET
+    contexts: Annotated[list[Json] | UnsetType, Meta(description="Texts, or passages with `id`, `text` and more.")] = (
+        UNSET
+    )
+    metadata: dict[str, Json] | UnsetType = UNSET
+
+
+class WireRow(AnswerShape):
+    """An example as clients of Patronus read it; texts only, so other inputs are JSON."""
+
+    dataset_id: Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+    sid: Annotated[int, Meta(description="The row's number, from 1.")]
+    evaluated_model_input: str | None
+    evaluated_model_gold_answer: str | None
+    evaluated_model_retrieved_context: list[str] | None
+    evaluated_model_output: str | None
+    evaluated_model_system_prompt: str | None
+    meta_evaluated_model_name: str | None
+    meta_evaluated_model_provider: str | None
+    meta_evaluated_model_selected_model: str | None
+    meta_evaluated_model_params: FlatObject | None
+    meta_evaluated_model_options: FlatObject | None
+
+
+class DatasetData(AnswerShape):
+    """The rows of a version, for clients of Patronus."""
+
+    data: list[WireRow]
 
 
 def chunked(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -51,31 +92,33 @@ def text_or_json(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def example_out(example: Example) -> dict[str, object]:
-    """Return an example as uploads have it; what is absent is left out."""
-    row = {"id": example.key, "input": example.input, "expected": example.expected, "contexts": example.contexts}
+def example_out(example: Example) -> ExampleOut:
+    """Return an example as uploads have it."""
+    row = {"expected": example.expected, "contexts": example.contexts, "metadata": example.metadata or None}
     present = {name: value for name, value in row.items() if value is not None}
-    return present | ({"metadata": example.metadata} if example.metadata else {})
+    return shape_of(example, ExampleOut, id=example.key, **present)
 
 
 def jsonl(account: Account, version: DatasetVersion) -> Iterator[bytes]:
     """Yield one JSON object a line."""
     rows = iterate_examples(account=account, version=version)
-    return chunked(orjson.dumps(example_out(row), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    return chunked(dumps(example_out(row)) + b"\n" for row in rows)
 
 
-def wire_row(dataset_id: str, example: Example) -> dict[str, object]:
-    """Return an example as clients of Patronus read it; texts only, so other inputs are JSON."""
+def wire_row(dataset_id: str, example: Example) -> WireRow:
+    """Return an example as clients of Patronus read it."""
     metadata = example.metadata
-    return {
-        "dataset_id": dataset_id,
-        "sid": example.position + 1,
-        "evaluated_model_input": text_or_json(example.input) or None,
-        "evaluated_model_gold_answer": text_or_json(example.expected),
-        "evaluated_model_retrieved_context": texts_of(example.contexts),
+    return shape_of(
+        example,
+        WireRow,
+        dataset_id=dataset_id,
+        sid=example.position + 1,
+        evaluated_model_input=text_or_json(example.input) or None,
+        evaluated_model_gold_answer=text_or_json(example.expected),
+        evaluated_model_retrieved_context=texts_of(example.contexts),
         **{name: text_or_json(first_present(metadata, names)) for name, names in PATRONUS_TEXTS.items()},
         **{name: flat_object(metadata.get(name)) for name in PATRONUS_OBJECTS},
-    }
+    )
 
 
 def texts_of(passages: Sequence[object] | None) -> list[str] | None:
@@ -96,7 +139,7 @@ def first_present(metadata: Mapping[str, object], names: Iterable[str]) -> objec
     return next((metadata[name] for name in names if metadata.get(name) is not None), None)
 
 
-def flat_object(value: object) -> dict[str, str | int | float] | None:
+def flat_object(value: object) -> FlatObject | None:
     """Return an object of texts and numbers, as clients insist: CSV has it as JSON; what is deeper stays JSON."""
     if isinstance(value, str):
         try:
@@ -121,7 +164,7 @@ def data(account: Account, version: DatasetVersion, *, start: int = 0, limit: in
     def parts() -> Iterator[bytes]:
         yield b'{"data":['
         for i, row in enumerate(rows):
-            yield (b"," if i else b"") + orjson.dumps(wire_row(dataset_id, row))
+            yield (b"," if i else b"") + dumps(wire_row(dataset_id, row))
         yield b"]}"
 
     return chunked(parts())
@@ -230,7 +273,7 @@ def groups(examples: Iterable[Example]) -> Iterator[list[Example]]:
     size = 0
     for example in examples:
         group.append(example)
-        size += len(orjson.dumps(example_out(example)))
+        size += len(dumps(example_out(example)))
         if len(group) >= ROW_GROUP_ROWS or size >= ROW_GROUP_BYTES:
             yield group
             group, size = [], 0

@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,8 +15,11 @@ from evalsvc.datasets import services
 from evalsvc.datasets.api.receiving import Form, is_form, receive_form
 from evalsvc.datasets.api.shapes import (
     CUSTOM,
-    ChangeOut,
-    DatasetOut,
+    DatasetDiff,
+    DatasetEnvelope,
+    DatasetList,
+    DatasetVersionEnvelope,
+    DatasetVersionList,
     DiffQuery,
     ExamplesIn,
     FormIn,
@@ -26,9 +28,8 @@ from evalsvc.datasets.api.shapes import (
     NamedFormIn,
     PatchIn,
     TypedListQuery,
-    VersionOut,
-    change_out,
     dataset_out,
+    diff_out,
     version_out,
 )
 from evalsvc.datasets.importers.lines import decode_json
@@ -45,9 +46,10 @@ from evalsvc.datasets.selectors import (
     list_versions,
     newest_versions,
 )
+from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.problems import FieldError, Invalid
 
-ENVELOPE = inline_serializer("DatasetEnvelope", {"dataset_id": serializers.UUIDField(), "dataset": DatasetOut()})
+ENVELOPE = answers_with(DatasetEnvelope)
 
 
 class UploadView(AccountView):
@@ -97,16 +99,17 @@ class DatasetsView(UploadView):
         operation_id="list_datasets",
         tags=["datasets"],
         parameters=[TypedListQuery],
-        responses=inline_serializer("DatasetList", {"datasets": DatasetOut(many=True)}),
+        responses=answers_with(DatasetList),
     )
     def get(self, request: Request) -> Response:
         """List datasets, newest first, each with its newest version."""
         query = checked(TypedListQuery(data=sent(request)))
         if query.get("type", CUSTOM) != CUSTOM:
-            return Response({"datasets": []})
+            return Response(DatasetList(datasets=[]))
         rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
         newest = newest_versions(account=self.account, datasets=rows)
-        return Response({"datasets": [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]})
+        found = [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]
+        return Response(DatasetList(datasets=found))
 
     @extend_schema(
         operation_id="create_dataset",
@@ -134,7 +137,7 @@ class DatasetsView(UploadView):
 def envelope(version: DatasetVersion) -> Response:
     """Answer with a dataset and its newest version."""
     dataset = version.dataset
-    return Response({"dataset_id": str(dataset.id), "dataset": dataset_out(dataset, version)})
+    return Response(DatasetEnvelope(dataset_id=dataset.id, dataset=dataset_out(dataset, version)))
 
 
 class DatasetView(AccountView):
@@ -168,23 +171,20 @@ class VersionsView(UploadView):
         operation_id="list_dataset_versions",
         tags=["datasets"],
         parameters=[ListQuery],
-        responses=inline_serializer("DatasetVersionList", {"versions": VersionOut(many=True)}),
+        responses=answers_with(DatasetVersionList),
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """List versions, newest first."""
         query = checked(ListQuery(data=sent(request)))
         rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
         found = rows[query["offset"] : query["offset"] + query["limit"]]
-        return Response({"versions": [version_out(row, with_schemas=False) for row in found]})
+        return Response(DatasetVersionList(versions=[version_out(row, with_schemas=False) for row in found]))
 
     @extend_schema(
         operation_id="create_dataset_version",
         tags=["datasets"],
         request={"multipart/form-data": FormIn, "application/json": ExamplesIn},
-        responses=inline_serializer(
-            "DatasetVersionEnvelope",
-            {"dataset_id": serializers.UUIDField(), "version": VersionOut(), "created": serializers.BooleanField()},
-        ),
+        responses=answers_with(DatasetVersionEnvelope),
     )
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Add a version. The same rows again are the version that is there, with `created` false."""
@@ -193,7 +193,7 @@ class VersionsView(UploadView):
         version, created = services.add_version(
             account=self.account, dataset=dataset, rows=rows, format=format, actor=self.caller.actor
         )
-        return Response({"dataset_id": str(id), "version": version_out(version), "created": created})
+        return Response(DatasetVersionEnvelope(dataset_id=id, version=version_out(version), created=created))
 
 
 class DiffView(AccountView):
@@ -205,18 +205,7 @@ class DiffView(AccountView):
         operation_id="diff_dataset_versions",
         tags=["datasets"],
         parameters=[DiffQuery],
-        responses=inline_serializer(
-            "DatasetDiff",
-            {
-                "from": serializers.IntegerField(),
-                "to": serializers.IntegerField(),
-                "n_added": serializers.IntegerField(),
-                "n_removed": serializers.IntegerField(),
-                "n_changed": serializers.IntegerField(),
-                "n_unchanged": serializers.IntegerField(),
-                "changes": ChangeOut(many=True),
-            },
-        ),
+        responses=answers_with(DatasetDiff),
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Compare two versions by the ids of their examples. An example that only moved is unchanged."""
@@ -230,14 +219,4 @@ class DiffView(AccountView):
         changes = list_changes(
             account=self.account, before=before, after=after, limit=query["limit"], offset=query["offset"]
         )
-        return Response(
-            {
-                "from": before.number,
-                "to": after.number,
-                "n_added": counts.added,
-                "n_removed": counts.removed,
-                "n_changed": counts.changed,
-                "n_unchanged": counts.unchanged,
-                "changes": [change_out(change) for change in changes],
-            }
-        )
+        return Response(diff_out(before, after, counts, changes))

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from evalsvc.accounts.views import AccountView, checked, sent
@@ -17,23 +16,7 @@ from evalsvc.datasets import exports
 from evalsvc.datasets.api.shapes import CsvQuery, DataQuery, VersionQuery
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import get_version
-
-
-class WireRow(serializers.Serializer[None]):
-    """An example as clients of Patronus read it."""
-
-    dataset_id = serializers.UUIDField()
-    sid = serializers.IntegerField(help_text="The row's number, from 1.")
-    evaluated_model_input = serializers.CharField(allow_null=True)
-    evaluated_model_gold_answer = serializers.CharField(allow_null=True, allow_blank=True)
-    evaluated_model_retrieved_context = serializers.ListField(child=serializers.CharField(), allow_null=True)
-    evaluated_model_output = serializers.CharField(allow_null=True, allow_blank=True)
-    evaluated_model_system_prompt = serializers.CharField(allow_null=True, allow_blank=True)
-    meta_evaluated_model_name = serializers.CharField(allow_null=True, allow_blank=True)
-    meta_evaluated_model_provider = serializers.CharField(allow_null=True, allow_blank=True)
-    meta_evaluated_model_selected_model = serializers.CharField(allow_null=True, allow_blank=True)
-    meta_evaluated_model_params = serializers.JSONField()
-    meta_evaluated_model_options = serializers.JSONField()
+from evalsvc.rest.answering.shapes import answers_with
 
 
 class DownloadView(AccountView):
@@ -62,7 +45,7 @@ class DataView(DownloadView):
         operation_id="dataset_data",
         tags=["datasets"],
         parameters=[DataQuery],
-        responses=inline_serializer("DatasetData", {"data": WireRow(many=True)}),
+        responses=answers_with(exports.DatasetData),
     )
     def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
         """Return rows under the names that clients of Patronus read. What is not a text is written as JSON."""

@@ -2,65 +2,98 @@
 
 from __future__ import annotations
 
-from typing import Any
+import uuid
+from collections.abc import Iterable
+from typing import Annotated, Any
 
+from msgspec import UNSET, Meta, UnsetType, field
 from rest_framework import serializers
 
-from evalsvc.datasets.exports import example_out
+from evalsvc.datasets.exports import ExampleOut, example_out
 from evalsvc.datasets.importers.reading import UPLOADED
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
-from evalsvc.datasets.selectors import Change
+from evalsvc.datasets.selectors import Change, Counts
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, shape_of
 
 LARGEST = 2**31 - 1
 CUSTOM = "User Managed"
 """The only type of dataset, an account's own, in the word of Patronus' clients."""
 
 
-class VersionOut(serializers.Serializer[DatasetVersion]):
+class VersionOut(AnswerShape, kw_only=True):
     """A frozen list of examples."""
 
-    number = serializers.IntegerField()
-    n_examples = serializers.IntegerField()
-    content_hash = serializers.CharField(help_text="SHA-256 of the canonical rows, in order.")
-    format = serializers.CharField()
-    input_schema = serializers.DictField(help_text="JSON Schema of the inputs.", required=False)
-    expected_schema = serializers.DictField(help_text="JSON Schema of the expected values.", required=False)
-    created_at = serializers.DateTimeField()
+    number: int
+    n_examples: int
+    content_hash: Annotated[str, Meta(description="SHA-256 of the canonical rows, in order.")]
+    format: Annotated[str, among(DatasetVersion.Format.values)]
+    input_schema: Annotated[dict[str, Any] | UnsetType, Meta(description="JSON Schema of the inputs.")] = UNSET
+    expected_schema: Annotated[dict[str, Any] | UnsetType, Meta(description="JSON Schema of the expected values.")] = (
+        UNSET
+    )
+    created_at: Moment
 
 
-class DatasetOut(serializers.Serializer[Dataset]):
+class DatasetOut(AnswerShape):
     """A dataset with its newest version."""
 
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    type = serializers.ChoiceField([CUSTOM])
-    samples = serializers.IntegerField(help_text="Of the newest version.")
-    n_versions = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    creation_at = serializers.DateTimeField(help_text="The same, as some clients name it.")
-    version = VersionOut()
+    id: uuid.UUID
+    name: str
+    description: str
+    type: Annotated[str, among([CUSTOM])]
+    samples: Annotated[int, Meta(description="Of the newest version.")]
+    n_versions: int
+    created_at: Moment
+    creation_at: Annotated[Moment, Meta(description="The same, as some clients name it.")]
+    version: VersionOut
 
 
-class ExampleOut(serializers.Serializer[Any]):
-    """An example as uploads have it."""
+class DatasetEnvelope(AnswerShape):
+    """A dataset, and its id once more."""
 
-    id = serializers.CharField()
-    input = serializers.JSONField()
-    expected = serializers.JSONField(required=False)
-    contexts = serializers.ListField(
-        child=serializers.JSONField(), required=False, help_text="Texts, or passages with `id`, `text` and more."
-    )
-    metadata = serializers.DictField(required=False)
+    dataset_id: uuid.UUID
+    dataset: DatasetOut
 
 
-class ChangeOut(serializers.Serializer[Change]):
+class DatasetList(AnswerShape):
+    """A page of datasets, the newest first."""
+
+    datasets: list[DatasetOut]
+
+
+class DatasetVersionList(AnswerShape):
+    """A page of versions, the newest first."""
+
+    versions: list[VersionOut]
+
+
+class DatasetVersionEnvelope(AnswerShape):
+    """A version, and whether it is new."""
+
+    dataset_id: uuid.UUID
+    version: VersionOut
+    created: bool
+
+
+class ChangeOut(AnswerShape):
     """An example that differs."""
 
-    change = serializers.ChoiceField(["added", "removed", "changed"])
-    id = serializers.CharField()
-    before = ExampleOut(allow_null=True)
-    after = ExampleOut(allow_null=True)
+    change: Annotated[str, among(["added", "removed", "changed"])]
+    id: str
+    before: ExampleOut | None
+    after: ExampleOut | None
+
+
+class DatasetDiff(AnswerShape):
+    """What a version changed, and a page of the examples that differ."""
+
+    before: int = field(name="from")
+    after: int = field(name="to")
+    n_added: int
+    n_removed: int
+    n_changed: int
+    n_unchanged: int
+    changes: list[ChangeOut]
 
 
 class FormIn(serializers.Serializer[Any]):
@@ -149,36 +182,39 @@ DiffQuery._declared_fields["from"] = serializers.IntegerField(
 )
 
 
-def version_out(version: DatasetVersion, *, with_schemas: bool = True) -> dict[str, Any]:
+def version_out(version: DatasetVersion, *, with_schemas: bool = True) -> VersionOut:
     """Return a version; lists go without the schemas."""
     schemas = {"input_schema": version.input_schema, "expected_schema": version.expected_schema} if with_schemas else {}
-    return {
-        "number": version.number,
-        "n_examples": version.n_examples,
-        "content_hash": version.content_hash,
-        "format": version.format,
-        **schemas,
-        "created_at": version.created_at,
-    }
+    return shape_of(version, VersionOut, **schemas)
 
 
-def dataset_out(dataset: Dataset, version: DatasetVersion, *, with_schemas: bool = True) -> dict[str, Any]:
+def dataset_out(dataset: Dataset, version: DatasetVersion, *, with_schemas: bool = True) -> DatasetOut:
     """Return a dataset with its newest version."""
-    return {
-        "id": str(dataset.id),
-        "name": dataset.name,
-        "description": dataset.description,
-        "type": CUSTOM,
-        "samples": version.n_examples,
-        "n_versions": dataset.n_versions,
-        "created_at": dataset.created_at,
-        "creation_at": dataset.created_at,
-        "version": version_out(version, with_schemas=with_schemas),
-    }
+    return shape_of(
+        dataset,
+        DatasetOut,
+        type=CUSTOM,
+        samples=version.n_examples,
+        creation_at=dataset.created_at,
+        version=version_out(version, with_schemas=with_schemas),
+    )
 
 
-def change_out(change: Change) -> dict[str, Any]:
+def change_out(change: Change) -> ChangeOut:
     """Return an example that differs."""
     kind = "added" if change.before is None else "removed" if change.after is None else "changed"
-    before, after = (one and example_out(one) for one in (change.before, change.after))
-    return {"change": kind, "id": change.key, "before": before, "after": after}
+    before, after = (example_out(one) if one else None for one in (change.before, change.after))
+    return ChangeOut(change=kind, id=change.key, before=before, after=after)
+
+
+def diff_out(before: DatasetVersion, after: DatasetVersion, counts: Counts, changes: Iterable[Change]) -> DatasetDiff:
+    """Return how two versions differ."""
+    return DatasetDiff(
+        before=before.number,
+        after=after.number,
+        n_added=counts.added,
+        n_removed=counts.removed,
+        n_changed=counts.changed,
+        n_unchanged=counts.unchanged,
+        changes=[change_out(change) for change in changes],
+    )
