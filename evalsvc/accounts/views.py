@@ -17,10 +17,11 @@ from evalsvc.accounts.access.permissions import check_scope
 from evalsvc.accounts.access.throttling import add_rate_limit_headers, check_limits
 from evalsvc.accounts.models import Account
 from evalsvc.rest.answering.answers import WrittenAnswer
+from evalsvc.rest.answering.shapes import KeyWarning
+from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.fields import naming_choices
 from evalsvc.rest.bodies.parsing import join_chunks, read_body
-from evalsvc.rest.bodies.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.rest.idempotency import (
     KEY_META,
     Claim,
@@ -71,7 +72,7 @@ class AccountView(APIView):
     standing: dict[str, str] | None = None
     """The headers of every answer of a plain method."""
     claim: Claim | None = None
-    warnings: Sequence[dict[str, Any]] = ()
+    warnings: Sequence[KeyWarning] = ()
     """What the answer says beside itself: keys of the body that nothing reads."""
     _scope: AbstractContextManager[None] | None = None
 
@@ -141,7 +142,7 @@ class AccountView(APIView):
             is_retry=is_retry,
         )
 
-    def warn_of(self, keys: Iterable[str], known: Collection[str], rows: Iterable[dict[str, Any]] = ()) -> None:
+    def warn_of(self, keys: Iterable[str], known: Collection[str], rows: Iterable[KeyWarning] = ()) -> None:
         """Let the answer name the keys of a body that nothing reads; clients of the wire expect no failure.
 
         `rows` are the warnings of its rows.

@@ -10,6 +10,7 @@ from django.db import connections
 from evalsvc.evaluations.database.lookups import bigints
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.wire.answer import digits
+from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.tenancy.scope import current_role
 
 # By the tables' names: experiments are built on evaluations, and not the other way round.
@@ -22,7 +23,7 @@ PLANNED = (
 )
 
 
-def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[dict[str, Any]]:
+def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[KeyWarning]:
     """Return a warning for each planned experiment that a search names: its scores are results, not evaluations."""
     wanted = bigints(sorted(set(experiment_ids)))
     if wanted == "{}":
@@ -31,7 +32,7 @@ def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> l
         cursor.execute(PLANNED, [account_id, wanted])
         planned = [id for (id,) in cursor.fetchall()]
     detail = "Experiment {0} has a plan; the scores of its outputs are at /v1/experiments/{0}/results."
-    return [{"pointer": pointer, "detail": detail.format(id), "did_you_mean": []} for id in planned]
+    return [KeyWarning(pointer=pointer, detail=detail.format(id), did_you_mean=[]) for id in planned]
 
 
 def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:

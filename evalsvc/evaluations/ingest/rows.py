@@ -17,9 +17,10 @@ from msgspec import Meta
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
+from evalsvc.rest.answering.shapes import KeyWarning
+from evalsvc.rest.answering.unknown import RowKeys
 from evalsvc.rest.bodies.parsing import decode, keys_of
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
-from evalsvc.rest.bodies.unknown import RowKeys
 from evalsvc.rest.problems import FieldError, Problem
 
 MAX_ROWS = 1000
@@ -108,7 +109,7 @@ class Rows:
 
     scores: list[ClientScore]
     errors: list[RowError]
-    warnings: list[dict[str, Any]]
+    warnings: list[KeyWarning]
 
 
 def read_score_batch(account_id: int, body: bytes) -> Rows:

@@ -14,6 +14,8 @@ from evalsvc.evaluations.search.indirect import INDIRECT, is_one_of
 from evalsvc.evaluations.search.pages import met_by_request
 from evalsvc.evaluations.search.tags import tagged
 from evalsvc.evaluations.wire.scores import score_condition
+from evalsvc.rest.answering.shapes import KeyWarning
+from evalsvc.rest.answering.unknown import RowKeys
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.filters import (
     NESTED,
@@ -26,7 +28,6 @@ from evalsvc.rest.bodies.filters import (
     read_value,
 )
 from evalsvc.rest.bodies.scalars import read_uuid
-from evalsvc.rest.bodies.unknown import RowKeys
 from evalsvc.rest.problems import FieldError, Invalid
 
 # In one statement with all values of all filters.
@@ -109,7 +110,7 @@ def evaluation_condition(filters: Sequence[Mapping[str, object]], pointer: str =
     return FilterTree(_Leaves(), MEMBERS).all_of(filters, pointer)
 
 
-def unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[dict[str, Any]]:
+def unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[KeyWarning]:
     """Return a warning for each member that nothing reads of filters that `evaluation_condition` has accepted."""
     unread = RowKeys(MEMBERS, "filter")
     _note_members(filters, pointer, unread)

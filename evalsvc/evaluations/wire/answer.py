@@ -44,7 +44,7 @@ class RequestFacts:
     dataset_id: str | None = None
     dataset_sample_id: str | None = None
     log_id: str | None = None
-    warnings: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[KeyWarning, ...] = ()
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> Evaluat
     return EvaluateAnswer(
         id=digits(request.id),
         results=[result_of(request, entry) for entry in entries],
-        warnings=[KeyWarning(**warning) for warning in request.warnings] or UNSET,
+        warnings=list(request.warnings) or UNSET,
     )
 
 

@@ -20,9 +20,10 @@ from evalsvc.evaluations.wire.inputs import (
     type_errors,
 )
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
+from evalsvc.rest.answering.shapes import KeyWarning
+from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.bodies.parsing import decode_noting_unknown, keys_of
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
-from evalsvc.rest.bodies.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.base import Sample
 from evaluators.samples import build_sample
@@ -119,7 +120,7 @@ class EvaluateCall:
     log_id: str | None
     trace_id: str | None
     span_id: str | None
-    warnings: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[KeyWarning, ...] = ()
     """What the caller should know of the request that did not keep it from being run."""
 
     @property
@@ -167,10 +168,10 @@ def read_call(body: bytes) -> EvaluateCall:
     )
 
 
-def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[dict[str, Any], ...]:
+def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning, ...]:
     """Warn of keys that no dialect has, and of inputs of the wrong type, whether an evaluator reads them or not."""
     unread = [
-        {"pointer": error.pointer, "detail": error.detail, "did_you_mean": []} for error in type_errors(raw, sample)
+        KeyWarning(pointer=error.pointer, detail=error.detail, did_you_mean=[]) for error in type_errors(raw, sample)
     ]
     unknown = key_warnings(keys_of(body), Body.__struct_fields__)
     for i, entry in enumerate(_entries.decode(body).evaluators[:MAX_EVALUATORS]):

@@ -1,0 +1,52 @@
+"""Keys of a body that nothing reads: named in the answer, where clients that we did not write may send them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec import structs
+
+from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning
+from evalsvc.rest.basics.nearest import MAX_WORD, nearest
+from evalsvc.rest.problems import escape
+
+MAX_WARNINGS = 20
+
+
+def key_warnings(keys: Iterable[str], known: Collection[str], at: str = "") -> list[KeyWarning]:
+    """Return a warning for each key that nothing reads of the object at a pointer, with what may have been meant.
+
+    For routes whose callers are clients that we did not write: an unknown key never fails there.
+    """
+    unread = [key for key in keys if key not in known][:MAX_WARNINGS]
+    return [_warning(key, known, at, "request" if not at else "entry") for key in unread]
+
+
+class RowKeys:
+    """Collects the keys of many rows that nothing reads: each once, where it is met first."""
+
+    def __init__(self, known: Collection[str], what: str = "row") -> None:
+        self.known = known
+        self.what = what
+        self.warnings: list[KeyWarning] = []
+        self._met: set[str] = set()
+
+    def note(self, keys: Iterable[str], at: str) -> None:
+        """Take in the keys of the row at a pointer."""
+        for key in keys:
+            if key not in self.known and key not in self._met and len(self._met) < MAX_WARNINGS:
+                self._met.add(key)
+                self.warnings.append(_warning(key, self.known, at, self.what))
+
+
+def _warning(key: str, known: Collection[str], at: str, what: str) -> KeyWarning:
+    return KeyWarning(
+        pointer=f"{at}/{escape(key)}",
+        detail=f"`{key[:MAX_WORD]}` is not a field of this {what}, and was ignored.",
+        did_you_mean=nearest(key, known),
+    )
+
+
+def with_warnings(answer: AnswerShape | None, warnings: Sequence[KeyWarning]) -> AnswerShape | None:
+    """Return an answer that says them; one without a body says nothing, and one without a place is an error."""
+    return None if answer is None else structs.replace(answer, warnings=warnings)
