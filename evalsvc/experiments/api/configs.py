@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -43,7 +41,7 @@ class ConfigsView(AccountView):
         """List the configs in their order of arrival."""
         get_plan(account=self.account, id=id)
         rows = list_configs(account=self.account, experiment_id=id)
-        return Response({"configs": [shapes.config_out(row) for row in rows], "next_cursor": None})
+        return Response(ConfigPage(configs=[shapes.config_out(row) for row in rows], next_cursor=None))
 
     @extend_schema(operation_id="add_configs", tags=["experiments"], request=plans.ConfigsIn, responses=MANY)
     def post(self, request: Request, id: int) -> Response:
@@ -60,7 +58,7 @@ class ConfigsView(AccountView):
         if plan.state != ExperimentPlan.State.DRAFT:
             enqueue_after_commit()
         fresh = list_configs(account=self.account, experiment_id=id).filter(pk__in=[row.pk for row in rows])
-        return Response({"configs": [shapes.config_out(row) for row in fresh], "next_cursor": None})
+        return Response(ConfigPage(configs=[shapes.config_out(row) for row in fresh], next_cursor=None))
 
 
 class ConfigView(AccountView):
@@ -72,7 +70,7 @@ class ConfigView(AccountView):
     def get(self, request: Request, id: int, config_id: int) -> Response:
         """Return a config with where it stands."""
         config = get_config(account=self.account, experiment_id=id, id=config_id)
-        return Response({"config": shapes.config_out(config)})
+        return Response(ConfigAnswer(config=shapes.config_out(config)))
 
     @extend_schema(operation_id="delete_config", tags=["experiments"], responses={204: None})
     def delete(self, request: Request, id: int, config_id: int) -> Response:
@@ -171,12 +169,12 @@ class DeleteManyView(ControlManyView):
 def _answer(effect: Effect) -> Response:
     if effect.op.action == RESUME.name and effect.op.changed_ids:
         enqueue_after_commit()
-    answer: dict[str, Any] = {
-        "op_id": str(effect.op.pk),
-        "configs": [shapes.config_out(config) for config in effect.configs],
-        "changed": [str(id) for id in effect.op.changed_ids],
-        "n_in_flight": effect.op.n_in_flight,
-    }
+    answer = ControlEffect(
+        op_id=str(effect.op.pk),
+        configs=[shapes.config_out(config) for config in effect.configs],
+        changed=[str(id) for id in effect.op.changed_ids],
+        n_in_flight=effect.op.n_in_flight,
+    )
     return Response(answer)
 
 
@@ -194,7 +192,7 @@ class CloneView(AccountView):
         enqueue_after_commit()
         fresh = get_config(account=self.account, experiment_id=id, id=made.pk)
         warnings = design_warnings(get_plan(account=self.account, id=id), fresh)
-        return Response({"config": shapes.config_out(fresh), "warnings": warnings})
+        return Response(ConfigAnswer(config=shapes.config_out(fresh), warnings=warnings))
 
 
 class PromoteView(AccountView):
@@ -210,4 +208,4 @@ class PromoteView(AccountView):
         """
         config = get_config(account=self.account, experiment_id=id, id=config_id)
         n = promote_config(account=self.account, config=config, actor=self.caller.actor)
-        return Response({"config_id": str(config.pk), "n_promoted": n})
+        return Response(PromotionEffect(config_id=str(config.pk), n_promoted=n))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
+from msgspec import structs
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -68,11 +69,11 @@ class ExperimentsView(PlansExperiments):
         rows = list_experiments(account=self.account, **named)
         if offset := wanted["offset"]:
             found = list(rows.order_by("-id")[offset : offset + wanted["limit"]])
-            return Response({"experiments": [shapes.planned_experiment_out(row) for row in found], "next_cursor": None})
+            return Response(_page(found, None))
         found, cursor = page(
             rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=f"experiments:{self.account.pk}"
         )
-        return Response({"experiments": [shapes.planned_experiment_out(row) for row in found], "next_cursor": cursor})
+        return Response(_page(found, cursor))
 
     @extend_schema(operation_id="create_experiment", tags=["experiments"], request=plans.ExperimentIn, responses=ONE)
     def post(self, request: Request) -> Response:
@@ -93,9 +94,9 @@ class ExperimentsView(PlansExperiments):
         )
         if start:
             enqueue_after_commit()
-        fresh = get_experiment(account=self.account, id=experiment.pk)
-        answer = {"experiment": shapes.planned_experiment_out(fresh, with_configs=True)}
-        return Response(warned(answer, spec.version, spec.metrics) if spec is not None else answer)
+        answer = _one(get_experiment(account=self.account, id=experiment.pk))
+        wide = warned({}, spec.version, spec.metrics) if spec is not None else {}
+        return Response(structs.replace(answer, **wide))
 
 
 class PreviewView(PlansExperiments):
@@ -132,7 +133,7 @@ class ExperimentView(AccountView):
     @extend_schema(operation_id="experiment", tags=["experiments"], responses=ONE)
     def get(self, request: Request, id: int) -> Response:
         """Return an experiment with its plan and configs."""
-        return self._answer(get_experiment(account=self.account, id=id))
+        return Response(_one(get_experiment(account=self.account, id=id)))
 
     @extend_schema(operation_id="patch_experiment", tags=["experiments"], request=plans.ExperimentPatch, responses=ONE)
     def patch(self, request: Request, id: int) -> Response:
@@ -158,10 +159,7 @@ class ExperimentView(AccountView):
             services.update_experiment(
                 account=self.account, experiment=experiment, changes=changes, actor=self.caller.actor
             )
-        return self._answer(experiment)
-
-    def _answer(self, experiment: Experiment) -> Response:
-        return Response({"experiment": shapes.planned_experiment_out(experiment, with_configs=True)})
+        return Response(_one(experiment))
 
 
 class OldUpdateView(ExperimentView):
@@ -191,10 +189,12 @@ class StartView(AccountView):
         plan = get_plan(account=self.account, id=id, lock=True)
         if services.start_experiment(account=self.account, plan=plan, actor=self.caller.actor):
             enqueue_after_commit()
-        return Response(
-            {
-                "experiment": shapes.planned_experiment_out(
-                    get_experiment(account=self.account, id=id), with_configs=True
-                )
-            }
-        )
+        return Response(_one(get_experiment(account=self.account, id=id)))
+
+
+def _page(rows: Iterable[Experiment], cursor: str | None) -> ExperimentPage:
+    return ExperimentPage(experiments=[shapes.planned_experiment_out(row) for row in rows], next_cursor=cursor)
+
+
+def _one(experiment: Experiment) -> ExperimentAnswer:
+    return ExperimentAnswer(experiment=shapes.planned_experiment_out(experiment, with_configs=True))

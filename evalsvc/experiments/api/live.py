@@ -118,4 +118,4 @@ class RecountView(AccountView):
         """Count every sum again from the single scores, and say where the books differ from them: nowhere."""
         get_plan(account=self.account, id=id)
         differences = recount(id)
-        return Response({"equal": not differences, "differences": differences})
+        return Response(RecountAnswer(equal=not differences, differences=differences))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from msgspec import structs
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments.api import shapes
-from evalsvc.experiments.api.answers.runs import MetricPage, PostedScores
+from evalsvc.experiments.api.answers.runs import MetricPage, PostedScores, ScoredMetric
 from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions
 from evalsvc.experiments.selectors import get_plan
-from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.rest.answering.shapes import answers_with, shape_of
 from evalsvc.tenancy.scope import account_scope
 
 MANY = answers_with(MetricPage)
@@ -31,7 +31,7 @@ class MetricsView(AccountView):
     @extend_schema(operation_id="list_metrics", tags=["experiments"], responses=MANY)
     def get(self, request: Request, id: int) -> Response:
         """List the metrics, and of how many outputs each is scored; `n_pending` of them wait."""
-        return Response({"metrics": metrics_out(get_plan(account=self.account, id=id)), "next_cursor": None})
+        return Response(MetricPage(metrics=metrics_out(get_plan(account=self.account, id=id)), next_cursor=None))
 
     @extend_schema(operation_id="add_metrics", tags=["experiments"], request=plans.MetricsIn, responses=MANY)
     def post(self, request: Request, id: int) -> Response:
@@ -52,22 +52,15 @@ class MetricsView(AccountView):
         if is_new:
             enqueue_after_commit()
         names = [row["name"] for row in wanted]
-        return Response({"metrics": metrics_out(plan, only=names), "next_cursor": None})
+        return Response(MetricPage(metrics=metrics_out(plan, only=names), next_cursor=None))
 
 
-def metrics_out(plan: ExperimentPlan, *, only: Iterable[str] | None = None) -> list[dict[str, Any]]:
+def metrics_out(plan: ExperimentPlan, *, only: Iterable[str] | None = None) -> list[ScoredMetric]:
     """Return metrics in the plan's order, with how far their scores have come."""
     progress = additions.progress_of(plan)
     shown = progress.keys() if only is None else set(only)
-    return [
-        {
-            **shapes.metric_out(row),
-            "n_scored": progress[row["name"]].n_scored,
-            "n_pending": progress[row["name"]].n_pending,
-        }
-        for row in plan.metrics
-        if row["name"] in shown
-    ]
+    metrics = [shapes.metric_out(row) for row in plan.metrics if row["name"] in shown]
+    return [shape_of(progress[metric.name], ScoredMetric, **structs.asdict(metric)) for metric in metrics]
 
 
 class ScoresView(AccountView):
@@ -89,4 +82,4 @@ class ScoresView(AccountView):
         found = additions.post_scores(
             account=self.account, experiment_id=id, name=body["metric"], scores=body["scores"]
         )
-        return Response({"n_accepted": found.n_accepted, "n_pending": found.n_pending})
+        return Response(shape_of(found, PostedScores))

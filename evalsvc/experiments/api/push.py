@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked
-from evalsvc.experiments.api.answers.outputs import LeaseAnswer, OutputsAnswer
+from evalsvc.experiments.api.answers.outputs import LeaseAnswer, LeasedExample, LeasedUnit, OutputsAnswer
 from evalsvc.experiments.api.bodies import outputs
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.queueing import enqueue_after_commit
@@ -50,20 +50,20 @@ class LeaseView(AccountView):
         )
         if leased is None:
             state = plan.state if config.state == Config.State.RUNNING else config.state
-            return Response({"state": state, "unit": None, "retry_after_ms": RETRY_AFTER_MS})
-        unit = {
-            "id": str(leased.unit.id),
-            "token": str(leased.unit.token),
-            "epoch": leased.unit.epoch,
-            "lease_seconds": body["lease_seconds"],
-            "examples": [_example(pos, row, body["blind"]) for pos, row in leased.examples.items()],
-        }
-        return Response({"state": Config.State.RUNNING, "unit": unit})
+            return Response(LeaseAnswer(state=state, unit=None, retry_after_ms=RETRY_AFTER_MS))
+        unit = LeasedUnit(
+            id=str(leased.unit.id),
+            token=str(leased.unit.token),
+            epoch=leased.unit.epoch,
+            lease_seconds=body["lease_seconds"],
+            examples=[_example(pos, row, body["blind"]) for pos, row in leased.examples.items()],
+        )
+        return Response(LeaseAnswer(state=Config.State.RUNNING, unit=unit))
 
 
-def _example(pos: int, row: dict[str, Any], blind: bool) -> dict[str, Any]:
+def _example(pos: int, row: dict[str, Any], blind: bool) -> LeasedExample:
     names = ("id", "input", "contexts", "metadata") if blind else ("id", "input", "expected", "contexts", "metadata")
-    return {"pos": pos, **{name: row[name] for name in names}}
+    return LeasedExample(pos=pos, **{name: row[name] for name in names})
 
 
 class OutputsView(AccountView):

@@ -68,15 +68,15 @@ class BatchScores(AnswerShape):
     results: list[OutputFacts]
 
 
-class LeasedExample(AnswerShape):
+class LeasedExample(AnswerShape, kw_only=True):
     """An example to answer; without `expected` where the caller asked to be blind."""
 
     pos: int
     id: str
     input: Json
+    expected: Json | UnsetType = UNSET
     contexts: Json
     metadata: Json
-    expected: Json | UnsetType = UNSET
 
 
 class LeasedUnit(AnswerShape):

@@ -81,7 +81,6 @@ class ConfigFacts(AnswerShape):
     name: str
     kind: Kind
     parameters: dict[str, Json]
-    parent_id: str | None
     arrival: int
     state: ConfigState
     stop_reason: str | None
@@ -93,9 +92,10 @@ class ConfigFacts(AnswerShape):
     n_error: int
     n_reused: int
     cost: float
+    created_at: Moment
+    parent_id: str | None
     input_tokens: int
     output_tokens: int
-    created_at: Moment
 
 
 class ExperimentFacts(AnswerShape):
