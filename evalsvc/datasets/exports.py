@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import orjson
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.importers.rows import PASSAGE_NAMES
@@ -16,7 +16,7 @@ from evalsvc.datasets.importers.table import JSON_SUFFIX
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import are_bare_texts, are_plain_texts, iterate_examples
 from evalsvc.rest.answering.rendering import dumps
-from evalsvc.rest.answering.shapes import AnswerShape, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape
 from evalsvc.tenancy.scope import account_scope
 
 Json: TypeAlias = Any
@@ -27,15 +27,6 @@ ROW_GROUP_ROWS = 5000
 ROW_GROUP_BYTES = 16 * 1024 * 1024
 # What a spreadsheet would take for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-# Where the metadata has what clients of Patronus read: under the first of these that is there.
-PATRONUS_TEXTS = {
-    "evaluated_model_output": ("evaluated_model_output", "task_output", "output"),
-    "evaluated_model_system_prompt": ("evaluated_model_system_prompt", "system_prompt"),
-    "meta_evaluated_model_name": ("meta_evaluated_model_name",),
-    "meta_evaluated_model_provider": ("meta_evaluated_model_provider",),
-    "meta_evaluated_model_selected_model": ("meta_evaluated_model_selected_model",),
-}
-PATRONUS_OBJECTS = ("meta_evaluated_model_params", "meta_evaluated_model_options")
 
 
 class ExampleOut(AnswerShape):
@@ -94,9 +85,17 @@ def text_or_json(value: object) -> str | None:
 
 def example_out(example: Example) -> ExampleOut:
     """Return an example as uploads have it."""
-    row = {"expected": example.expected, "contexts": example.contexts, "metadata": example.metadata or None}
-    present = {name: value for name, value in row.items() if value is not None}
-    return shape_of(example, ExampleOut, id=example.key, **present)
+    return ExampleOut(
+        id=example.key,
+        input=example.input,
+        expected=_unless_absent(example.expected),
+        contexts=_unless_absent(example.contexts),
+        metadata=example.metadata or UNSET,
+    )
+
+
+def _unless_absent(value: Json) -> Json:
+    return UNSET if value is None else value
 
 
 def jsonl(account: Account, version: DatasetVersion) -> Iterator[bytes]:
@@ -108,17 +107,25 @@ def jsonl(account: Account, version: DatasetVersion) -> Iterator[bytes]:
 def wire_row(dataset_id: str, example: Example) -> WireRow:
     """Return an example as clients of Patronus read it."""
     metadata = example.metadata
-    return shape_of(
-        example,
-        WireRow,
+    return WireRow(
         dataset_id=dataset_id,
         sid=example.position + 1,
         evaluated_model_input=text_or_json(example.input) or None,
         evaluated_model_gold_answer=text_or_json(example.expected),
         evaluated_model_retrieved_context=texts_of(example.contexts),
-        **{name: text_or_json(first_present(metadata, names)) for name, names in PATRONUS_TEXTS.items()},
-        **{name: flat_object(metadata.get(name)) for name in PATRONUS_OBJECTS},
+        evaluated_model_output=first_text(metadata, "evaluated_model_output", "task_output", "output"),
+        evaluated_model_system_prompt=first_text(metadata, "evaluated_model_system_prompt", "system_prompt"),
+        meta_evaluated_model_name=first_text(metadata, "meta_evaluated_model_name"),
+        meta_evaluated_model_provider=first_text(metadata, "meta_evaluated_model_provider"),
+        meta_evaluated_model_selected_model=first_text(metadata, "meta_evaluated_model_selected_model"),
+        meta_evaluated_model_params=flat_object(metadata.get("meta_evaluated_model_params")),
+        meta_evaluated_model_options=flat_object(metadata.get("meta_evaluated_model_options")),
     )
+
+
+def first_text(metadata: Mapping[str, object], *names: str) -> str | None:
+    """Return the first value that is there, as text."""
+    return text_or_json(first_present(metadata, names))
 
 
 def texts_of(passages: Sequence[object] | None) -> list[str] | None:
@@ -164,7 +171,7 @@ def data(account: Account, version: DatasetVersion, *, start: int = 0, limit: in
     def parts() -> Iterator[bytes]:
         yield b'{"data":['
         for i, row in enumerate(rows):
-            yield (b"," if i else b"") + dumps(wire_row(dataset_id, row))
+            yield (b"," if i else b"") + orjson.dumps(structs.asdict(wire_row(dataset_id, row)))
         yield b"]}"
 
     return chunked(parts())
