@@ -16,10 +16,9 @@ from evalsvc.datasets.importers.table import JSON_SUFFIX
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import are_bare_texts, are_plain_texts, iterate_examples
 from evalsvc.rest.answering.rendering import dumps
-from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape, Json
 from evalsvc.tenancy.scope import account_scope
 
-Json: TypeAlias = Any
 FlatObject: TypeAlias = dict[str, str | bool | float]
 
 CHUNK_BYTES = 1 << 16

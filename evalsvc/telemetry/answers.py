@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from evalsvc.rest.answering.rendering import dumps
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, among, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment, among, shape_of
 from evalsvc.telemetry.models import LogRecord, Span
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 STATUSES = ("UNSET", "OK", "ERROR")
-Json: TypeAlias = Any
 Attributes: TypeAlias = dict[str, Json]
 
 
@@ -80,18 +78,16 @@ class LogEnvelope(AnswerShape):
     log: LogOut
 
 
-class LogList(AnswerShape):
+class LogList(AnswerWithWarnings):
     """Logs that were found."""
 
     logs: list[LogOut]
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class SpanList(AnswerShape):
+class SpanList(AnswerWithWarnings):
     """Spans that were found."""
 
     spans: list[SpanOut]
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 class DeletedTraces(AnswerShape):

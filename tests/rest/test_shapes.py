@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from evalsvc.rest.answering import shapes
 from evalsvc.rest.answering.rendering import dumps
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, among, reference, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, KeyWarning, among, reference, shape_of
 from evalsvc.rest.answering.unknown import with_warnings
 
 
@@ -30,6 +30,10 @@ class CityFacts(AnswerShape):
 
 class CityOfAnotherShape(AnswerShape):
     mayor: str
+
+
+class FoundCity(AnswerWithWarnings):
+    name: str
 
 
 def test_a_shape_takes_what_the_row_has_and_what_is_said_beside_it() -> None:
@@ -60,9 +64,15 @@ def test_two_shapes_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
         reference(other)
 
 
-def test_warnings_need_a_place_in_the_answer() -> None:
+def test_warnings_come_last_and_need_a_place_in_the_answer() -> None:
     warning = KeyWarning(pointer="/nmae", detail="Not a field.", did_you_mean=["name"])
 
+    found = with_warnings(FoundCity(name="Paris"), [warning])
+
+    assert dumps(found) == (
+        b'{"name":"Paris","warnings":[{"pointer":"/nmae","detail":"Not a field.","did_you_mean":["name"]}]}'
+    )
+    assert dumps(FoundCity(name="Paris")) == b'{"name":"Paris"}'
     assert with_warnings(None, [warning]) is None
     with pytest.raises(TypeError):
-        with_warnings(CityFacts(name="Paris", size="large"), [warning])
+        with_warnings(CityFacts(name="Paris", size="large"), [warning])  # type: ignore[arg-type]

@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from msgspec import UNSET, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +20,7 @@ from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, among, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, among, answers_with, shape_of
 from evalsvc.rest.bodies.parsing import decode, keys_of, read_body
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -55,11 +54,10 @@ class AnnotationCriteriaFacts(AnswerShape):
     updated_at: Moment
 
 
-class AnnotationCriteriaAnswer(AnswerShape):
+class AnnotationCriteriaAnswer(AnswerWithWarnings):
     """One question."""
 
     annotation_criteria: AnnotationCriteriaFacts
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 class AnnotationCriteriaPage(AnswerShape):

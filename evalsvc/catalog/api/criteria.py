@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from msgspec import UNSET, UnsetType, field
+from msgspec import field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,7 +17,7 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, shape_of
 
 
 class CriteriaOut(AnswerShape):
@@ -33,11 +33,10 @@ class CriteriaOut(AnswerShape):
     description: str
 
 
-class CriteriaEnvelope(AnswerShape):
+class CriteriaEnvelope(AnswerWithWarnings):
     """One revision of a profile."""
 
     profile: CriteriaOut = field(name="evaluator_criteria")
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 class CriteriaList(AnswerShape):

@@ -7,12 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, WrittenMoment
+from evalsvc.rest.answering.shapes import AnswerShape, Json, KeyWarning, Moment, WrittenMoment
 from evalsvc.stats.basics.results import Advice
-
-Json: TypeAlias = Any
-"""Anything that JSON can say, as the caller has sent it."""
-
 
 Of: TypeAlias = Literal["pass", "score"]
 

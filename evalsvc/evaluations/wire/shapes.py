@@ -8,11 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from evalsvc.evaluations.wire.history_shapes import (
-    ConfidenceInterval,
-    Json,
-)
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment
+from evalsvc.evaluations.wire.history_shapes import ConfidenceInterval
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment
 
 Status: TypeAlias = Annotated[
     str, Meta(extra_json_schema={"enum": ["success", "error", "validation_error", "pending"]})
@@ -105,12 +102,11 @@ class EvaluatorAnswer(AnswerShape):
     evaluation_result: EvaluationVerdict | None
 
 
-class EvaluateAnswer(AnswerShape):
+class EvaluateAnswer(AnswerWithWarnings):
     """A result for each evaluator, in the order in which they were asked for."""
 
     id: str | None
     results: list[EvaluatorAnswer]
-    warnings: Annotated[list[KeyWarning] | UnsetType, Meta(description="Only where there is something to say.")] = UNSET
 
 
 class RowError(AnswerShape):
@@ -121,12 +117,11 @@ class RowError(AnswerShape):
     detail: str
 
 
-class EvaluationResults(AnswerShape):
+class EvaluationResults(AnswerWithWarnings):
     """What was kept of a batch, and which rows were left out."""
 
     evaluation_results: list[EvaluationVerdict]
     errors: list[RowError]
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 class EvaluationResultAnswer(AnswerShape):
@@ -135,12 +130,11 @@ class EvaluationResultAnswer(AnswerShape):
     evaluation_result: EvaluationVerdict
 
 
-class EvaluationResultPage(AnswerShape):
+class EvaluationResultPage(AnswerWithWarnings):
     """A page of results."""
 
     results: list[EvaluationVerdict]
     next_cursor: str | None
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 class StoredEvaluation(AnswerShape):
@@ -186,27 +180,24 @@ class StoredEvaluation(AnswerShape):
     span_id: str | None
 
 
-class EvaluationEnvelope(AnswerShape):
+class EvaluationEnvelope(AnswerWithWarnings):
     """One captured evaluation."""
 
     evaluation: StoredEvaluation
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class EvaluationPage(AnswerShape):
+class EvaluationPage(AnswerWithWarnings):
     """A page of captured evaluations."""
 
     evaluations: list[StoredEvaluation]
     next_cursor: str | None
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
-class KeptEvaluations(AnswerShape):
+class KeptEvaluations(AnswerWithWarnings):
     """What was kept of a batch, and which rows were left out."""
 
     evaluations: list[StoredEvaluation]
     errors: list[RowError]
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 def interval_shape(found: Mapping[str, Any] | None) -> ConfidenceInterval | None:

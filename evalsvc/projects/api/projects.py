@@ -6,7 +6,6 @@ import uuid
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
-from msgspec import UNSET, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,20 +14,19 @@ from evalsvc.accounts.views import AccountView, sent
 from evalsvc.projects import services
 from evalsvc.projects.models import MAX_NAME
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning, Moment, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, shape_of
 from evalsvc.rest.bodies.fields import StrictText
 
 LARGEST = 2**31 - 1
 
 
-class ProjectFacts(AnswerShape):
+class ProjectFacts(AnswerWithWarnings):
     """A project."""
 
     id: uuid.UUID
     name: str
     created_at: Moment
     created_by: str | None
-    warnings: list[KeyWarning] | UnsetType = UNSET
 
 
 class ProjectAnswer(AnswerShape):

@@ -14,6 +14,8 @@ from drf_spectacular.utils import OpenApiResponse
 _described: dict[str, type[msgspec.Struct]] = {}
 # They are written as before by whoever writes the JSON.
 _PLAIN = (datetime, uuid.UUID)
+Json: TypeAlias = Any
+"""Anything that JSON can say, as the caller has sent it."""
 Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 """A time with its offset. msgspec describes a `datetime` that may lack one as a mere text."""
 WrittenMoment: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
@@ -31,6 +33,14 @@ class KeyWarning(AnswerShape):
     pointer: str
     detail: str
     did_you_mean: list[str]
+
+
+class AnswerWithWarnings(AnswerShape, kw_only=True):
+    """An answer that may tell, after all else, what nothing has read of its request."""
+
+    warnings: Annotated[
+        list[KeyWarning] | msgspec.UnsetType, msgspec.Meta(description="Only where there is something to say.")
+    ] = msgspec.UNSET
 
 
 Shape = TypeVar("Shape", bound=AnswerShape)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import structs
 
-from evalsvc.rest.answering.shapes import AnswerShape, KeyWarning
+from evalsvc.rest.answering.shapes import AnswerWithWarnings, KeyWarning
 from evalsvc.rest.basics.nearest import MAX_WORD, nearest
 from evalsvc.rest.problems import escape
 
@@ -47,6 +47,6 @@ def _warning(key: str, known: Collection[str], at: str, what: str) -> KeyWarning
     )
 
 
-def with_warnings(answer: AnswerShape | None, warnings: Sequence[KeyWarning]) -> AnswerShape | None:
+def with_warnings(answer: AnswerWithWarnings | None, warnings: Sequence[KeyWarning]) -> AnswerWithWarnings | None:
     """Return an answer that says them; one without a body says nothing, and one without a place is an error."""
     return None if answer is None else structs.replace(answer, warnings=warnings)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from evalsvc.experiments.api.answers.estimates import Ends, PairedDifference
-from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.rest.answering.shapes import AnswerShape, Json
 from evalsvc.stats.formulas.confusion import Share
-
-Json: TypeAlias = Any
 
 
 class ComparedConfig(AnswerShape):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, VersusConfig
-from evalsvc.experiments.api.answers.runs import ConfigState, Json, Kind
-from evalsvc.rest.answering.shapes import AnswerShape, Moment
+from evalsvc.experiments.api.answers.runs import ConfigState, Kind
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
 
 
 class LiveHead(AnswerShape):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, PushedEstimate
-from evalsvc.experiments.api.answers.runs import ConfigState, Json
-from evalsvc.rest.answering.shapes import AnswerShape, Moment
+from evalsvc.experiments.api.answers.runs import ConfigState
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
 
 
 class ScoreFacts(AnswerShape):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from evalsvc.experiments.models import Config
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, WrittenMoment, among
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, among
 
-Json: TypeAlias = Any
 Kind: TypeAlias = Annotated[str, among(Config.Kind.values)]
 ConfigState: TypeAlias = Annotated[str, among(Config.State.values)]
 Warnings: TypeAlias = list[str] | UnsetType
