@@ -17,7 +17,9 @@ from psycopg import sql
 
 from evalsvc.local.embedded.roles import ensure_roles
 from evalsvc.local.embedded.urls import PASSWORDS
+from tests import services
 from tests.conftest import CHECKOUT
+from tests.services import copy_database
 
 VARIABLES = {"owner": "DATABASE_MIGRATION_URL", "app": "DATABASE_URL", "system": "DATABASE_SYSTEM_URL"}
 
@@ -55,9 +57,22 @@ class Database:
 
 
 @contextlib.contextmanager
-def new_database(admin_url: str) -> Iterator[Database]:
-    """Make an empty database; it goes away afterwards."""
-    name = f"growth_{uuid.uuid4().hex[:8]}"
+def migrated_database(admin_url: str) -> Iterator[Database]:
+    """Make a database as `migrate` leaves it, of a copy that nobody has written to; it goes away afterwards."""
+    name = _new_name()
+    copy_database(admin_url, services.MIGRATED, name)
+    with new_database(admin_url, name) as made:
+        yield made
+
+
+def _new_name() -> str:
+    return f"growth_{uuid.uuid4().hex[:8]}"
+
+
+@contextlib.contextmanager
+def new_database(admin_url: str, name: str | None = None) -> Iterator[Database]:
+    """Make an empty database, or give one of this name its roles; it goes away afterwards."""
+    name = name or _new_name()
     passwords = {PASSWORDS[role]: unquote(urlsplit(os.environ[url]).password or "") for role, url in VARIABLES.items()}
     prefix = urlsplit(os.environ["DATABASE_MIGRATION_URL"]).username
     assert prefix is not None

@@ -14,7 +14,7 @@ from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import Database, migrated_database
 
 MOST_WHEN_OVER = 1250
 MOST_WHILE_IT_RUNS = 1750
@@ -69,8 +69,7 @@ def bytes_by_relation(owner: psycopg.Connection[Any]) -> dict[str, float]:
 
 def test_an_evaluation_takes_so_many_bytes(alice: Caller, servers: Any) -> None:
     request, evaluation = as_written(alice)
-    with new_database(servers.postgres.url) as database:
-        database.migrate()
+    with migrated_database(servers.postgres.url) as database:
         fill(database, request, evaluation)
         with database.connect("owner") as owner:
             running = bytes_by_relation(owner)

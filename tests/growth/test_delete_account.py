@@ -19,7 +19,7 @@ from evalsvc.ops.account_deletion import WAITING, delete_account
 from evalsvc.ops.account_tables import HOT, LAST, OF_EXPERIMENTS, TABLES
 from evalsvc.ops.management.commands import delete_account as command
 from tests.conftest import findings, new_account, new_caller, wait_until
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import Database, migrated_database
 from tests.tenancy import shapes
 from tests.work.keeping import SUCCESS, keep
 
@@ -203,8 +203,7 @@ def test_a_terminal_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture
 def months(servers: Any) -> Iterator[tuple[Database, psycopg.Connection[Any], list[int]]]:
     """A database with evaluations of five accounts over months."""
-    with new_database(servers.postgres.url) as database, database.connect("owner") as owner:
-        database.migrate()
+    with migrated_database(servers.postgres.url) as database, database.connect("owner") as owner:
         accounts = new_accounts(owner)
         fill(owner, accounts, 6000, days=240)
         yield database, owner, accounts

@@ -14,7 +14,7 @@ from evalsvc.evaluations.database.partitions import make_partitions
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import Database, migrated_database
 from tests.work.keeping import SUCCESS, keep
 
 NAMES = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' ORDER BY 1"
@@ -42,8 +42,7 @@ def empty() -> Iterator[Database]:
 def migrated() -> Iterator[Database]:
     from tests import services
 
-    with new_database(services.servers.postgres.url) as database:
-        database.migrate()
+    with migrated_database(services.servers.postgres.url) as database:
         yield database
 
 

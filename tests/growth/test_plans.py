@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.growth_rows import fill, new_accounts
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import Database, migrated_database
 
 N_ROWS = 20_000
 PAIR = ("evaluator-0", "profile-0")
@@ -25,8 +25,7 @@ FROM pg_stat_user_tables WHERE relname LIKE 'evaluations%'
 def database() -> Iterator[Database]:
     from tests import services
 
-    with new_database(services.servers.postgres.url) as made:
-        made.migrate()
+    with migrated_database(services.servers.postgres.url) as made:
         yield made
 
 

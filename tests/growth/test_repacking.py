@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from benchmarks.growth_rows import fill, new_accounts
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import Database, migrated_database
 
 LATER = "2040-01"
 UNTIL = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '_until_' ORDER BY 1"
@@ -26,8 +26,7 @@ BYTES = "SELECT sum(pg_indexes_size(oid))::bigint FROM pg_class WHERE relkind = 
 def filled() -> Iterator[Database]:
     from tests import services
 
-    with new_database(services.servers.postgres.url) as database:
-        database.migrate()
+    with migrated_database(services.servers.postgres.url) as database:
         with database.connect("owner") as owner:
             fill(owner, new_accounts(owner), 20_000, days=20)
         yield database

@@ -16,7 +16,7 @@ from evalsvc.accounts.services import change_retention
 from evalsvc.celery import app
 from evalsvc.evaluations.maintenance import retention
 from tests.conftest import Caller, findings, wait_until
-from tests.growth.databases import Database, new_database
+from tests.growth.databases import Database, migrated_database
 
 DAY = 86_400_000 << 22
 REQUEST, SCORE, TAG, EVALUATION = (
@@ -179,8 +179,7 @@ def test_beat_retains() -> None:
 @pytest.fixture
 def months(servers: Any) -> Iterator[tuple[Database, psycopg.Connection[Any], list[int]]]:
     """A database with partitions of all months since March 2026, and evaluations of five accounts in them."""
-    with new_database(servers.postgres.url) as database, database.connect("owner") as owner:
-        database.migrate()
+    with migrated_database(servers.postgres.url) as database, database.connect("owner") as owner:
         for table in TABLES:
             for (name,) in owner.execute("SELECT partition_name FROM partitions_of(%s)", [table]).fetchall():
                 owner.execute(f"DROP TABLE {name}")
