@@ -36,7 +36,7 @@ def lossy(upstream: str) -> Iterator[Proxy]:
         handler = type("Handler", (_Handler,), {"proxy": proxy, "forward": forward})
         with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
-            thread = threading.Thread(target=server.serve_forever)
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
             thread.start()
             try:
                 yield proxy
