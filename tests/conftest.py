@@ -9,17 +9,16 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import psutil
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests import services
+from tests import leftovers, services
 from tests.caller import Caller
 from tests.factories import new_account, new_caller  # noqa: F401  # for tests
 
@@ -71,7 +70,7 @@ def scores_of(caller: Caller, evaluator: str) -> list[tuple[str, float, int]]:
 
 
 def findings(*callers: Caller) -> dict[str, int]:
-    """What `verify` finds wrong with the accounts of these callers, by check; other tests leave wrong rows behind."""
+    """What `verify` finds wrong with the accounts of these callers, by check."""
     from evalsvc.evaluations.maintenance.sweep import verify
 
     checks = [check for caller in callers for check in verify(caller.account.pk)]
@@ -122,35 +121,58 @@ def stop_group(process: subprocess.Popen[bytes], sig: int = signal.SIGKILL) -> N
     process.wait(timeout=100)
 
 
-@pytest.fixture(autouse=True)
-def untold(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Keep messages from a worker that another test has started, unless the test asks for one.
-
-    Workers outlive the test that starts them; what a test leaves pending, it works off itself or wants to be pending.
-    """
-    wants_worker = {"worker", "web"} & set(request.fixturenames) or "faults" in request.path.parts
-    if services.servers is None or wants_worker:
-        yield
-        return
-    from evalsvc.evaluations.api import evaluate
-
-    with mock.patch.object(evaluate, "enqueue_lane", lambda request_id, lane, *, reply_to: True):
-        yield
-
-
-@pytest.fixture
-def alone() -> Iterator[None]:
-    """Leave experiments neither to this test nor to the next one: schedulers serve every account."""
-    from tests.faults.experiment_tools import stop_everything
-
-    stop_everything()
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_wrong() -> Iterator[None]:
+    """Fail the run when `verify` finds anything wrong with what all its tests have left."""
     yield
-    stop_everything()
+    if services.servers is not None:
+        wrong = leftovers.wrong()
+        assert not wrong, "\n".join(["verify finds what tests have left:", *wrong])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module", autouse=True)
+def _ended_with_its_file() -> Iterator[None]:
+    """End what the accounts that a file's tests share have under way."""
+    with leftovers.cleaned():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _ended() -> Iterator[None]:
+    """End what the accounts that a test makes have under way: no runner, sweep or scheduler of another test meets it."""
+    with leftovers.cleaned():
+        yield
+
+
+def forget_messages() -> None:
+    """Forget what earlier tests have told workers: there was none to hear it."""
+    from evalsvc.celery import app
+    from evalsvc.evaluations.workers.computing import waking as computing
+    from evalsvc.evaluations.workers.judging import waking as judging
+    from evalsvc.experiments.queueing import SCHEDULERS_KEY
+    from evalsvc.infra.redis import shared_client
+
+    app.control.purge()
+    shared_client().delete(computing.KEY, computing.CALLED_KEY, judging.KEY, SCHEDULERS_KEY)
+
+
+@pytest.fixture(scope="module")
 def worker() -> Iterator[subprocess.Popen[bytes]]:
-    """A real worker for the cpu and system queues."""
+    """A real worker for the cpu and system queues, for a file all of whose tests ask for one."""
+    forget_messages()
     process = start_worker("cpu", "system")
     yield process
     stop_group(process)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a file with a worker that some of its tests do not ask for: it would work off what they leave waiting."""
+    asking = [item for item in items if "worker" in fixtures_of(item)]
+    paths = {item.path for item in asking}
+    if others := [item.nodeid for item in items if item.path in paths and "worker" not in fixtures_of(item)]:
+        raise pytest.UsageError(f"These tests share a file with a worker that they do not ask for: {others}")
+
+
+def fixtures_of(item: pytest.Item) -> Sequence[str]:
+    """Return the names of the fixtures that a test gets."""
+    return getattr(item, "fixturenames", ())

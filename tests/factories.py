@@ -9,6 +9,7 @@ import uuid
 from typing import Any
 
 from benchmarks.stub_tasks import seeded_task
+from tests import leftovers
 from tests.caller import Caller
 
 EXACT = {"name": "accuracy", "evaluator": "exact-match"}
@@ -19,7 +20,9 @@ def new_account(name: str = "account") -> Any:
     from evalsvc.tenancy.scope import SYSTEM, role_scope
 
     with role_scope(SYSTEM):
-        return create_account(name=f"{name} {uuid.uuid4().hex[:12]}")
+        account = create_account(name=f"{name} {uuid.uuid4().hex[:12]}")
+    leftovers.note(account.pk)
+    return account
 
 
 def new_caller(account: Any = None, *, scope: str = "write", name: str = "account") -> Caller:

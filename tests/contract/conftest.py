@@ -1,4 +1,4 @@
-"""Real clients against the real service: a web server and a worker on this machine."""
+"""Real clients against the real service: a web server on this machine."""
 
 from __future__ import annotations
 

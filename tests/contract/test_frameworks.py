@@ -16,6 +16,8 @@ from evaluators.registry import families
 from tests.conftest import Caller, start_worker, stop_group
 from tests.contract.older import PII, TOXIC, Http, own_profile
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 # NeMo-Guardrails: 4xx is the application's fault, any other failure blocks, and so does a verdict that did not pass.
 
 

@@ -13,6 +13,8 @@ from tests.conftest import Caller
 from tests.contract.patronus_clients import Called
 from tests.contract.patronus_exercises import LOG, PARIS, SPAN, TRACE, captured, is_aware
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 WIDE = 'na\u00efve \U0001d4e4 \U0001f600 \u202e "quotes" \\ \t\n' + "\u00fc" * 20_000
 
 

@@ -14,6 +14,8 @@ from tests.contract.patronus_clients import Called, connect, served_methods
 from tests.contract.patronus_exercises import LOG, PARIS
 from tests.telemetry.otlp import new_id, span, traces
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 SAMPLE = PARIS | {"capture": "all"}
 
 

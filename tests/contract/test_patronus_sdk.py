@@ -20,6 +20,8 @@ from tests.conftest import Caller, scores_of, wait_until
 from tests.contract.patronus_sdk import initialised, losing_proxy
 from tests.factories import make_profile
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 PARIS = {"task_input": "The capital of France?", "task_output": "Paris", "gold_answer": "Paris"}
 
 

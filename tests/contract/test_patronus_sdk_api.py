@@ -18,6 +18,8 @@ from patronus.api.api_client_base import ClientError, UnrecoverableAPIError
 from tests.conftest import Caller
 from tests.contract.patronus_sdk import Api, connect, methods
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 EXERCISES: dict[str, Callable[[Api], None]] = {}
 ROWS = [
     {"evaluated_model_input": "France?", "evaluated_model_output": "Paris", "evaluated_model_gold_answer": "Paris"},

@@ -1,4 +1,4 @@
-"""The service as a reader of the documents has it: a real web server and a real worker on this machine."""
+"""The service as a reader of the documents has it: a real web server and real workers on this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -42,15 +41,15 @@ class Reader:
 
 
 @pytest.fixture(scope="session")
-def web(worker: Any) -> Iterator[str]:
-    """The address of a real gunicorn, with a real worker behind it."""
+def web() -> Iterator[str]:
+    """The address of a real gunicorn. A file whose calls wait for a worker asks for `worker`, too."""
     with serving(Path(os.environ["EVALSVC_HOME"]) / "web-of-the-docs.log") as url:
         yield url
 
 
 @pytest.fixture
 def scheduler_running() -> Iterator[None]:
-    """A worker for experiments, for metrics that are added to their outputs; it would take the units of others, too."""
+    """A scheduler of experiments, for metrics that are added to their outputs."""
     with scheduling():
         yield
 

@@ -12,6 +12,8 @@ import pytest
 from tests.docs.conftest import Reader
 from tests.docs.pages import CHECKOUT, PAGES, Call, blocks, calls, differences
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 END_OF_BLOCK = "\x1e"
 # A document shows plain `curl`; here a refused request must not pass for an answer.
 PRELUDE = """

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from evalsvc.evaluations.models import HistoryScore
+from tests import leftovers
 from tests.conftest import Caller
 from tests.experiments.conftest import ok
 
@@ -16,6 +17,7 @@ _ids = itertools.count(1)
 
 
 def insert(caller: Caller, scores: list[float], **columns: Any) -> None:
+    leftovers.spoil(caller.account.pk)
     HistoryScore.objects.using("system").bulk_create(
         HistoryScore(
             **{"account_id": caller.account.pk, "score": score, "passed": score >= 0.5, "source": "evaluation"}

@@ -33,6 +33,7 @@ from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recording
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.tenancy.scope import account_scope
+from tests import leftovers
 from tests.conftest import Caller
 from tests.docs.pages import CHECKOUT
 from tests.evaluations.client_rows import FULL as FULL_ROW
@@ -40,8 +41,7 @@ from tests.evaluations.client_rows import FULL as FULL_ROW
 FIELDS: dict[Any, Any] = {field.column: field for field in Evaluation._meta.concrete_fields}
 SUFFIXES = (".py", ".sql")
 ENTERS = re.compile(r"INSERT INTO evaluations_historyscore|HistoryScore\.objects\.\w*create")
-ERRORS = ("error_code", "error_message")
-OF_SUCCESS = ("score", "passed")
+ERRORS, OF_SUCCESS = ("error_code", "error_message"), ("score", "passed")
 REQUEST = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a"}
 # What the database takes in few words only, as (one value, another).
 FIXED: dict[str, tuple[Any, Any]] = {
@@ -194,20 +194,20 @@ def test_a_call_says_every_column_that_accepting_decides(alice: Caller, monkeypa
     assert set(sent[0]) - set(ACCEPTED) == set(), "evalsvc/evaluations/database/columns.py has it in another group"
 
 
+def capture_of(caller: Caller, row: dict[str, Any]) -> Capture:
+    leftovers.spoil(caller.account.pk)
+    return Capture(caller.account.pk, dump_jsonb(REQUEST), dump_jsonb([row]), 1, [None], epoch=None, lease_seconds=9.0)
+
+
 def test_a_capture_by_itself_keeps_every_column(alice: Caller, verdict: Verdict) -> None:
     row = row_of(verdict)
-    kept = captures.capture_alone(
-        Capture(alice.account.pk, dump_jsonb(REQUEST), dump_jsonb([row]), 1, [None], epoch=None, lease_seconds=9.0)
-    )
+    kept = captures.capture_alone(capture_of(alice, row))
     check_same(stored(kept.evaluation_ids[0]), row, "keep_evaluations in evalsvc/evaluations/sql/functions.sql")
 
 
 def test_a_capture_in_a_group_keeps_every_column(alice: Caller, charlie: Caller) -> None:
     rows = [row_of(verdict_of(is_error=n == 2, n=n % 2), n % 2) for n in range(3)]
-    wanted = [
-        Capture(caller.account.pk, dump_jsonb(REQUEST), dump_jsonb([row]), 1, [None], epoch=None, lease_seconds=9.0)
-        for caller, row in zip((charlie, alice, charlie), rows, strict=True)
-    ]
+    wanted = [capture_of(caller, row) for caller, row in zip((charlie, alice, charlie), rows, strict=True)]
     for kept, row in zip(captures.capture_together(wanted), rows, strict=True):
         check_same(stored(kept.evaluation_ids[0]), row, "keep_evaluations in evalsvc/evaluations/sql/functions.sql")
 
@@ -391,6 +391,7 @@ def told_of(caller: Caller, row: dict[str, Any], reader: str, column: str, n: in
 @pytest.mark.parametrize("column", TOLD)
 def test_a_reader_tells_every_column(alice: Caller, kept: dict[str, Any], reader: str, column: str) -> None:
     """Two evaluations that differ in one column have different answers."""
+    leftovers.spoil(alice.account.pk)
     if column in UNTOLD[reader]:
         return
     one, other = (told_of(alice, kept, reader, column, n) for n in range(2))

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from evalsvc.evaluations.maintenance import deletion
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.workers.lane import finish_lane, work_off
+from tests import leftovers
 from tests.conftest import Caller, findings, scores_of
 from tests.evaluations.deleting import audit, bulk, delete, evaluate, id_of, interval, keep, n_left
 from tests.factories import new_experiment
@@ -64,6 +65,7 @@ def test_an_experiment_s_own_scores_stay(alice: Caller) -> None:
     from evalsvc.evaluations.models import HistoryScore
     from evalsvc.tenancy.scope import account_scope
 
+    leftovers.spoil(alice.account.pk)
     made = evaluate(alice)
     with account_scope(alice.account.pk):
         HistoryScore.objects.create(

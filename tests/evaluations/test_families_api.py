@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import Any
 
 import pytest
@@ -173,43 +172,3 @@ def test_an_entry_outranks_the_request_in_how_to_explain(alice: Caller) -> None:
     told, quiet = (result["evaluation_result"] for result in answer.json()["results"])
 
     assert (told["explanation"], quiet["explanation"]) == ("The output equals the gold answer.", None)
-
-
-# What a worker does
-
-
-def test_toxicity_is_scored_by_a_worker(alice: Caller, worker: subprocess.Popen[bytes]) -> None:
-    make_profile(alice, "toxicity", "lenient", pass_threshold=0)
-    output = "😀 You fucking idiot, shut up."
-    clean = verdict_of(alice, "toxicity", output="12 + 30 = 42 😀", app="shop")
-    both = alice.evaluate("toxicity", "toxicity/lenient", output=output, app="shop").json()["results"]
-    rude, let_through = (result["evaluation_result"] for result in both)
-
-    assert (clean["pass"], clean["score_raw"], clean["additional_info"]["positions"]) == (True, 1.0, None)
-    assert rude["pass"] is False
-    assert 0 <= rude["score_raw"] < 0.5
-    assert rude["additional_info"]["positions"] == [[0, len(output)]]
-    assert (let_through["pass"], let_through["score_raw"]) == (True, rude["score_raw"])
-    points = alice.get("/v1/history?evaluator=toxicity").json()["points"]
-    assert [point["score"] for point in points] == [rude["score_raw"], 1.0]
-
-
-@pytest.mark.parametrize("output", ["Доброе утро, дорогие друзья", "今日は晴れです", "مرحبا بكم"])
-def test_toxicity_refuses_what_it_cannot_read(alice: Caller, worker: subprocess.Popen[bytes], output: str) -> None:
-    result = result_of(alice, "toxicity", output=output, app="shop")
-
-    assert (result["status"], result["error_code"]) == ("validation_error", "unsupported_language")
-    assert result["evaluation_result"] is None
-    assert alice.get("/v1/history?evaluator=toxicity").json()["n_total"] == 0
-
-
-def test_a_text_too_long_for_rouge_l_is_refused_and_leaves_no_score(
-    alice: Caller, worker: subprocess.Popen[bytes]
-) -> None:
-    long = "字" * 110_000
-    answer = alice.evaluate("metrics/compute-rouge", "exact-match", output=long, label=long, app="shop").json()
-    rouge, exact = answer["results"]
-
-    assert (rouge["status"], rouge["error_code"]) == ("validation_error", "input_too_long")
-    assert (exact["status"], exact["evaluation_result"]["pass"]) == ("success", True)
-    assert alice.get("/v1/history?evaluator=metrics&profile=compute-rouge").json()["n_total"] == 0

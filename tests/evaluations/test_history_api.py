@@ -11,6 +11,7 @@ import pytest
 
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.stats import history_interval
+from tests import leftovers
 from tests.conftest import Caller
 
 PATH = "/v1/history?evaluator=exact-match"
@@ -22,6 +23,7 @@ _ids = itertools.count(1)
 
 def insert(caller: Caller, scores: list[float], source: HistoryScore.Source, **names: str) -> None:
     """Write scores past the API, oldest first."""
+    leftovers.spoil(caller.account.pk)
     place = {"evaluator_id": "exact-match-2026-11-01", "profile_name": "patronus:exact-match"} | names
     HistoryScore.objects.using("system").bulk_create(
         HistoryScore(

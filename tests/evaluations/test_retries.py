@@ -13,6 +13,7 @@ from evalsvc.evaluations.evaluate import accept
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.verdicts import Verdict, score_sample, verdict_columns
 from evalsvc.evaluations.workers.lane import finish_lane, work_off
+from tests import leftovers
 from tests.conftest import Caller, findings, scores_of
 
 QUICK = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -218,6 +219,7 @@ def test_what_capture_kept_only_in_part_is_no_answer(alice: Caller) -> None:
 
 
 def test_after_a_deletion_it_is_a_new_evaluation(alice: Caller) -> None:
+    leftovers.spoil(alice.account.pk)
     first = request_of(alice, QUICK | LOG)
     Evaluation.objects.using("system").filter(account_id=alice.account.pk).delete()
 

@@ -11,6 +11,7 @@ from django.db.models import Q
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search import tags
 from evalsvc.tenancy.scope import account_scope
+from tests import leftovers
 from tests.conftest import Caller
 from tests.factories import make_profile
 from tests.rest.shapes import assert_problem
@@ -182,6 +183,7 @@ def test_marks_are_found_and_shown(alice: Caller, rows: list[str]) -> None:
 
 
 def test_labels_are_found_by_their_criteria(alice: Caller, rows: list[str]) -> None:
+    leftovers.spoil(alice.account.pk)
     columns = {"evaluation_type": "annotation", "evaluator_id": f"annotation:{CRITERIA}"}
     change(alice, rows[0], **columns, details={"annotation_criteria_id": CRITERIA})
     shown = alice.get(f"/v1/evaluations/{rows[0]}").json()["evaluation"]

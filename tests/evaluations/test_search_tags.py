@@ -11,6 +11,7 @@ from django.db import connections
 from evalsvc.evaluations.maintenance.sweep import verify
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.tenancy.scope import account_scope
+from tests import leftovers
 from tests.conftest import Caller
 
 SEARCH = "/v1/evaluations/search"
@@ -128,6 +129,7 @@ def test_a_cursor_walks_through_all_with_a_tag(alice: Caller) -> None:
 
 
 def test_verify_tells_of_tags_that_are_not_the_requests(alice: Caller) -> None:
+    leftovers.spoil(alice.account.pk)
     kept(alice)
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM evaluations_evaluationtag WHERE account_id = %s", [alice.account.pk])

@@ -7,22 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from tests.conftest import Caller
 from tests.factories import EXACT, chat, make_connection, make_dataset, make_experiment, ok  # noqa: F401  # for tests
-
-
-@pytest.fixture
-def alone(alone: None) -> Iterator[None]:
-    """Leave this test's experiments to no scheduler, either: tests with workers of their own have left some running."""
-    from evalsvc.experiments import queueing
-
-    with mock.patch.object(queueing, "enqueue_schedulers", lambda: 0):
-        yield
 
 
 @pytest.fixture(scope="session")

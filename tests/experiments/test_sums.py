@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from django.db import connections
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,7 +113,6 @@ def counted(config_id: int, metric: str) -> tuple[Any, ...]:
     return _of_one([Row(metric, row.value, row.denominator, row.error_code) for row in rows])
 
 
-@pytest.mark.usefixtures("alone")
 def test_what_a_run_has_written_is_what_its_scores_add_up_to(alice: Caller) -> None:
     halves = {"name": "halves", "source": "/output/n", "value_range": [0, 8]}
     ratio = {"name": "ratio", "source": "/output/n", "denominator": "/output/of", "type": "ratio"}

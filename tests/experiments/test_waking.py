@@ -26,8 +26,6 @@ from tests.experiments.conftest import (
     scheduling,
 )
 
-pytestmark = pytest.mark.usefixtures("alone")
-
 # Far longer than a test takes: what happens sooner happens because of a push.
 NEVER = 600.0
 

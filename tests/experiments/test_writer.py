@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from typing import Any
 from unittest import mock
 
-import pytest
 from django.db import DataError, OperationalError, connections
 
 from evalsvc.experiments.models import Config, Output, WorkUnit
@@ -18,8 +17,6 @@ from evalsvc.experiments.runner.writer import Writer
 from tests.conftest import Caller, wait_until
 from tests.experiments.claimed import N, claimed, made, outcome
 from tests.experiments.conftest import live, recounted
-
-pytestmark = pytest.mark.usefixtures("alone")
 
 
 def written_together(outcomes: Sequence[Outcome]) -> list[Future[Recorded]]:

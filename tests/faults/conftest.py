@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ import httpx
 import psutil
 import pytest
 from django.db import connections
-from django.utils import timezone
 
 from evalsvc.local.supervisor.roster import listen_on_free_port
-from tests.conftest import CHECKOUT, Caller, start_worker, stop_group, wait_until
+from tests.conftest import CHECKOUT, Caller, forget_messages, start_worker, stop_group, wait_until
 from tests.serving import answers, start_web
 
 WEB_OPTIONS = ("-k", "gthread", "-w", "1", "--threads", "16", "--no-control-socket", "--log-level", "error")
@@ -70,14 +68,6 @@ class Service:
         connections.close_all()  # this process' own, which a killed PostgreSQL has cut
 
 
-def put_off_what_is_pending() -> None:
-    """Leave nothing that earlier tests have left pending to the workers of this one, which sweep every account."""
-    from evalsvc.evaluations.models import Evaluation
-
-    later = timezone.now() + timedelta(days=1)
-    Evaluation.objects.using("system").filter(status="pending").update(lease_expires_at=later)
-
-
 def start_beat() -> subprocess.Popen[bytes]:
     schedule = Path(os.environ["EVALSVC_HOME"]) / f"beat-{uuid.uuid4().hex[:6]}"
     command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "beat", "-s", str(schedule), "--pidfile="]
@@ -89,7 +79,7 @@ def start_beat() -> subprocess.Popen[bytes]:
 def service() -> Iterator[Service]:
     from tests import services
 
-    put_off_what_is_pending()
+    forget_messages()
     with listen_on_free_port("127.0.0.1", 0) as listener:
         web = start_web(listener, Path(os.environ["EVALSVC_HOME"]) / "web.log", WEB_OPTIONS)
         port = listener.getsockname()[1]

@@ -14,7 +14,7 @@ from unittest import mock
 import psutil
 from django.db import connections
 
-from tests.conftest import Caller, start_worker, stop_group, wait_until
+from tests.conftest import Caller, forget_messages, start_worker, stop_group, wait_until
 from tests.experiments.conftest import live, ok, recounted
 from tests.faults.conftest import start_beat
 
@@ -46,6 +46,7 @@ class Crew:
 
 @contextmanager
 def running_crew(servers: Any, environment: Mapping[str, str] = WORKER) -> Iterator[Crew]:
+    forget_messages()
     with mock.patch.dict("os.environ", environment):
         crew = Crew(servers, start_worker("experiments", "system"), start_beat())
         supervisor = threading.Thread(target=crew.supervise)
@@ -66,15 +67,6 @@ def repair(servers: Any) -> None:
         if server.process is None:
             server.restart()
     connections.close_all()
-
-
-def stop_everything() -> None:
-    """Leave no experiment to the workers of the next test."""
-    from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
-
-    ExperimentPlan.objects.using("system").filter(state="running").update(state="idle")
-    Config.objects.using("system").filter(state="running").update(state="stopped", stop_reason="user", epoch=1000)
-    WorkUnit.objects.using("system").filter(state="scoring").update(state="open")
 
 
 def state_of(caller: Caller, id: str) -> str:

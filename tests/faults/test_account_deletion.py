@@ -15,7 +15,7 @@ from evalsvc.evaluations.models import Evaluation
 from tests.conftest import Caller, findings, new_caller, wait_until
 from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment
 from tests.faults.conftest import Service
-from tests.faults.experiment_tools import MODELS, check_whole, running_crew, stop_everything, wait_for
+from tests.faults.experiment_tools import MODELS, check_whole, running_crew, wait_for
 from tests.tenancy.shapes import TABLES
 
 N_EXAMPLES = 60
@@ -39,7 +39,6 @@ def delete(caller: Caller, **options: Any) -> None:
 
 @pytest.mark.timeout(600)
 def test_workers_that_hold_its_experiments_go_on_with_others(servers: Any) -> None:
-    stop_everything()
     with running_stub(latency_ms=30) as stub, running_crew(servers) as crew:
         alice, charlie = new_caller(name="alice"), new_caller(name="charlie")
         made = {}

@@ -20,7 +20,6 @@ from tests.faults.experiment_tools import (
     check_whole,
     repair,
     running_crew,
-    stop_everything,
     wait_for,
 )
 
@@ -40,11 +39,8 @@ def slow_stub() -> Iterator[RunningStub]:
 def crew(slow_stub: RunningStub) -> Iterator[Crew]:
     from tests import services
 
-    stop_everything()
     with running_crew(services.servers) as running:
         yield running
-        repair(services.servers)
-        stop_everything()
 
 
 def nothing(crew: Crew) -> None:

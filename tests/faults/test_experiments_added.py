@@ -12,7 +12,7 @@ from evalsvc.experiments.models import Score, WorkUnit
 from tests.conftest import Caller, new_caller, stop_group, wait_until
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok, recounted
 from tests.experiments.pushing import Runner
-from tests.faults.experiment_tools import Crew, repair, running_crew, stop_everything
+from tests.faults.experiment_tools import Crew, running_crew
 
 N_EXAMPLES = 1500
 ADDED = [
@@ -25,11 +25,8 @@ ADDED = [
 def crew() -> Iterator[Crew]:
     from tests import services
 
-    stop_everything()
     with running_crew(services.servers) as running:
         yield running
-        repair(services.servers)
-        stop_everything()
 
 
 def n_units_done(id: str) -> int:

@@ -21,7 +21,7 @@ from tests.experiments.conftest import (
     recounted,
     run_units,
 )
-from tests.faults.experiment_tools import check_books, state_of, stop_everything
+from tests.faults.experiment_tools import check_books, state_of
 
 N = 3
 GOOD = "stub-accuracy-0.80-c"
@@ -84,10 +84,8 @@ def slow_stub() -> Iterator[RunningStub]:
 
 
 @pytest.fixture(scope="module")
-def outcome(stub: RunningStub) -> Iterator[Outcome]:
-    stop_everything()
-    yield Outcome(stub)
-    stop_everything()
+def outcome(stub: RunningStub) -> Outcome:
+    return Outcome(stub)
 
 
 @pytest.mark.parametrize("model", FAILURES)
@@ -143,7 +141,6 @@ def test_no_key_is_shown(outcome: Outcome) -> None:
 
 
 def test_a_429_without_an_end_fails_the_config_and_spoils_no_example(alice: Caller, stub: RunningStub) -> None:
-    stop_everything()
     connection = make_connection(alice, stub.base_url)
     before = stub.calls()["by_model"].get("stub-429-forever", 0)
     config = chat(connection, "stub-429-forever")
@@ -158,7 +155,6 @@ def test_a_429_without_an_end_fails_the_config_and_spoils_no_example(alice: Call
 
 
 def test_a_config_that_only_fails_ends_and_can_be_resumed(alice: Caller, slow_stub: RunningStub) -> None:
-    stop_everything()
     connection = make_connection(alice, slow_stub.base_url)
     configs = [chat(connection, "stub-refusal"), chat(connection, GOOD)]
     experiment = make_experiment(alice, make_dataset(alice, n=100), configs)

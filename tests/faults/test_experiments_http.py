@@ -15,14 +15,13 @@ from evalsvc.experiments.runner.generate import AskedConfig, MustStop, produce
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment, ok, recounted, run_units
 from tests.faults.application import Answer, Application, as_json
-from tests.faults.experiment_tools import check_history, state_of, stop_everything
+from tests.faults.experiment_tools import check_history, state_of
 
 SECRET = "sk-application-0815-secret"
 
 
 @pytest.fixture
 def application() -> Iterator[Application]:
-    stop_everything()
     server = Application()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -30,7 +29,6 @@ def application() -> Iterator[Application]:
     server.shutdown()
     thread.join()
     server.server_close()
-    stop_everything()
 
 
 def http(application: Application, **parameters: Any) -> dict[str, Any]:

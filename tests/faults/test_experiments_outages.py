@@ -19,8 +19,6 @@ from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, run_units, scheduling
 from tests.faults.experiment_tools import MODELS, check_whole, state_of
 
-pytestmark = pytest.mark.usefixtures("alone")
-
 N = 40
 
 

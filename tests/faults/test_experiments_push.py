@@ -14,8 +14,6 @@ from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
 from tests.faults.experiment_tools import check_history, check_whole, positions, state_of
 
-pytestmark = pytest.mark.usefixtures("alone")
-
 METRICS = [
     {"name": "accuracy", "evaluator": "exact-match"},
     {"name": "mine", "source": "client"},

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
+from tests import leftovers
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, make_connection, make_dataset, make_experiment, ok, run_units
-from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of, stop_everything
-
-pytestmark = pytest.mark.usefixtures("alone")
+from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
 
 N_RUNNERS = 4
 # Far longer than a test takes: no call of a hanging endpoint ends before the test does, however slow the machine.
@@ -40,7 +39,7 @@ class Working:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        stop_everything()
+        leftovers.end_work()
         os.kill(self.stub.pid, signal.SIGKILL)
         self.thread.join()
 

@@ -13,7 +13,6 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.tasks import run_sweep
 from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.factories import make_connection, make_profile
-from tests.faults.conftest import put_off_what_is_pending
 
 N_REQUESTS = 12
 
@@ -61,7 +60,6 @@ def is_done(caller: Caller) -> bool:
 
 @pytest.mark.timeout(240)
 def test_a_killed_worker_s_evaluations_end_and_count_once(stub: RunningStub, judge_worker: Callable[[], Any]) -> None:
-    put_off_what_is_pending()
     caller = new_caller(name="faults")
     key = uuid.uuid4().hex
     make_connection(caller, stub.base_url, model="stub-judge-pass", key=key)

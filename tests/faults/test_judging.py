@@ -17,7 +17,7 @@ from evalsvc.evaluations.models import Evaluation
 from tests import services
 from tests.conftest import findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.factories import make_connection, make_profile
-from tests.judges.working import put_off_others, rows_of, running
+from tests.judges.working import rows_of, running
 
 N = 120
 
@@ -99,7 +99,6 @@ class Asker:
 @pytest.mark.timeout(400)
 def test_a_runner_that_is_killed_at_its_fullest_loses_nothing(stub: RunningStub, start: Callable[[], Any]) -> None:
     asker = Asker(stub)
-    put_off_others(asker.caller)
     slow = asker.profile("stub-judge-pass@25000")
     stub.reset()
     worker = start()
@@ -125,7 +124,7 @@ def test_the_bill_is_that_of_the_calls(stub: RunningStub) -> None:
     asker = Asker(stub)
     fast = asker.profile("stub-judge-pass@100")
     asker.accept(fast, 60)
-    with running(asker.caller):
+    with running():
         wait_until(asker.is_done)
 
     assert asker.statuses() == {"success": 60}
@@ -144,7 +143,7 @@ def test_two_hundred_of_one_account_are_behind_five_of_another(stub: RunningStub
     many, few = Asker(stub, "many"), Asker(stub, "few")
     long, short = many.profile("stub-judge-pass@300"), few.profile("stub-judge-pass@300")
     many.accept(long, 200)
-    with running(many.caller, few.caller, slots=8):
+    with running(slots=8):
         wait_until(lambda: many.statuses()["success"] >= 8)
         few.accept(short, 5)
         before = many.statuses()["success"]
@@ -166,7 +165,7 @@ def test_a_fast_judge_beside_bad_ones_of_its_own_account(stub: RunningStub) -> N
     fast = asker.profile("stub-judge-pass@50")
     for bad in (hanging, refusing, dying):
         asker.accept(bad, 40)
-    with running(asker.caller, slots=16, grace_seconds=0.0):
+    with running(slots=16, grace_seconds=0.0):
         wait_until(lambda: asker.n_calls(hanging) >= 4)
         asker.accept(fast, 20)
         wait_until(lambda: asker.statuses(fast)["pending"] == 0)
@@ -184,7 +183,6 @@ def test_a_runner_that_is_told_to_stop_ends_what_it_can_and_gives_back_the_rest(
     stub: RunningStub, start: Callable[[], Any]
 ) -> None:
     asker = Asker(stub)
-    put_off_others(asker.caller)
     hanging, brief = asker.profile("stub-judge-pass:hang"), asker.profile("stub-judge-pass@3000")
     worker = start()
     asker.accept(hanging, 10)
@@ -206,7 +204,6 @@ def test_a_runner_that_is_told_to_stop_ends_what_it_can_and_gives_back_the_rest(
 @pytest.mark.timeout(300)
 def test_verdicts_outlive_a_database_that_goes_away(stub: RunningStub, start: Callable[[], Any]) -> None:
     asker = Asker(stub)
-    put_off_others(asker.caller)
     slow = asker.profile("stub-judge-pass@4000")
     start()
     asker.accept(slow, 30)
@@ -227,7 +224,7 @@ def test_without_redis_work_is_found_all_the_same(stub: RunningStub, monkeypatch
     asker = Asker(stub)
     fast = asker.profile("stub-judge-pass")
     monkeypatch.setattr("evalsvc.evaluations.api.evaluate.enqueue_lane", lambda request_id, lane, *, reply_to: False)
-    with running(asker.caller):
+    with running():
         answer = asker.caller.evaluate("judge/" + fast, output="Hello.", headers={"prefer": "wait=60"})
 
     assert [found["status"] for found in answer.json()["results"]] == ["success"]

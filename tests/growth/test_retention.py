@@ -15,6 +15,7 @@ from benchmarks.growth_rows import fill, new_accounts
 from evalsvc.accounts.services import change_retention
 from evalsvc.celery import app
 from evalsvc.evaluations.maintenance import retention
+from tests import leftovers
 from tests.conftest import Caller, findings, wait_until
 from tests.growth.databases import Database, migrated_database
 
@@ -137,6 +138,7 @@ def test_a_score_that_nobody_pruned_is_still_missed(alice: Caller) -> None:
     retention.retain()
     with connections["system"].cursor() as cursor:
         cursor.execute(f"DELETE FROM {SCORE} WHERE account_id = %s", [alice.account.pk])
+    leftovers.spoil(alice.account.pk)
 
     assert findings(alice) == {"a captured success is missing from the history": 2}
 

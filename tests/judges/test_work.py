@@ -17,7 +17,7 @@ from evalsvc.evaluations.workers.lane import in_turn
 from evalsvc.judges import gateway
 from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
-from tests.judges.working import accept, profile, put_off_others, results, rows_of, running, work
+from tests.judges.working import accept, profile, results, rows_of, running, work
 
 
 def row_of(request_id: int) -> Evaluation:
@@ -88,7 +88,7 @@ def test_a_hang_ends_at_the_profile_s_timeout(judge: Judge) -> None:
 def test_several_are_asked_at_once_and_written_as_they_end(judge: Judge) -> None:
     names = [profile(judge.caller, model=f"stub-judge-pass@{ms}") for ms in (60_000, 1, 60_001)]
     request_id = accept(judge.caller, *names)
-    with running(judge.caller, grace_seconds=0.0):
+    with running(grace_seconds=0.0):
         rows = rows_of(judge.caller).filter(request_id=request_id)
         wait_until(lambda: list(rows.filter(status="success").values_list("position", flat=True)) == [1])
         wait_until(lambda: judge.n_calls() == 3)
@@ -155,7 +155,6 @@ def test_a_missed_turn_is_no_answer_to_what_another_worker_has_taken(stub: Runni
     name = profile(judge.caller)
     work(judge.caller, accept(judge.caller, name))
     second = accept(judge.caller, name)
-    put_off_others(judge.caller)
     (claimed,) = store.claim_judging(limit=9, slots=9, lends=False, held={})
     store.give_back([claimed])
     (again,) = store.claim_judging(limit=9, slots=9, lends=False, held={})

@@ -16,6 +16,7 @@ from evalsvc.projects.models import Experiment, Project
 from evalsvc.projects.services import create_project, delete_project, hold_project
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
+from tests import leftovers
 from tests.conftest import Caller, wait_until
 from tests.factories import new_experiment
 from tests.projects.sending import SAMPLE, at_once, forget
@@ -157,6 +158,7 @@ def test_a_deleted_project_is_not_used_again_by_any_process(alice: Caller) -> No
     first = Project.objects.using("system").get(account_id=alice.account.pk)
     memory = services._known_projects.find((alice.account.pk, "checkout"))
     Evaluation.objects.using("system").filter(project_id=first.id).delete()
+    leftovers.spoil(alice.account.pk)
     assert alice.call("DELETE", f"/v1/projects/{first.id}").status_code == 204
     assert services._known_projects.find((alice.account.pk, "checkout")) is memory  # as it is in another process
 

@@ -15,6 +15,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import delete_project, remember_app, remember_project
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
+from tests import leftovers
 from tests.conftest import Caller, findings, wait_until
 from tests.projects.sending import SAMPLE
 
@@ -107,6 +108,7 @@ def test_what_is_kept_waits_for_a_deletion(alice: Caller, path: str, body: Any) 
     alice.post("/v1/projects", {"name": "checkout"})
     alice.post(path, body | ({"output": "first"} if path == "/v1/evaluate" else {}))
     Evaluation.objects.using("system").filter(account_id=alice.account.pk).delete()
+    leftovers.spoil(alice.account.pk)
     old = remember_project(alice.account.pk, "checkout")
 
     with account_scope(alice.account.pk):

@@ -17,8 +17,6 @@ from evalsvc.infra.functions import function_text
 from tests.conftest import Caller
 from tests.experiments.claimed import claimed, made, outcome
 
-pytestmark = pytest.mark.usefixtures("alone")
-
 FUNCTIONS = ("record_unit", "record_units")
 FORGOTTEN = ("c.account_id = item.account AND ", "u.account_id = p_account AND ")
 

@@ -15,6 +15,7 @@ from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.workers import lane
+from tests import leftovers
 from tests.conftest import Caller
 from tests.work.keeping import PAIR, SUCCESS, keep
 
@@ -35,6 +36,7 @@ def value_of(connection: psycopg.Connection[Any], sql: LiteralString, *values: o
 
 
 def import_scores(connection: psycopg.Connection[Any], account_id: int, *scores: float) -> list[int]:
+    leftovers.spoil(account_id)
     sql = (
         "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, source, source_id)"
         " VALUES (%s, %s, %s, %s, 'import', next_id()) RETURNING id"
@@ -101,6 +103,7 @@ def test_histories_come_newest_first_and_as_of_an_earlier_id(alice: Caller, syst
 
 
 def test_a_history_is_cut_to_the_newest_thousand(alice: Caller, system: psycopg.Connection[Any]) -> None:
+    leftovers.spoil(alice.account.pk)
     system.execute(
         "INSERT INTO evaluations_historyscore (id, account_id, evaluator_id, profile_name, score, source, source_id)"
         " SELECT next_id(), %s, %s, %s, i, 'import', next_id() FROM generate_series(1, 1100) i",

@@ -17,6 +17,7 @@ from evalsvc.evaluations.history import cache, store
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.projects.services import remember_app
 from evalsvc.tenancy.scope import account_scope
+from tests import leftovers
 from tests.conftest import Caller
 
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -32,6 +33,7 @@ def connect() -> psycopg.Connection[Any]:
 
 
 def add(connection: psycopg.Connection[Any], account_id: int, score: float) -> None:
+    leftovers.spoil(account_id)
     connection.execute(
         "INSERT INTO evaluations_historyscore (account_id, evaluator_id, profile_name, score, source, source_id)"
         " VALUES (%s, %s, %s, %s, 'import', next_id())",

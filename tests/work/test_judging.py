@@ -26,9 +26,10 @@ from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
 from evalsvc.evaluations.workers.judging.store import Claimed
 from evalsvc.evaluations.workers.judging.waking import wake_judging
 from evalsvc.infra.functions import function_text
+from tests import leftovers
 from tests.conftest import Caller, findings, scores_of
 from tests.factories import make_profile
-from tests.judges.working import put_off_others, rows_of, running
+from tests.judges.working import rows_of, running
 
 RUNS = "judge-2026-11-20"
 SUCCESS = Verdict("success", score=0.75, passed=True, explanation="Because.")
@@ -59,15 +60,6 @@ def claim(limit: int = 100, *, slots: int = 100, held: dict[tuple[int, str], int
 
 def shared(claimed: list[Claimed]) -> Counter[tuple[int, str]]:
     return Counter((one.account_id, one.connection) for one in claimed)
-
-
-@pytest.fixture
-def alone(alice: Caller, charlie: Caller) -> None:
-    """Nothing that other tests have left waits."""
-    put_off_others(alice, charlie)
-
-
-pytestmark = pytest.mark.usefixtures("alone")
 
 
 # --- Claims
@@ -242,6 +234,7 @@ def test_inputs_are_read_once_for_a_request_and_what_is_gone_is_left_out(alice: 
     kept = waits(alice, of, 2, output="Hello.", contexts=["one", "two"])
     claimed = sorted(claim(), key=lambda one: one.id)
     rows_of(alice).filter(request_id=kept[1]).delete()
+    leftovers.spoil(alice.account.pk)
 
     found = store.read_claimed(claimed)
     assert found.keys() == {claimed[0].id}
@@ -370,7 +363,7 @@ def test_a_message_of_an_earlier_version_is_handed_to_the_runners(alice: Caller)
     (request_id,) = waits(alice, profile(alice, "nobody"))
     rows_of(alice).update(lease_expires_at="2101-01-01T00:00:00Z")
     ref, box = LaneRef(alice.account.pk, request_id, "judge", 0), reply_box()
-    with running(alice), box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
+    with running(), box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
         score_lane.apply(args=[*ref, box.address])
         (verdict,) = waiter.take(100)
 

@@ -14,7 +14,7 @@ from django.test import override_settings
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.workers.lane import finish_lane, work_off
-from tests.conftest import Caller, findings, scores_of, wait_until
+from tests.conftest import Caller, findings, scores_of
 
 KIND = "You are very kind."
 
@@ -36,7 +36,6 @@ def system(sql: str, *values: Any) -> None:
 
 
 def expire_lease(request_id: int) -> None:
-    """Long before any other: a sweep takes a batch, the oldest first, and other tests leave pending work behind."""
     system("UPDATE evaluations_evaluation SET lease_expires_at = '2001-01-01' WHERE request_id = %s", request_id)
 
 
@@ -120,21 +119,6 @@ def test_the_sweep_finds_what_has_no_living_lease(alice: Caller) -> None:
     assert request_id in {ref.request_id for ref in sweep.sweep()}
     assert request_id not in {ref.request_id for ref in sweep.sweep()}
     assert only(request_id).n_sweeps == 1
-
-
-def test_a_swept_evaluation_is_scored_by_a_real_worker(
-    alice: Caller, worker: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request_id = accept(alice)
-    expire_lease(request_id)
-    # The worker is not to work off first what other tests have left pending.
-    monkeypatch.setattr(sweep, "BATCH", 1)
-    call_command("sweep")
-    monkeypatch.undo()
-    wait_until(lambda: only(request_id).status != "pending")
-
-    assert only(request_id).status == "success"
-    assert len(scores_of(alice, "toxicity")) == 1
 
 
 def test_what_kills_its_workers_ends_as_an_error(alice: Caller) -> None:
@@ -223,14 +207,6 @@ def test_verify_names_what_is_wrong(alice: Caller, charlie: Caller) -> None:
         call_command("verify", "--account", "0")
 
 
-@override_settings(INLINE_LANE="worker")
-def test_inline_families_can_be_sent_to_workers(alice: Caller, worker: object) -> None:
-    answer = alice.evaluate("exact-match", evaluated_model_output="a", evaluated_model_gold_answer="a")
-
-    assert answer.json()["results"][0]["status"] == "success"
-    assert answer.json()["results"][0]["evaluation_id"] is not None
-
-
 def test_long_texts_leave_the_web_process(alice: Caller) -> None:
     answer = alice.post(
         "/v1/evaluate",
@@ -239,13 +215,6 @@ def test_long_texts_leave_the_web_process(alice: Caller) -> None:
     )
 
     assert only(int(answer.json()["id"])).lane == "cpu"
-
-
-def test_a_worker_answers_within_the_request(alice: Caller, worker: object) -> None:
-    answer = alice.evaluate("toxicity", "exact-match", output=KIND, label=KIND, app="work")
-
-    assert [result["status"] for result in answer.json()["results"]] == ["success", "success"]
-    assert len(scores_of(alice, "")) == 2
 
 
 def test_past_the_wait_it_answers_pending_and_goes_on(alice: Caller) -> None:
