@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from tests.conftest import Caller
 from tests.experiments.conftest import live, make_experiment, ok, recounted, run_units
 from tests.experiments.pushing import Runner
 from tests.faults.application import Application, as_json
-from tests.judges.working import rows_of, work
+from tests.judges.working import work
 from tests.ways.cases import Case, Found, N, found_of
 
 Table = dict[str, dict[str, Found]]
@@ -55,33 +55,34 @@ class Bench:
 
 def evaluate(bench: Bench) -> Table:
     """Send each answer to /v1/evaluate with what the dataset has, as it is."""
-    return {system: evaluated_system(bench, system) for system in bench.case.systems}
+    systems = bench.case.systems
+    answers = [(row, bench.case.answer_of(system, i)) for system in systems for i, row in enumerate(bench.rows)]
+    values = evaluated(bench, answers)
+    per_system = [values[i : i + len(bench.rows)] for i in range(0, len(values), len(bench.rows))]
+    return {
+        system: {name: found_of([one[name] for one in each]) for name in bench.case.metrics}
+        for system, each in zip(systems, per_system, strict=True)
+    }
 
 
-def evaluated_system(bench: Bench, system: str) -> dict[str, Found]:
-    """Send one system's answers."""
-    values: dict[str, list[float | str]] = {name: [] for name in bench.case.metrics}
-    for i, row in enumerate(bench.rows):
-        for name, value in evaluated(bench, row, bench.case.answer_of(system, i)).items():
-            values[name].append(value)
-    return {name: found_of(each) for name, each in values.items()}
-
-
-def evaluated(bench: Bench, row: Any, answer: Any) -> dict[str, float | str]:
-    """Return the metrics of one answer: the number on the wire, or the code of an error."""
+def evaluated(bench: Bench, answers: Sequence[tuple[Any, Any]]) -> list[dict[str, float | str]]:
+    """Return the metrics of each answer to an example: the number on the wire, or the code of an error."""
     asked = {name: {k: v for k, v in one.items() if k != "source"} for name, one in bench.case.metrics.items()}
     unique = list({str(one): one for one in asked.values()}.values())
-    accepted = ok(bench.caller.post("/v1/evaluate", call_of(unique, row, answer), prefer="respond-async"), 202)
-    request_id = int(accepted["id"])
-    for lane in ("inline", "cpu"):
-        work_off(account_id=bench.caller.account.pk, request_id=request_id, lane=lane, expected_attempts=9)
-    if rows_of(bench.caller).filter(request_id=request_id, status="pending").exists():
-        work(bench.caller, request_id)
-    results = ok(bench.caller.get(f"/v1/evaluate/{accepted['id']}"))["results"]
-    by_evaluator = {str(one): result for one, result in zip(unique, results, strict=True)}
-    return {
-        name: value_of(by_evaluator[str(one)], bench.case.metrics[name].get("source")) for name, one in asked.items()
-    }
+    requests = [
+        ok(bench.caller.post("/v1/evaluate", call_of(unique, row, answer), prefer="respond-async"), 202)["id"]
+        for row, answer in answers
+    ]
+    for request_id in requests:
+        for lane in ("inline", "cpu"):
+            work_off(account_id=bench.caller.account.pk, request_id=int(request_id), lane=lane, expected_attempts=9)
+    work(bench.caller, *map(int, requests))
+    told = [ok(bench.caller.get(f"/v1/evaluate/{request_id}"))["results"] for request_id in requests]
+    by_evaluator = [dict(zip(map(str, unique), results, strict=True)) for results in told]
+    return [
+        {name: value_of(one[str(asked[name])], bench.case.metrics[name].get("source")) for name in asked}
+        for one in by_evaluator
+    ]
 
 
 def call_of(evaluators: Any, row: Any, answer: Any) -> dict[str, Any]:

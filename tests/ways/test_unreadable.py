@@ -50,5 +50,5 @@ def test_what_cannot_be_read_has_no_score_by_any_way(bench: Bench) -> None:
     for way, measure in WAYS.items():
         assert measure(bench) == {"odd": dict.fromkeys(EVERYTHING, Found(None, 0, N, 0))}, way
     assert codes_of(bench) == {"wrong_type"}
-    told = evaluated(bench, bench.rows[0], UNREADABLE)
+    (told,) = evaluated(bench, [(bench.rows[0], UNREADABLE)])
     assert told == dict.fromkeys(EVERYTHING, "wrong_type")
