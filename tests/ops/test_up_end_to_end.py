@@ -64,9 +64,13 @@ class Installation:
         return self.service.wait_ready()
 
     def stop(self) -> None:
-        if self.service is not None:
-            self.service.stop()
-            self.service = None
+        """Stop what runs as Ctrl-C does, and look whether anything of it is left."""
+        service, self.service = self.service, None
+        if service is not None:
+            processes = service.processes()
+            service.stop()
+            assert "Stopped." in service.output
+            assert alive(processes) == []
 
     def environment(self) -> dict[str, str]:
         # Of another make, for example `make test ARGS=...`, nothing may reach this one.
@@ -168,22 +172,16 @@ def installation() -> Iterator[Installation]:
             shutil.copy2(source, checkout / part)
     installed = Installation(checkout, folder / "home")
     yield installed
-    installed.stop()
-    shutil.rmtree(folder)
+    try:
+        installed.stop()
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture
 def running(installation: Installation) -> Running:
     """The service as another test of this file has left it, or a new one."""
     return installation.service or installation.start()
-
-
-@pytest.fixture
-def stopped(installation: Installation) -> Iterator[Installation]:
-    """The installation while nothing runs, before the test and after it."""
-    installation.stop()
-    yield installation
-    installation.stop()
 
 
 def test_it_prints_all_that_a_newcomer_needs(running: Running) -> None:
@@ -233,24 +231,20 @@ def test_it_recovers_from_kill_9_of(running: Running, victim: str) -> None:
     eventually_evaluates(running)
 
 
-def test_ctrl_c_leaves_no_process_and_a_second_start_keeps_the_account(stopped: Installation) -> None:
-    keys = []
-    for _ in range(2):
-        started = stopped.start()
-        keys.append(started.demo["EVALSVC_API_KEY"])
-        processes = started.processes()
-        stopped.stop()
-        assert "Stopped." in started.output
-        assert alive(processes) == []
-    assert keys[0] == keys[1]
+def test_ctrl_c_leaves_no_process_and_a_second_start_keeps_the_account(running: Running) -> None:
+    key, processes = running.demo["EVALSVC_API_KEY"], running.processes()
+    assert len(processes) > 10
+    running.installation.stop()
+    assert alive(processes) == []
+    assert running.installation.start().demo["EVALSVC_API_KEY"] == key
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the kernel's parent-death signal")
-def test_kill_9_of_the_supervisor_leaves_no_process(stopped: Installation) -> None:
-    started = stopped.start()
-    processes = started.processes()
+def test_kill_9_of_the_supervisor_leaves_no_process(running: Running) -> None:
+    processes = running.processes()
     processes[0].kill()
-    started.process.wait(200)
+    running.process.wait(200)
     assert psutil.wait_procs(processes, timeout=200)[1] == []
-    stopped.stop()
-    eventually_evaluates(stopped.start())
+    running.stop()
+    running.installation.service = None
+    eventually_evaluates(running.installation.start())
