@@ -57,15 +57,23 @@ def filled(alice: Caller) -> Caller:
     return alice
 
 
+def walk_from(caller: Caller, sql: str, portion: int, beginning: dict[str, Any]) -> None:
+    """Walk in small portions from an account on: of the rows of all accounts before it there are thousands."""
+    walked = repair.portions(connections["system"], sql, portion, beginning | {"account_id": caller.account.pk - 1})
+    assert sum(1 for _ in walked) >= 2
+
+
 def test_old_rows_learn_where_they_belong(filled: Caller) -> None:
     before = rows(filled)
     system(OLD, filled.account.pk)
     assert rows(filled) != before
 
     for _ in range(2):
-        repair.fill(connections["system"], portion=4)
+        walk_from(filled, repair.FILL, 4, repair.BEGINNING)
         trials.fill_trials(connections["system"])
         assert rows(filled) == before
+    repair.fill(connections["system"])
+    assert rows(filled) == before
     assert findings(filled) == {}
 
 
@@ -98,8 +106,10 @@ def test_old_tags_learn_their_history(filled: Caller) -> None:
     some.close()
 
     for _ in range(2):
-        repair.fill_tags(connections["system"], portion=2)
+        walk_from(filled, repair.FILL_TAGS, 2, repair.FIRST_TAG)
         assert tags() == before and None not in before[0]
+    repair.fill_tags(connections["system"])
+    assert tags() == before
     assert findings(filled) == {}
 
 
