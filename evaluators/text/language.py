@@ -12,6 +12,7 @@ from functools import cache
 from evaluators.base import CannotScore, JSONValue, Settings
 from evaluators.text.function_words import RELATED, SUPPORTED, small_words
 from evaluators.text.identify import identify
+from evaluators.text.normalise import drop_unseen
 
 ENGLISH = "en"
 UNKNOWN = "und"
@@ -118,7 +119,7 @@ def _certainty(language: Language) -> tuple[bool, float]:
 
 def _windows(text: str) -> Iterator[list[str]]:
     """Yield the words of some windows of a text, at least of one."""
-    prose = _FENCED.sub(" ", text)
+    prose = _FENCED.sub(" ", drop_unseen(text))
     last = max(0, (len(prose) - 1) // WINDOW_CHARS)
     for index in range(last + 1) if last < MAX_WINDOWS else _spread(last):
         window = prose[index * WINDOW_CHARS : (index + 1) * WINDOW_CHARS]

@@ -17,8 +17,16 @@ _DROPPED = frozenset("`")
 _LOOK_ALIKES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[,:;'/](?=\d)")
+_UNSEEN = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
 # A private-use character stands in for the decimal point while punctuation goes.
 _POINT = "\ue000"
+
+
+def drop_unseen(text: str) -> str:
+    """Leave out characters that take no room: of zero width, soft hyphens, marks of direction and of variants."""
+    return text if text.isascii() else _UNSEEN.sub("", text)
 
 
 def squad_normalise(text: str) -> str:

@@ -55,11 +55,11 @@ def _joined(sentences: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def worth_reading(chances: Sequence[float]) -> list[int]:
+def worth_reading(chances: Sequence[float], most: int = MAX_READ) -> list[int]:
     """Choose the windows for the sentence model: all of few, else the worst by their words and some spread evenly."""
-    if len(chances) <= MAX_READ:
+    if len(chances) <= most:
         return list(range(len(chances)))
-    half = MAX_READ // 2
+    half = most // 2
     worst = sorted(range(len(chances)), key=lambda index: -chances[index])[:half]
     spread = (place * (len(chances) - 1) // (half - 1) for place in range(half))
     return sorted({*worst, *spread})

@@ -61,7 +61,7 @@ def test_an_unknown_family_is_a_key_error_with_a_sentence() -> None:
         ("metrics", "metrics-2026-11-01"),
         ("metrics-2026-11-01", "metrics-2026-11-01"),
         ("pii", "pii-2026-11-01"),
-        ("toxicity", "toxicity-2026-11-20"),
+        ("toxicity", "toxicity-2026-11-23"),
         ("toxicity-2026-11-01", "toxicity-2026-11-01"),
     ],
 )

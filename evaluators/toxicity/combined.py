@@ -1,0 +1,82 @@
+"""Sentences and windows together: a sentence hides no insult, and a window knows what a sentence stands in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluators.base import Span
+from evaluators.toxicity.models import meaning_logits, word_logits
+from evaluators.toxicity.unmarked import unmarked
+from evaluators.toxicity.windows import MAX_READ, WINDOW_CHARS, split_passages, split_windows, worth_reading
+
+MAX_WINDOWS_READ = 24
+"""Windows that the sentence model reads besides sentences, some 25 milliseconds each."""
+PER_DOUBLING = 0.1
+"""What is taken off for each doubling of a text's length: the worst of many harmless passages looks worse."""
+ALONE = 0.75
+"""What is taken off a sentence that decides by itself, whatever it stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Logits of being offensive: of the whole, of its worst sentence by each model, of sentences and of windows."""
+
+    logit: float
+    by_words: float
+    by_meaning: float
+    by_sentences: float
+    by_windows: float
+    span: Span
+    n_passages: int
+    n_read: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    span: Span
+    words: float
+    meaning: float
+
+    @property
+    def logit(self) -> float:
+        return (self.words + self.meaning) / 2
+
+
+def read_both_ways(text: str) -> Combined:
+    """Read a text as sentences and as windows; `span` is its worst sentence.
+
+    The mean of both counts, less a little in long texts, or the worst sentence alone where that is much worse.
+    """
+    sentences, windows = split_passages(text), _side_by_side(text)
+    read = _read(text, sentences, MAX_READ)
+    worst = max(read, key=lambda passage: passage.logit)
+    # A text of one sentence is its windows, and the same both ways.
+    others = read if set(windows) <= set(sentences) else _read(text, windows, MAX_WINDOWS_READ)
+    by_windows = max(passage.logit for passage in others)
+    together = (worst.logit + by_windows) / 2 - PER_DOUBLING * math.log2(max(1.0, len(text) / WINDOW_CHARS))
+    return Combined(
+        max(together, worst.logit - ALONE),
+        worst.words,
+        worst.meaning,
+        worst.logit,
+        by_windows,
+        worst.span,
+        len(sentences),
+        len(read),
+    )
+
+
+def _side_by_side(text: str) -> list[Span]:
+    # The sentences see to what an edge cuts; windows that overlap cost twice as much and found no more.
+    windows = list(split_windows(text))
+    return [*windows[:-1:2], windows[-1]]
+
+
+def _read(text: str, spans: Sequence[Span], most: int) -> list[_Passage]:
+    passages = [unmarked(text[start:end]) for start, end in spans]
+    words = word_logits(passages)
+    chosen = worth_reading(words, most)
+    meanings = meaning_logits([passages[index] for index in chosen])
+    return [_Passage(spans[index], words[index], meaning) for index, meaning in zip(chosen, meanings, strict=True)]
