@@ -20,7 +20,8 @@ from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_entities
 from evaluators.settings import THRESHOLD, number_setting, object_schema
-from evaluators.text.language import require_latin
+from evaluators.text.identify import identify
+from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import ANSWERS, GENERATOR
 
 DEFAULT_THRESHOLD = 0.5
@@ -52,10 +53,20 @@ class Phi(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="phi-2026-11-20",
+            id="phi-2026-11-23",
             name="Protected health information, small",
             description="A small model of English that tells clinical text about a person from other text.",
             aliases=("phi",),
+            default_profile="detect-protected-health-information",
+            settings=READS_ENGLISH,
+            formula="1 - chance that the worst passage is health information",
+            output_types=ANSWERS,
+            components=GENERATOR,
+        ),
+        EvaluatorSpec(
+            id="phi-2026-11-20",
+            name="Protected health information, any Latin script",
+            description="The same model, which also scores other languages in Latin letters, and means little there.",
             default_profile="detect-protected-health-information",
             formula="1 - chance that the worst passage is health information",
             output_types=ANSWERS,
@@ -64,13 +75,13 @@ class Phi(Family):
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score the worst passage. Raises CannotScore("unsupported_language") for text mostly not in Latin letters."""
+        """Score the worst passage. Raises CannotScore("unsupported_language") for text in a language it cannot read."""
         text = sample.output or ""
         threshold = number_setting(settings, "pass_threshold")
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold
         if not any(map(str.isalpha, text)):
             return Score(1.0, True, "The output has no words." if explain else None)
-        require_latin(text, "The output")
+        language = require_readable(settings, (text, "The output"))
         chance, passage, extra = _worst_passage(text)
         passed = 1 - chance >= threshold
         identifiers = _identifiers(text)
@@ -79,12 +90,13 @@ class Phi(Family):
             passed=passed,
             explanation=_explain(text, 1 - chance, threshold, passage, len(identifiers)) if explain else None,
             spans=None if passed else tuple((start, end) for start, end, _ in identifiers) or None,
-            extra={**extra, "identifiers_found": [_as_json(found) for found in identifiers[:MAX_LISTED]]},
+            extra={**extra, "identifiers_found": [_as_json(found) for found in identifiers[:MAX_LISTED]], **language},
         )
 
     def warm_up(self) -> None:
-        """Load the small model and the head."""
+        """Load the small model, the head and what tells languages."""
         _worst_passage("warm up")
+        identify("warm up")
 
 
 def _worst_passage(text: str) -> tuple[float, Span, dict[str, JSONValue]]:

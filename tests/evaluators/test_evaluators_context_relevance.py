@@ -114,7 +114,7 @@ def test_the_longest_request_is_scored() -> None:
 def test_every_alias_finds_it(alias: str) -> None:
     found = find_evaluator(alias)
     assert found is not None
-    assert found[1].id == "retrieval-context-relevance-2026-11-20"
+    assert found[1].id == "retrieval-context-relevance-2026-11-23"
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0, True), (1, False)])

@@ -197,6 +197,6 @@ def test_it_is_found_by_its_alias_and_runs_on_the_workers_for_models() -> None:
     found = find_evaluator("phi")
     assert found is not None
     family, spec = found
-    assert (family.name, spec.id) == ("phi", "phi-2026-11-20")
+    assert (family.name, spec.id) == ("phi", "phi-2026-11-23")
     assert family.lane is Lane.CPU
     assert family.binary is False

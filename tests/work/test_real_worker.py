@@ -66,11 +66,20 @@ def test_toxicity_is_scored_by_a_worker(alice: Caller) -> None:
     assert [point["score"] for point in points] == [rude["score_raw"], 1.0]
 
 
-@pytest.mark.parametrize("output", ["Доброе утро, дорогие друзья", "今日は晴れです", "مرحبا بكم"])
-def test_toxicity_refuses_what_it_cannot_read(alice: Caller, output: str) -> None:
+@pytest.mark.parametrize(
+    ("output", "language"),
+    [
+        ("Доброе утро, дорогие друзья", "ru"),
+        ("今日は晴れです", "ja"),
+        ("مرحبا بكم", "ar"),
+        ("Tu es une ordure, tout le monde te déteste.", "fr"),
+    ],
+)
+def test_toxicity_refuses_what_it_cannot_read(alice: Caller, output: str, language: str) -> None:
     result = result_of(alice, "toxicity", output=output, app="shop")
 
     assert (result["status"], result["error_code"]) == ("validation_error", "unsupported_language")
+    assert result["error_info"]["language"]["detected"] == language
     assert result["evaluation_result"] is None
     assert alice.get("/v1/history?evaluator=toxicity").json()["n_total"] == 0
 

@@ -8,6 +8,7 @@ from evaluators.base import (
     EvaluatorSpec,
     Family,
     Field,
+    JSONValue,
     Lane,
     ManagedProfile,
     Sample,
@@ -23,7 +24,9 @@ from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
 from evaluators.judging.settings import judge_settings, threshold_of
 from evaluators.settings import object_schema
-from evaluators.text.language import require_latin
+from evaluators.text.declining import declines_elsewhere
+from evaluators.text.identify import identify
+from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = 0.35
@@ -62,10 +65,20 @@ class AnswerRelevance(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="retrieval-answer-relevance-2026-11-20",
+            id="retrieval-answer-relevance-2026-11-23",
             name="Answer relevance, small",
             description="A small sentence model and the words of the question; reads English.",
             aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
+            default_profile="answer-relevance",
+            settings=READS_ENGLISH,
+            components=("generator",),
+            formula="how well the output answers the question",
+            output_types=(GENERATED,),
+        ),
+        EvaluatorSpec(
+            id="retrieval-answer-relevance-2026-11-20",
+            name="Answer relevance, any Latin script",
+            description="The same, which also scores other languages in Latin letters, and means little there.",
             default_profile="answer-relevance",
             components=("generator",),
             formula="how well the output answers the question",
@@ -93,19 +106,20 @@ class AnswerRelevance(Family):
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score by model and words; silence, a repeated question and a refusal score 0, and ask no model.
 
-        Raises CannotScore("unsupported_language") for text mostly not in Latin letters.
+        Raises CannotScore("unsupported_language") for text in a language that it cannot read.
         """
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         question = sample.input or ""
         output = _without_echo(sample.output or "", question)
         if because := _says_nothing(question, output):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
-        require_latin(question, "The input")
-        require_latin(output, "The output")
+        if settings.get("reads") is not None and declines_elsewhere(output):
+            return _declined(threshold, explain=explain)
+        language = require_readable(settings, (question, "The input"), (output, "The output"))
         if _declines(output):
-            because = "The output declines to answer."
-            return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
-        return _scored(question, output, measure_nearness(question, (output,)), threshold, explain=explain)
+            return _declined(threshold, explain=explain)
+        found = measure_nearness(question, (output,))
+        return _scored(question, output, found, threshold, explain=explain, **language)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -118,10 +132,11 @@ class AnswerRelevance(Family):
         return await judge_answer_relevance(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
-        """Load the small model: some 0.3 seconds and 140 MB."""
+        """Load the small model, some 0.3 seconds and 140 MB, and what tells languages, 4 MB."""
         from evaluators.minilm import warm_up
 
         warm_up()
+        identify("warm up")
 
 
 def _says_nothing(question: str, output: str) -> str | None:
@@ -149,12 +164,17 @@ def _declines(output: str) -> bool:
     return sum(len(split_words(other)) for other in others) <= MAX_BESIDE_REFUSAL
 
 
+def _declined(threshold: float, *, explain: bool) -> Score:
+    because = "The output declines to answer."
+    return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
+
+
 def _turns(output: str, start: int) -> bool:
     turn = _TURN.search(output, start)
     return turn is not None and find_refusal(output, (turn.end(), min(turn.end() + MAX_CHARS, len(output)))) is None
 
 
-def _scored(question: str, output: str, found: Nearest, threshold: float, *, explain: bool) -> Score:
+def _scored(question: str, output: str, found: Nearest, threshold: float, *, explain: bool, **more: JSONValue) -> Score:
     best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
     kind = asked_kind(question)
     is_there = kind is None or has_kind(output, kind, question)
@@ -173,6 +193,7 @@ def _scored(question: str, output: str, found: Nearest, threshold: float, *, exp
             "brief": is_brief,
             "evasive": False,
             "n_windows": found.n_windows,
+            **more,
         },
     )
 

@@ -20,7 +20,8 @@ from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, 
 from evaluators.judging.questions.relevance import judge_sufficiency
 from evaluators.judging.settings import judge_settings
 from evaluators.settings import THRESHOLD, number_setting, object_schema
-from evaluators.text.language import require_latin
+from evaluators.text.identify import identify
+from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import DOCUMENTS, SAMPLED
 
 DEFAULT_THRESHOLD = 0.7
@@ -64,10 +65,20 @@ class ContextSufficiency(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="retrieval-context-sufficiency-2026-11-20",
+            id="retrieval-context-sufficiency-2026-11-23",
             name="Context sufficiency, small",
             description="Looks for the gold answer's words in the contexts; without one, a small model of English.",
             aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
+            default_profile="context-sufficiency",
+            settings=READS_ENGLISH,
+            components=("retriever",),
+            formula="chance that the contexts hold the answer",
+            output_types=(DOCUMENTS,),
+        ),
+        EvaluatorSpec(
+            id="retrieval-context-sufficiency-2026-11-20",
+            name="Context sufficiency, any Latin script",
+            description="The same, which without a gold answer also scores other languages in Latin letters.",
             default_profile="context-sufficiency",
             components=("retriever",),
             formula="chance that the contexts hold the answer",
@@ -97,7 +108,7 @@ class ContextSufficiency(Family):
 
         A bare yes or no stands in any context or in none: the question is scored then.
 
-        Raises CannotScore("unsupported_language") for text mostly not in Latin letters where the question is scored.
+        Raises CannotScore("unsupported_language") for a language that it cannot read where the question is scored.
         """
         question, contexts = sample.input or "", sample.context_texts
         golds = [gold for gold in sample.gold_texts if says_something(gold)]
@@ -113,9 +124,8 @@ class ContextSufficiency(Family):
             return _nothing(
                 "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
             )
-        require_latin(question, "The input")
-        require_latin("\n".join(contexts), "The context")
-        return _scored(question_in_contexts(question, contexts), threshold, explain=explain)
+        language = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
+        return _scored(question_in_contexts(question, contexts), threshold, explain=explain, **language)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -131,10 +141,11 @@ class ContextSufficiency(Family):
         return _threshold(settings, with_gold=has_words(sample.gold or ""))
 
     def warm_up(self) -> None:
-        """Load the small model: some 0.3 seconds and 140 MB."""
+        """Load the small model, some 0.3 seconds and 140 MB, and what tells languages, 4 MB."""
         from evaluators.minilm import warm_up
 
         warm_up()
+        identify("warm up")
 
 
 def _threshold(settings: Settings, *, with_gold: bool) -> float:
@@ -151,7 +162,7 @@ def _nothing(because: str, threshold: float, *, explain: bool) -> Score:
     return Score(0.0, threshold <= 0, because if explain else None, extra={"basis": None})
 
 
-def _scored(found: Sufficiency, threshold: float, *, explain: bool) -> Score:
+def _scored(found: Sufficiency, threshold: float, *, explain: bool, **more: JSONValue) -> Score:
     passed = found.value >= threshold
     verdict = "at or above" if passed else "below"
     shown: dict[str, JSONValue] = dict(found.parts)
@@ -163,5 +174,5 @@ def _scored(found: Sufficiency, threshold: float, *, explain: bool) -> Score:
             if explain
             else None
         ),
-        extra={"basis": found.basis, **shown},
+        extra={"basis": found.basis, **shown, **more},
     )
