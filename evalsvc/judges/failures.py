@@ -14,7 +14,8 @@ CODES = (TIMEOUT, RATE_LIMITED, REFUSED, BAD_OUTPUT, CONNECTION, BUDGET_EXHAUSTE
 
 
 class CallFailed(Exception):
-    """A call without a usable answer. What was billed all the same is in the token counts and the cost.
+    """A call without a usable answer. What was billed all the same is in the token counts and the cost, which are
+    estimates where `is_estimated`.
 
     `detail` is a sentence that may be shown to the account: it holds no key and no text that was sent.
     `is_transient` says whether the same call may succeed later, after `retry_after_seconds` where that is known.
@@ -36,6 +37,7 @@ class CallFailed(Exception):
         output_tokens: int = 0,
         cost: float | None = None,
         latency_ms: float = 0.0,
+        is_estimated: bool = False,
     ) -> None:
         self.code = code
         self.detail = detail
@@ -48,6 +50,7 @@ class CallFailed(Exception):
         self.output_tokens = output_tokens
         self.cost = cost
         self.latency_ms = latency_ms
+        self.is_estimated = is_estimated
         super().__init__(f"{code}: {detail}")
 
 

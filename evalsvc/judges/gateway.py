@@ -179,9 +179,11 @@ def _optional(settings: Settings) -> dict[str, JSONValue]:
 
 def _at_no_cost(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of an answer that is given again: nothing was called, and nothing is owed."""
-    counted = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost")
+    counted = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", "usage_estimated")
     nothing = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "latency_ms": 0.0, "cost": 0.0}
-    return {**provenance, **nothing, "cached": True, "original_usage": {name: provenance[name] for name in counted}}
+    used = {name: provenance[name] for name in counted if name in provenance}
+    kept = {name: value for name, value in provenance.items() if name != "usage_estimated"}
+    return {**kept, **nothing, "cached": True, "original_usage": used}
 
 
 def _sum_of(answers: Sequence[Answer]) -> dict[str, Any]:
@@ -190,4 +192,5 @@ def _sum_of(answers: Sequence[Answer]) -> dict[str, Any]:
         name: sum(part[name] for part in parts) for name in ("calls", "input_tokens", "output_tokens")
     }
     costs = [part["cost"] for part in parts]
-    return sums | {"cost": None if None in costs else sum(costs)}
+    estimated = {"usage_estimated": True} if any(part.get("usage_estimated") for part in parts) else {}
+    return sums | {"cost": None if None in costs else sum(costs)} | estimated

@@ -17,7 +17,7 @@ from redis.exceptions import ConnectionError as RedisDown
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.infra.redis import shared_client
 from evalsvc.judges.calls import counted
-from evalsvc.judges.calls.counted import estimated_tokens
+from evalsvc.judges.calls.estimates import estimated_tokens
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger import limits

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.infra.redis import Script, shared_client
-from evalsvc.judges.calls import counted
+from evalsvc.judges.calls import counted, estimates
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections import memory
 from evalsvc.judges.connections.facts import ConnectionFacts
@@ -108,7 +108,7 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
 
     run(left())
     # The endpoint may be working still, and will want its money; the permit is free.
-    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, counted.estimated_tokens(MESSAGES)))
+    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, estimates.estimated_tokens(MESSAGES)))
     assert acquired(connection)
 
 

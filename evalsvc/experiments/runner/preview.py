@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.runner.generate import messages_for
-from evalsvc.judges.calls.counted import CHARS_PER_TOKEN, DEFAULT_ANSWER_TOKENS, answer_limit, prompt_tokens
+from evalsvc.judges.calls.estimates import CHARS_PER_TOKEN, DEFAULT_ANSWER_TOKENS, answer_limit, prompt_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.selectors import connection_facts

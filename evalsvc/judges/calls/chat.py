@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 import orjson
 
 from evalsvc.judges import failures
+from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
 from evalsvc.judges.calls.reading import printable, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -37,7 +38,10 @@ RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n"))
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. `cost` is None where prices are not known; `finish_reason` `length` says that `text` was cut."""
+    """An answer. `cost` is None where prices are not known; `finish_reason` `length` says that `text` was cut.
+
+    `is_estimated`: the endpoint did not say what it used, so tokens and cost are estimates.
+    """
 
     text: str
     model: str
@@ -46,6 +50,7 @@ class Completion:
     output_tokens: int
     cost: float | None
     latency_ms: float
+    is_estimated: bool = False
 
 
 async def complete(
@@ -70,14 +75,26 @@ async def complete(
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
     body = {**(parameters or {}), "model": asked, "messages": messages}
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
-    return await post(
-        connection,
-        "/chat/completions",
-        body,
-        limited_as=asked,
-        seconds=seconds,
-        read=lambda answer, ms: _completion(connection, answer, asked, ms, reads_tool=reads_tool),
-    )
+    expected = expected_usage(messages, parameters)
+    try:
+        return await post(
+            connection,
+            "/chat/completions",
+            body,
+            limited_as=asked,
+            seconds=seconds,
+            read=lambda answer, ms: _completion(connection, answer, asked, expected, ms, reads_tool=reads_tool),
+        )
+    except CallFailed as failed:
+        if failed.code == failures.BAD_OUTPUT and not failed.input_tokens:
+            _charge_unread(connection, failed, expected)
+        raise
+
+
+def _charge_unread(connection: ConnectionFacts, failed: CallFailed, expected: ExpectedUsage) -> None:
+    """Charge what was sent for an answer that cannot be read at all: the endpoint has worked, and may bill it."""
+    failed.input_tokens, failed.is_estimated = expected.input_tokens, True
+    failed.cost = connection.cost_of(input_tokens=expected.input_tokens, output_tokens=0)
 
 
 def load() -> Send:
@@ -121,9 +138,15 @@ async def post(
 
 
 def _completion(
-    connection: ConnectionFacts, answer: Mapping[str, object], asked: str, latency_ms: float, *, reads_tool: bool
+    connection: ConnectionFacts,
+    answer: Mapping[str, object],
+    asked: str,
+    expected: ExpectedUsage,
+    latency_ms: float,
+    *,
+    reads_tool: bool,
 ) -> Completion:
-    usage = read_usage(connection, answer)
+    usage = read_usage(connection, answer, expected)
     text, finish_reason = read_text(answer, usage, reads_tool=reads_tool)
     named = answer.get("model")
     return Completion(
@@ -134,6 +157,7 @@ def _completion(
         output_tokens=usage.output_tokens,
         cost=usage.cost,
         latency_ms=latency_ms,
+        is_estimated=usage.is_estimated,
     )
 
 

@@ -6,29 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from evalsvc.judges.calls.chat import Completion, complete
+from evalsvc.judges.calls.estimates import estimated_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
 from evalsvc.judges.ledger import limits
-
-CHARS_PER_TOKEN = 3.5
-DEFAULT_ANSWER_TOKENS = 1024
-
-
-def estimated_tokens(messages: Sequence[Mapping[str, object]], parameters: Mapping[str, object] | None = None) -> int:
-    """Return how many tokens a call may need: its text, and the longest answer it asks for."""
-    return prompt_tokens(messages) + (answer_limit(parameters or {}) or DEFAULT_ANSWER_TOKENS)
-
-
-def prompt_tokens(messages: Sequence[Mapping[str, object]]) -> int:
-    """Return about how many tokens messages are: 3.5 bytes each, and eight a message for its frame."""
-    n_bytes = sum(len(str(message.get("content") or "").encode()) for message in messages)
-    return int(n_bytes / CHARS_PER_TOKEN) + 8 * len(messages)
-
-
-def answer_limit(parameters: Mapping[str, object]) -> int | None:
-    """Return the most tokens that an answer may have; None where the call names no limit."""
-    asked = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
-    return asked if isinstance(asked, int) and asked > 0 else None
 
 
 async def ask(
@@ -80,6 +61,11 @@ class Billable(Protocol):
     @property
     def cost(self) -> float | None:
         """Money, where prices are known."""
+        ...
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the endpoint did not say what it used."""
         ...
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import post
-from evalsvc.judges.calls.counted import CHARS_PER_TOKEN, call_within_limits
+from evalsvc.judges.calls.counted import call_within_limits
+from evalsvc.judges.calls.estimates import text_tokens
 from evalsvc.judges.calls.reading import ReportedUsage, printable, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -29,6 +30,7 @@ class Moderated:
     input_tokens: int
     output_tokens: int
     cost: float | None
+    is_estimated: bool = False
 
 
 async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
@@ -38,7 +40,7 @@ async def moderation(connection: ConnectionFacts, text: str, *, model: str | Non
     return await call_within_limits(
         connection,
         limited_as,
-        tokens=int(len(body["input"].encode()) / CHARS_PER_TOKEN) + 1,
+        tokens=text_tokens(body["input"]) + 1,
         deadline_seconds=seconds,
         is_watched=True,
         call=lambda left: post(

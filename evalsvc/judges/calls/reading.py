@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.judges import failures
+from evalsvc.judges.calls.estimates import ExpectedUsage, text_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.outbound.failures import OutboundFailed
@@ -28,19 +29,51 @@ MAX_TOKENS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ReportedUsage:
-    """What an answer says it used; zero where it says nothing."""
+    """What an answer used: as it says, else by estimate where one was brought, else zero."""
 
     input_tokens: int
     output_tokens: int
     cost: float | None
+    is_estimated: bool = False
 
 
-def read_usage(connection: ConnectionFacts, answer: Mapping[str, object]) -> ReportedUsage:
-    """Return the usage of an answer, read before anything else, as it is owed even when the rest is of no use."""
+def read_usage(
+    connection: ConnectionFacts, answer: Mapping[str, object], expected: ExpectedUsage | None = None
+) -> ReportedUsage:
+    """Return the usage of an answer, read before anything else, as it is owed even when the rest is of no use.
+
+    A count that is missing, or is 0 and cannot be, is replaced by an estimate: an endpoint that says nothing would
+    never use up its budget.
+    """
     usage = answer.get("usage")
     read = usage if isinstance(usage, dict) else {}
     sent, written = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
-    return ReportedUsage(sent, written, connection.cost_of(input_tokens=sent, output_tokens=written))
+    least_sent, least_written = (sent, written) if expected is None else _estimated(answer, expected)
+    used = (sent or least_sent, written or least_written)
+    cost = connection.cost_of(input_tokens=used[0], output_tokens=used[1])
+    return ReportedUsage(*used, cost, is_estimated=used != (sent, written))
+
+
+def _estimated(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[int, int]:
+    """Estimate what was sent and written; an answer that was cut off has as much as it may have."""
+    choice = _first_choice(answer)
+    if choice is None:
+        return expected.input_tokens, 0
+    if choice.get("finish_reason") == "length":
+        return expected.input_tokens, expected.longest_answer
+    message = choice.get("message")
+    texts = [*_written(message)] if isinstance(message, dict) else []
+    return expected.input_tokens, sum(text_tokens(text) + 1 for text in texts)
+
+
+def _written(message: dict[str, Any]) -> Iterator[str]:
+    said = (*(message.get(name) for name in ("content", "refusal", "reasoning_content")), _tool_arguments(message))
+    yield from (text for text in said if isinstance(text, str) and text)
+
+
+def _first_choice(answer: Mapping[str, object]) -> dict[str, Any] | None:
+    choices = answer.get("choices")
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
 
 def _count(value: Any) -> int:
@@ -54,8 +87,7 @@ def read_text(
 
     With `reads_tool` the arguments of a tool call are the text, where the model called one.
     """
-    choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    choice = _first_choice(answer)
     message = choice.get("message") if choice else None
     if choice is None or not isinstance(message, dict):
         raise _failure_after(failures.BAD_OUTPUT, "The endpoint's answer has no message.", usage)
@@ -81,7 +113,14 @@ def _tool_arguments(message: dict[str, Any]) -> str | None:
 
 
 def _failure_after(code: str, detail: str, usage: ReportedUsage) -> CallFailed:
-    return CallFailed(code, detail, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost)
+    return CallFailed(
+        code,
+        detail,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
+        is_estimated=usage.is_estimated,
+    )
 
 
 def from_outbound(exc: OutboundFailed) -> CallFailed:

@@ -43,6 +43,7 @@ class Usage:
     output_tokens: int = 0
     cost: float | None = None
     latency_ms: float = 0.0
+    is_estimated: bool = False
 
     def add(self, used: Billable | CallFailed, latency_ms: float) -> None:
         """Count one call that was sent."""
@@ -50,6 +51,7 @@ class Usage:
         self.input_tokens += used.input_tokens
         self.output_tokens += used.output_tokens
         self.latency_ms += latency_ms
+        self.is_estimated |= used.is_estimated
         if used.cost is not None:
             self.cost = used.cost + (self.cost or 0.0)
 
@@ -66,6 +68,7 @@ class Usage:
             "output_tokens": self.output_tokens,
             "cost": (self.cost or 0.0) if is_priced else None,
             "latency_ms": round(self.latency_ms, 3),
+            **({"usage_estimated": True} if self.is_estimated else {}),
             **more,
         }
 

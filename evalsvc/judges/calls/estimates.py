@@ -1,0 +1,46 @@
+"""How many tokens a call takes, where nobody has counted them: before it is made, and after an answer without usage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+CHARS_PER_TOKEN = 3.5
+DEFAULT_ANSWER_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedUsage:
+    """What a call uses by estimate: tokens sent, and the most that its answer may have."""
+
+    input_tokens: int
+    longest_answer: int
+
+
+def expected_usage(
+    messages: Sequence[Mapping[str, object]], parameters: Mapping[str, object] | None = None
+) -> ExpectedUsage:
+    """Estimate a call from what it sends."""
+    return ExpectedUsage(prompt_tokens(messages), answer_limit(parameters or {}) or DEFAULT_ANSWER_TOKENS)
+
+
+def estimated_tokens(messages: Sequence[Mapping[str, object]], parameters: Mapping[str, object] | None = None) -> int:
+    """Return how many tokens a call may need: its text, and the longest answer it asks for."""
+    expected = expected_usage(messages, parameters)
+    return expected.input_tokens + expected.longest_answer
+
+
+def prompt_tokens(messages: Sequence[Mapping[str, object]]) -> int:
+    """Return about how many tokens messages are: 3.5 bytes each, and eight a message for its frame."""
+    return text_tokens("".join(str(message.get("content") or "") for message in messages)) + 8 * len(messages)
+
+
+def text_tokens(text: str) -> int:
+    """Return about how many tokens a text is."""
+    return int(len(text.encode("utf-8", "replace")) / CHARS_PER_TOKEN)
+
+
+def answer_limit(parameters: Mapping[str, object]) -> int | None:
+    """Return the most tokens that an answer may have; None where the call names no limit."""
+    asked = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
+    return asked if isinstance(asked, int) and asked > 0 else None
