@@ -24,10 +24,12 @@ def error(status: int, message: str, code: str | None = None, more: str = "") ->
     return answer(status, orjson.dumps({"error": {"message": message, "type": "stub", "code": code}}), more=more)
 
 
-def completion(model: str, prompt: str, text: str | None, finish: str = "stop", **message: Any) -> bytes:
+def completion(
+    model: str, prompt: str, text: str | None, finish: str = "stop", *, has_usage: bool = True, **message: Any
+) -> bytes:
     """Write a chat completion; a token is four characters."""
     sent, written = len(prompt) // 4 + 1, len(text or "") // 4 + 1
-    body = {
+    body: dict[str, Any] = {
         "id": "chatcmpl-stub",
         "object": "chat.completion",
         "created": 1,
@@ -35,8 +37,9 @@ def completion(model: str, prompt: str, text: str | None, finish: str = "stop", 
         "choices": [
             {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
         ],
-        "usage": {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written},
     }
+    if has_usage:
+        body["usage"] = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
     return answer(200, orjson.dumps(body))
 
 

@@ -19,6 +19,10 @@ What it answers is in the model's name, for example `stub-judge-pass`, and so is
     :429-<s>                             429 with Retry-After: <s>, always; :429once-<s> the first time
     :quota, :401, :500, :context, :vllm-context, :refusal, :hang, :missing-model
     :flaky                               500 the first time, then right
+    :no-claims, :one-claim, :excuses     lists no claim; only one; says of every sentence that it claims nothing
+    :invents, :unmatched                 quotes that stand nowhere; personal data that stand nowhere
+    :once-<one of those five>            the first time only, then right
+    :no-usage                            does not say what it used
     :unless-<word>                       as its name says, but as fail where the question has the word; nothing to list
 """
 
@@ -31,9 +35,9 @@ from typing import Any
 import orjson
 
 from benchmarks.stub_answers import completion, error
+from benchmarks.stub_verdicts import data_in, instance_of, lie
 
 _named = re.compile(r"stub-judge-(pass|fail|echo|[01](?:\.\d+)?)(?::([a-z0-9-]+))?(?:@\d+)?$")
-_bad_words = ("fail", "incorrect", "wrong", "no", "false", "unsupported", "contradict", "irrelevant", "insufficient")
 _in_words = re.compile(r"JSON Schema: (\{.*\})", re.DOTALL)
 STRICTEST = {
     "object": ("json_schema",),
@@ -107,15 +111,16 @@ def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
     schema = schema_of(call)
     if schema is None or (manner == "ignores" and len(messages) < 3):
         return completion(model, prompt, "I think that it is quite good, all in all.")
-    instance = instance_of(schema, verdict, str(messages[-1].get("content")))
-    text = spoiled(instance, manner, is_first=n == 1 and len(messages) < 3)
+    is_first = n == 1 and len(messages) < 3
+    instance = instance_of(schema, verdict, str(messages[-1].get("content")), data_in(call))
+    text = spoiled(lie(instance, manner, is_first=len(messages) < 3), manner, is_first=is_first)
     limit = call.get("max_tokens") or call.get("max_completion_tokens") or 0
     if manner == "cut" or (manner == "short" and limit < 2000):
         return completion(model, prompt, text[: len(text) // 2], "length")
     if mode_of(call) == "tool":
         called = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
         return completion(model, prompt, None, "tool_calls", tool_calls=[called])
-    return completion(model, prompt, text)
+    return completion(model, prompt, text, has_usage=manner != "no-usage")
 
 
 def spoiled(instance: dict[str, Any], manner: str, *, is_first: bool) -> str:
@@ -154,47 +159,6 @@ def schema_of(call: dict[str, Any]) -> dict[str, Any] | None:
         if found:
             return orjson.loads(found[1])  # type: ignore[no-any-return]
     return None
-
-
-def instance_of(schema: dict[str, Any], verdict: str, said: str) -> Any:
-    """Return a value that fits a schema, as good as the verdict says."""
-    share = {"pass": 1.0, "echo": 1.0, "fail": 0.0, "none": 0.0}.get(verdict)
-    share = float(verdict) if share is None else share
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return choice_of(schema["enum"], share)
-    for name in ("anyOf", "oneOf"):
-        if name in schema:
-            return instance_of(schema[name][0], verdict, said)
-    kind = schema.get("type", "object")
-    match kind[0] if isinstance(kind, list) else kind:
-        case "object":
-            properties = schema.get("properties", {})
-            return {name: instance_of(inner, verdict, said) for name, inner in properties.items()}
-        case "array":
-            items = schema.get("items", {"type": "string"})
-            # Texts are what was found; objects bring verdicts of their own.
-            n = max(items.get("type") != "string" or verdict != "none", schema.get("minItems", 0))
-            return [instance_of(items, verdict, said) for _ in range(n)]
-        case "boolean":
-            return share >= 0.5
-        case "number" | "integer" as number:
-            low, high = schema.get("minimum", 0), schema.get("maximum", 1)
-            value = low + share * (high - low)
-            return round(value) if number == "integer" else value
-        case "null":
-            return None
-    return said if verdict == "echo" else "Because."
-
-
-def choice_of(choices: list[Any], share: float) -> Any:
-    """Return the best or the worst choice: by their names, else the first or the last."""
-    bad = [choice for choice in choices if str(choice).lower().startswith(_bad_words)]
-    good = [choice for choice in choices if choice not in bad]
-    if share >= 0.5:
-        return (good or choices)[0]
-    return (bad or choices)[-1]
 
 
 def moderations(call: dict[str, Any]) -> bytes:

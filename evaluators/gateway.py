@@ -5,14 +5,15 @@ Every call is made within one account's means: its connections, limits, budget a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from evaluators.values import FailedForNow, JSONValue, Settings
 
 __all__ = ["BOUNDARY", "Answer", "FailedForNow", "JudgeGateway", "Moderation", "NotYet", "Question"]
 
+AnswerCheck: TypeAlias = Callable[[Mapping[str, JSONValue]], str | None] | None
 BOUNDARY = "{{boundary}}"
 """Stands in a question's messages where the marks around the data are; see `Question`."""
 
@@ -29,6 +30,9 @@ class Question:
     answer was looked for in the cache: data that were written before it cannot contain it. So that the data cannot
     borrow it either, they must not contain the text of `BOUNDARY` itself; whoever writes a question sees to that, for
     example by writing the data as JSON with every `{` as `\u007b`.
+
+    `check` says what is missing in an answer that fits the schema, or returns None. Such an answer is asked for once
+    more with these words, and is `bad_output` when it still lacks something; so nothing of the data may stand in them.
     """
 
     prompt_id: str
@@ -36,6 +40,7 @@ class Question:
     user: str
     schema: Mapping[str, JSONValue]
     max_output_tokens: int = 1024
+    check: AnswerCheck = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,9 @@ class Answer:
     """A judge's answer: `data` has been checked against the question's schema. `provenance` goes into `Score.extra`.
 
     `provenance` is JSON: connection, model as the endpoint named it, prompt_hash, mode, calls, input_tokens,
-    output_tokens, cost (null where prices are not known), latency_ms, cached, repaired. An answer from the cache has
-    cost nothing; what it had cost is in `original_usage`. Families show it as `judge` in their `extra`, where the
-    service looks for usage.
+    output_tokens, cost (null where prices are not known), latency_ms, cached, repaired, and `usage_estimated` where the
+    endpoint did not say what it used. An answer from the cache has cost nothing; what it had cost is in
+    `original_usage`. Families show it as `judge` in their `extra`, where the service looks for usage.
     """
 
     data: Mapping[str, JSONValue]

@@ -24,8 +24,21 @@ from evaluators.judging.questions.plain_words import (
     criteria_problems,
     judge_criteria,
 )
+from evaluators.judging.settings import STRICT, before_strict
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, GENERATED, SAMPLED
+
+_BY_JUDGE = EvaluatorSpec(
+    id="judge-2026-11-23",
+    name="Judge",
+    description="An LLM of your choice decides by criteria in plain words.",
+    aliases=("judge", "judge-small", "judge-large", "glider"),
+    settings=STRICT,
+    formula="the judge's verdict by the profile's criteria",
+    output_types=(GENERATED,),
+    components=ALL_PARTS,
+    judge_calls=SAMPLED,
+)
 
 
 class Judge(Family):
@@ -57,16 +70,8 @@ class Judge(Family):
     )
     managed_profiles = MANAGED
     evaluators = (
-        EvaluatorSpec(
-            id="judge-2026-11-20",
-            name="Judge",
-            description="An LLM of your choice decides by criteria in plain words.",
-            aliases=("judge", "judge-small", "judge-large", "glider"),
-            formula="the judge's verdict by the profile's criteria",
-            output_types=(GENERATED,),
-            components=ALL_PARTS,
-            judge_calls=SAMPLED,
-        ),
+        _BY_JUDGE,
+        before_strict(_BY_JUDGE, "judge-2026-11-20"),
     )
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
@@ -80,6 +85,10 @@ class Judge(Family):
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Name the fields that the criteria speak of."""
         return (Field.OUTPUT,) if "check" in settings else criteria_fields(settings)
+
+    def reads(self, settings: Settings) -> tuple[Field, ...]:
+        """Name what is judged: a form is that of the output, and a judge is shown all there is."""
+        return self.fields_for(settings) if "check" in settings else super().reads(settings)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Check the form that the profile names."""

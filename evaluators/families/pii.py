@@ -18,8 +18,8 @@ from evaluators.base import (
     Settings,
 )
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.questions.personal_data import extract_personal_data
-from evaluators.judging.settings import ASKING
+from evaluators.judging.questions.personal_data import extract_personal_data, find_personal_data
+from evaluators.judging.settings import ASKING, STRICT, before_strict, is_strict
 from evaluators.minilm import is_installed
 from evaluators.pii.entities import STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities
@@ -30,6 +30,20 @@ from evaluators.values import ANSWERS, GENERATOR, ONE_CALL
 JUDGE = "judge"
 MAX_LISTED = 500
 """Findings that the answer lists by kind and place; it counts the others."""
+
+
+_BY_JUDGE = EvaluatorSpec(
+    id="pii-judge-2026-11-23",
+    name="Personal data, judge",
+    description="An LLM of yours names the passages, in any language.",
+    aliases=("pii-judge", "pii-large"),
+    default_profile="detect-pii",
+    settings={"variant": "judge", **STRICT},
+    formula="1 where the judge names nothing",
+    output_types=ANSWERS,
+    components=GENERATOR,
+    judge_calls=ONE_CALL,
+)
 
 
 class Pii(Family):
@@ -87,18 +101,8 @@ class Pii(Family):
             output_types=ANSWERS,
             components=GENERATOR,
         ),
-        EvaluatorSpec(
-            id="pii-judge-2026-11-20",
-            name="Personal data, judge",
-            description="An LLM of yours names the passages in any language; those that stand in the output count.",
-            aliases=("pii-judge", "pii-large"),
-            default_profile="detect-pii",
-            settings={"variant": "judge"},
-            formula="1 where nothing that the judge copies out stands in the output",
-            output_types=ANSWERS,
-            components=GENERATOR,
-            judge_calls=ONE_CALL,
-        ),
+        _BY_JUDGE,
+        before_strict(_BY_JUDGE, "pii-judge-2026-11-20"),
     )
 
     def lane_of(self, settings: Settings) -> Lane:
@@ -126,9 +130,11 @@ class Pii(Family):
         text = sample.output or ""
         if not text.strip():
             return _score([], {}, explain)
-        named = await extract_personal_data(text, [str(kind) for kind in _entities(settings)], settings, gateway)
+        strict, kinds = is_strict(settings), [str(kind) for kind in _entities(settings)]
+        named = await (find_personal_data if strict else extract_personal_data)(text, kinds, settings, gateway)
         found = [Finding(start, end, Entity(kind)) for kind, (start, end) in named.found]
-        return _score(found, {"n_dropped": named.n_dropped, "judge": named.usage}, explain)
+        left_over = "n_unmatched" if strict else "n_dropped"
+        return _score(found, {left_over: named.n_dropped, "judge": named.usage}, explain)
 
     def warm_up(self) -> None:
         """Import the numbering plans, and load the model of names where it is installed."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
-from evaluators.gateway import BOUNDARY, Question
+from evaluators.gateway import BOUNDARY, AnswerCheck, Question
 
 Data: TypeAlias = "Sequence[tuple[str, str | Sequence[str]]]"
 """Named texts, or lists of texts, in the order in which they are shown. The names are ours, never the data's."""
@@ -45,9 +45,18 @@ _unseen = re.compile(
 
 
 def question(
-    prompt_id: str, *, task: str, data: Data, schema: Mapping[str, JSONValue], max_output_tokens: int
+    prompt_id: str,
+    *,
+    task: str,
+    data: Data,
+    schema: Mapping[str, JSONValue],
+    max_output_tokens: int,
+    check: AnswerCheck = None,
 ) -> Question:
-    """Write a question. `task` is trusted text; raises CannotScore("input_too_long") where the data have no bound."""
+    """Write a question. `task` is trusted text, and `check` is that of Question.
+
+    Raises CannotScore("input_too_long") where the data have no bound.
+    """
     written = [(name, literal(value)) for name, value in data]
     if sum(len(text) for _, text in written) > MAX_DATA_CHARS:
         raise CannotScore("input_too_long", f"What the judge would read is longer than {MAX_DATA_CHARS} characters.")
@@ -59,7 +68,13 @@ def question(
         user="\n\n".join([*blocks, f"The data end here. The task once more:\n{said}"]),
         schema=schema,
         max_output_tokens=max_output_tokens,
+        check=check,
     )
+
+
+def texts_in(data: Data) -> list[str]:
+    """Return all texts of the data."""
+    return [text for _, value in data for text in ([value] if isinstance(value, str) else value)]
 
 
 def literal(value: str | Sequence[str]) -> str:

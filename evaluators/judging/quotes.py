@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from evaluators.base import Span
 
+LEAST_BYTES = 3
+"""Of a quote's letters and digits: fewer stand in every text. One Chinese character has as many."""
+_marks = re.compile(r"[\W_]+")
+_cuts = re.compile(r"\[?(?:\.\.\.|…)\]?")
+_digits = re.compile(r"\d")
+_runs = re.compile(r"[^\W_]+")
+
 
 class Quotable:
-    """Texts that a judge may quote; `locate` and `holds` say whether it did."""
+    """Texts that a judge may quote; `holds` says whether it did.
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    Strictly, all but the spaces must agree. `loosely` forgives what models change when they copy: case, the forms of
+    quotation marks, dashes and digits, and words left out where the quote says so with dots.
+    """
+
+    def __init__(self, texts: Sequence[str], *, loosely: bool = False) -> None:
         """Take the data as they were shown."""
-        self._squeezed = tuple(map(_squeeze, texts))
+        self._loosely = loosely
+        self._texts = tuple(map(_fold if loosely else _squeeze, texts))
 
     def holds(self, quote: str) -> bool:
-        """Say whether one of the texts holds the quote, whatever the spaces; nothing is no quote."""
+        """Say whether one of the texts holds the quote; nothing is no quote."""
+        if self._loosely:
+            parts = [_fold(part) for part in _cuts.split(quote)]
+            return _are_long(parts) and any(_in_order(parts, text) for text in self._texts)
         wanted = _squeeze(quote)
-        return bool(wanted) and any(wanted in text for text in self._squeezed)
+        return bool(wanted) and any(wanted in text for text in self._texts)
 
 
 def locate(quote: str, text: str) -> Span | None:
@@ -32,6 +51,69 @@ def occurrences(quote: str, text: str) -> Iterator[Span]:
     while start >= 0:
         yield start, start + len(wanted)
         start = text.find(wanted, start + len(wanted))
+
+
+class Passages:
+    """Where a text holds passages, whatever their case and the marks and spaces between their letters and digits."""
+
+    def __init__(self, text: str) -> None:
+        """Read the text once, for any number of passages."""
+        found = list(_runs.finditer(_plain_digits(text)))
+        runs = [_lower(run[0]) for run in found]
+        self._starts = [run.start() for run in found]
+        self._offsets = [0, *accumulate(map(len, runs))]
+        self._joined = "".join(runs)
+
+    def find(self, passage: str) -> Iterator[Span]:
+        """Yield where the passage stands. It neither begins nor ends within a word or a number of ASCII characters."""
+        wanted = "".join(map(_lower, _runs.findall(_plain_digits(passage))))
+        start = self._joined.find(wanted) if wanted else -1
+        while start >= 0:
+            end = start + len(wanted)
+            if not self._continues(start) and not self._continues(end):
+                yield self._place(start), self._place(end - 1) + 1
+            start = self._joined.find(wanted, end)
+
+    def _place(self, index: int) -> int:
+        run = bisect_right(self._offsets, index) - 1
+        return self._starts[run] + index - self._offsets[run]
+
+    def _continues(self, index: int) -> bool:
+        """Say whether a word or a number goes on from the character before the index."""
+        if index in (0, len(self._joined)) or self._place(index) != self._place(index - 1) + 1:
+            return False
+        before, after = self._joined[index - 1], self._joined[index]
+        return before.isascii() and after.isascii() and before.isdigit() == after.isdigit()
+
+
+def _lower(run: str) -> str:
+    lowered = run.lower()
+    return lowered if len(lowered) == len(run) else run
+
+
+def _plain_digits(text: str) -> str:
+    """Write the digits of all scripts as 0 to 9; the text keeps its length."""
+    return text if text.isascii() else _digits.sub(lambda found: str(unicodedata.digit(found[0])), text)
+
+
+def _are_long(parts: Sequence[str]) -> bool:
+    """Say whether the parts together are long enough to tell."""
+    return len("".join(parts).replace(" ", "").encode("utf-8", "replace")) >= LEAST_BYTES
+
+
+def _in_order(parts: Sequence[str], text: str) -> bool:
+    start = 0
+    for part in parts:
+        start = text.find(part, start)
+        if start < 0:
+            return False
+        start += len(part)
+    return True
+
+
+def _fold(text: str) -> str:
+    folded = _plain_digits(unicodedata.normalize("NFKC", text).casefold())
+    return _marks.sub(" ", folded).strip()
 
 
 def _squeeze(text: str) -> str:

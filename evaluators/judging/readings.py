@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluators.base import CannotScore, FailedForNow, JSONValue, Span
+from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings, Span
 from evaluators.gateway import Answer
 from evaluators.judging.prompts import strict_object
 from evaluators.judging.quotes import Quotable, locate
+from evaluators.judging.settings import fails_unverified
 
 MAX_REASONING = 2_000
 MAX_DETAILS = 50
@@ -36,34 +37,45 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One yes or no of a judge, and whether its quote stands in the data. `span` is where it stands in the output."""
+    """One yes or no of a judge, and whether its quote stands in the data. `span` is where it stands in the output.
+
+    `overruled`: the judge said yes with a quote that stands nowhere, and `met` is no for that.
+    """
 
     id: str
     met: bool
     quoted: bool
     verified: bool
     span: Span | None = None
+    overruled: bool = False
 
     def as_json(self) -> dict[str, JSONValue]:
         """Return what goes into `extra`: never the quote itself."""
         shown: dict[str, JSONValue] = {"id": self.id, "met": self.met, "quote_found": self.verified}
+        if self.overruled:
+            shown["overruled"] = True
         return shown if self.span is None else {**shown, "start": self.span[0], "end": self.span[1]}
 
 
-def checks_of(data: Mapping[str, JSONValue], name: str, quotable: Quotable, output: str) -> list[Check]:
-    """Read a list of checks and look their quotes up."""
-    return [_check(entry, quotable, output) for entry in read_objects(data, name)]
+class Quoted:
+    """The data that a judge may quote, and what a yes is whose quote does not stand in them."""
 
+    def __init__(self, texts: Sequence[str], output: str, settings: Settings) -> None:
+        """Take the data as they were shown; `output` is where quotes get a position."""
+        self.fails = fails_unverified(settings)
+        self.quotable = Quotable(texts, loosely=self.fails)
+        self._output = output
 
-def _check(entry: Mapping[str, JSONValue], quotable: Quotable, output: str) -> Check:
-    quote = read_text(entry, "quote")
-    return Check(
-        id=shortened(read_text(entry, "id")),
-        met=read_truth(entry, "met"),
-        quoted=bool(quote.strip()),
-        verified=quotable.holds(quote),
-        span=locate(quote, output),
-    )
+    def check(self, name: str, entry: Mapping[str, JSONValue]) -> Check:
+        """Read a yes or no with its quote."""
+        quote, met = read_text(entry, "quote"), read_truth(entry, "met")
+        is_quoted, verified = bool(quote.strip()), self.quotable.holds(quote)
+        overruled = self.fails and met and is_quoted and not verified
+        return Check(name, met and not overruled, is_quoted, verified, locate(quote, self._output), overruled)
+
+    def checks(self, data: Mapping[str, JSONValue], name: str) -> list[Check]:
+        """Read a list of them."""
+        return [self.check(shortened(read_text(entry, "id")), entry) for entry in read_objects(data, name)]
 
 
 def share_met(checks: Sequence[Check]) -> float:
@@ -75,7 +87,13 @@ def checks_extra(checks: Sequence[Check]) -> dict[str, JSONValue]:
     """Return the checks for `extra`, with `quotes_verified`: true, false, or null when nothing was quoted."""
     quoted = [check.verified for check in checks if check.quoted]
     shown: list[JSONValue] = [check.as_json() for check in checks[:MAX_DETAILS]]
-    return {"checks": shown, "n_checks": len(checks), "quotes_verified": all(quoted) if quoted else None}
+    n_overruled = sum(check.overruled for check in checks)
+    return {
+        "checks": shown,
+        "n_checks": len(checks),
+        "quotes_verified": all(quoted) if quoted else None,
+        **({"n_overruled": n_overruled} if n_overruled else {}),
+    }
 
 
 def spans_of(checks: Sequence[Check], *, met: bool) -> tuple[Span, ...]:
@@ -170,6 +188,7 @@ def spent(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
         **{name: _total(parts, name) for name in SUMMED},
         "cached": bool(parts) and all(part.get("cached") is True for part in parts),
         "repaired": any(part.get("repaired") is True for part in parts),
+        **({"usage_estimated": True} if any(part.get("usage_estimated") is True for part in parts) else {}),
         **({"original_usage": before[0]} if len(parts) == len(before) == 1 else {}),
     }
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from evaluators.base import JSONValue, Settings
+from evaluators.base import EvaluatorSpec, JSONValue, Settings
 from evaluators.settings import THRESHOLD, number_setting
 
 DEFAULT_THRESHOLD = 0.5
 ADAPTIVE = "adaptive"
+STRICT: Mapping[str, JSONValue] = {"rules": "strict"}
+"""What ids from 2026-11-23 on fix: nothing passes that the judge did not decide, or backs with words that nobody said.
+Earlier ids keep the scores that they had."""
 
 ASKING: Mapping[str, JSONValue] = {
     "connection": {
@@ -47,11 +51,25 @@ ON_INJECTION: JSONValue = {
     "description": "What to do with text that speaks to the judge: mark it in `extra`, or fail it without asking.",
 }
 
+ON_UNVERIFIED: JSONValue = {
+    "type": "string",
+    "enum": ["fail", "flag"],
+    "description": "What a yes is whose quote does not stand in the data: `fail`, a no (the default of ids from "
+    "2026-11-23 on); or `flag`, a yes that `extra` marks (the default of earlier ids).",
+}
+
 N_SAMPLES: JSONValue = {
     "enum": [*range(1, 10), ADAPTIVE],
     "default": 1,
     "description": "How often to ask; the score is the mean. `adaptive` asks 2 times, and 3 or 5 where it is close.",
 }
+
+
+def before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
+    """Return the evaluator as it was before 2026-11-23, under its id of then: nothing else answers to it any more."""
+    fixed = {name: value for name, value in spec.settings.items() if name not in STRICT}
+    description = f"{spec.description} As it was before the rules of 2026-11-23."
+    return replace(spec, id=id, name=f"{spec.name}, former", description=description, aliases=(), settings=fixed)
 
 
 def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:
@@ -61,7 +79,12 @@ def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]
 
 def several_questions_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:
     """Describe the settings of a judge that asks several different questions a score: each of them once."""
-    return {"pass_threshold": {**THRESHOLD, "default": threshold}, **ASKING, "on_injection": ON_INJECTION}
+    return {
+        "pass_threshold": {**THRESHOLD, "default": threshold},
+        **ASKING,
+        "on_injection": ON_INJECTION,
+        "on_unverified": ON_UNVERIFIED,
+    }
 
 
 def threshold_of(settings: Settings, default: float = DEFAULT_THRESHOLD) -> float:
@@ -73,6 +96,16 @@ def threshold_of(settings: Settings, default: float = DEFAULT_THRESHOLD) -> floa
 def answer_tokens(settings: Settings, default: int) -> int:
     """Return the longest answer in tokens: the profile's, else what the question usually needs."""
     return int(number_setting(settings, "max_output_tokens") or default)
+
+
+def is_strict(settings: Settings) -> bool:
+    """Say whether the evaluator's id fixes the rules of 2026-11-23."""
+    return settings.get("rules") == STRICT["rules"]
+
+
+def fails_unverified(settings: Settings) -> bool:
+    """Say whether a yes with a quote that stands nowhere counts as a no."""
+    return settings.get("on_unverified", "fail" if is_strict(settings) else "flag") == "fail"
 
 
 def fails_injection(settings: Settings) -> bool:

@@ -84,7 +84,7 @@ class Rag:
         if len(texts) > MAX_POINTS:
             raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")
         asked = [questions.derivability(text, contexts, self._settings) for text in texts]
-        found = [questions.truth(answer, contexts) for answer in await self._asker.ask_all(asked)]
+        found = [questions.truth(answer, contexts, self._settings) for answer in await self._asker.ask_all(asked)]
         return [Statement(text, each.met, each.verified) for text, each in zip(texts, found, strict=True)]
 
     async def answer_similarity(self) -> RagValue:
@@ -133,7 +133,7 @@ class Rag:
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
         answer = await self._asker.ask(questions.consistency(self.output, contexts, self._settings))
-        found = questions.truth(answer, (*contexts, self.output))
+        found = questions.truth(answer, (*contexts, self.output), self._settings)
         because = f"{'All' if found.met else 'Not all'} of the answer can be derived from the contexts."
         return RagValue(float(found.met), because, {"quotes_verified": found.verified})
 
@@ -160,7 +160,7 @@ class Rag:
         found: list[Statement] = []
         if self.output.strip():
             asked = questions.faithfulness(self.input, self.output, contexts, self._settings)
-            found = questions.statements_of(await self._asker.ask(asked), contexts)
+            found = questions.statements_of(await self._asker.ask(asked), contexts, self._settings)
         if not found:
             return RagValue(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
         return _supported(found, "statements", "statements are supported by the contexts")
@@ -170,14 +170,15 @@ class Rag:
         contexts = self._some_contexts()
         _require(self.input, Field.INPUT)
         asked = questions.relevant_statements(self.input, contexts, self._settings)
-        found = questions.relevant_of(await self._asker.ask(asked), contexts)
+        found = questions.relevant_of(await self._asker.ask(asked), contexts, self._settings)
         because = f"The contexts hold {len(found)} statements that the question needs."
         verified = all(each.verified for each in found) if found else None
         return RagValue(float(bool(found)), because, {"n_relevant": len(found), "quotes_verified": verified})
 
     async def _truths(self, contexts: Sequence[str], asked: Sequence[Question]) -> list[Truth]:
         answers = await self._asker.ask_all(asked)
-        return [questions.truth(answer, [context]) for answer, context in zip(answers, contexts, strict=True)]
+        pairs = zip(answers, contexts, strict=True)
+        return [questions.truth(answer, [context], self._settings) for answer, context in pairs]
 
     def _some_contexts(self) -> tuple[str, ...]:
         if not self.contexts:

@@ -10,7 +10,7 @@ from evaluators.gateway import Answer, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import read_number, read_objects, read_reasoning, read_text, read_texts, read_truth
-from evaluators.judging.settings import answer_tokens
+from evaluators.judging.settings import answer_tokens, fails_unverified
 
 _YES_OR_NO = answer_schema({"quote": {"type": "string"}, "met": {"type": "boolean"}})
 _SIMILARITY = answer_schema({"score": {"type": "number", "minimum": 0, "maximum": 5}})
@@ -145,9 +145,10 @@ def relevant_statements(asked: str, contexts: Sequence[str], settings: Settings)
     )
 
 
-def truth(answer: Answer, texts: Sequence[str]) -> Truth:
+def truth(answer: Answer, texts: Sequence[str], settings: Settings) -> Truth:
     """Read a yes or no; what is neither is an error and never a no."""
-    return Truth(read_truth(answer.data, "met"), _verified(read_text(answer.data, "quote"), Quotable(texts)))
+    verified = _verified(read_text(answer.data, "quote"), _quotable(texts, settings))
+    return Truth(_holds(read_truth(answer.data, "met"), verified, settings), verified)
 
 
 def points_of(answer: Answer) -> list[str]:
@@ -160,23 +161,31 @@ def similarity_of(answer: Answer) -> tuple[float, str]:
     return read_number(answer.data, "score", high=5.0), read_reasoning(answer.data)
 
 
-def statements_of(answer: Answer, contexts: Sequence[str]) -> list[Statement]:
+def statements_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Statement]:
     """Read the statements; each carries its own verdict, so that there cannot be more of the one than of the other."""
-    quotable = Quotable(contexts)
-    return [
-        Statement(
-            read_text(entry, "statement"),
-            read_truth(entry, "supported"),
-            _verified(read_text(entry, "quote"), quotable),
-        )
-        for entry in read_objects(answer.data, "statements")
-    ]
+    quotable = _quotable(contexts, settings)
+    statements = []
+    for entry in read_objects(answer.data, "statements"):
+        verified = _verified(read_text(entry, "quote"), quotable)
+        supported = _holds(read_truth(entry, "supported"), verified, settings)
+        statements.append(Statement(read_text(entry, "statement"), supported, verified))
+    return statements
 
 
-def relevant_of(answer: Answer, contexts: Sequence[str]) -> list[Truth]:
+def relevant_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Truth]:
     """Read the relevant passages: one Truth each, which says whether it stands in the contexts."""
-    quotable = Quotable(contexts)
-    return [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
+    quotable = _quotable(contexts, settings)
+    found = [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]
+    return [each for each in found if _holds(each.met, each.verified, settings)]
+
+
+def _quotable(texts: Sequence[str], settings: Settings) -> Quotable:
+    return Quotable(texts, loosely=fails_unverified(settings))
+
+
+def _holds(met: bool, verified: bool | None, settings: Settings) -> bool:
+    """Say whether a yes counts: with a quote that stands nowhere it is a no, where the profile says so."""
+    return met and not (verified is False and fails_unverified(settings))
 
 
 def _verified(quote: str, quotable: Quotable) -> bool | None:

@@ -37,9 +37,19 @@ def claims(*each: tuple[str, bool, str]) -> dict[str, Any]:
     return {"reasoning": "So it is.", "claims": rows}
 
 
+def covered(*each: tuple[int, str, bool, str], excused: tuple[int, ...] = ()) -> dict[str, Any]:
+    """An answer that decides sentences: number, passage, whether it is supported, quote."""
+    rows: list[dict[str, Any]] = [
+        {"sentence": number, "passage": passage, "is_claim": True, "supported": good, "quote": quote}
+        for number, passage, good, quote in each
+    ]
+    rows += [{"sentence": n, "passage": "", "is_claim": False, "supported": True, "quote": ""} for n in excused]
+    return {"reasoning": "So it is.", "claims": rows}
+
+
 GOOD = ("The Mir is 240 km long", True, "Mir, which is 240 km long")
 BAD = ("It is famous for salmon", False, "")
-HALLUCINATION = "hallucination-judge"
+HALLUCINATION, COVERED = "retrieval-hallucination-judge-2026-11-20", "hallucination-judge"
 
 
 ANSWER, CONTEXT, SUFFICIENCY = "answer-relevance-judge", "context-relevance-judge", "context-sufficiency-judge"
@@ -54,7 +64,7 @@ def needs(name: str, *unmet: str, quote: str = "") -> dict[str, Any]:
     return {"reasoning": "So.", **{need: {"quote": quote, "met": need not in unmet} for need in NEEDS[name]}}
 
 
-PII = "pii-judge"
+PII, FORMER_PII = "pii-judge", "pii-judge-2026-11-20"
 LETTER = make_sample(output="Ask Ann Bell, 5 High St, or again Ann Bell; mail a@b.example.")
 
 

@@ -72,11 +72,14 @@ def worst(schema: Any) -> Any:
 def strict_judge() -> FakeGateway:
     def reply(asked: Question, _: int) -> dict[str, Any]:
         found: dict[str, Any] = worst(asked.schema)
+        if "SENTENCES" in (data := data_of(asked)):
+            claim = {**found["claims"][0], "is_claim": True}
+            found["claims"] = [{**claim, "sentence": n} for n, _ in enumerate(data["SENTENCES"], start=1)]
         if "relevant_statements" in found:
             found["relevant_statements"] = []
         # Without anything relevant there is no recall; this was not retrieved.
         if asked.prompt_id == "rag-relevance/1":
-            found["met"] = data_of(asked)["RETRIEVED CONTEXT"] == MISSED
+            found["met"] = data["RETRIEVED CONTEXT"] == MISSED
         return found
 
     return FakeGateway(reply)
@@ -132,6 +135,8 @@ def test_the_data_stay_between_their_marks(family: Family, spec: EvaluatorSpec, 
     for question in asked:
         data = data_of(question)
         assert question.user.count(BOUNDARY) == 2 * len(data)
+        sentences = [text.partition(": ")[2] for text in data.pop("SENTENCES", [])]
+        assert all(sentence in (sample.output or "") for sentence in sentences)
         shown = [text for value in data.values() for text in ([value] if isinstance(value, str) else value)]
         assert set(shown) <= known
 
@@ -164,7 +169,8 @@ def test_calm_data_are_not_flagged(family: Family, spec: EvaluatorSpec) -> None:
 def test_no_question_shows_a_field_that_it_does_not_need(family: Family, spec: EvaluatorSpec) -> None:
     _, asked = run(family, spec, attacked(""))
     for question in asked:
-        assert set(data_of(question)) <= {"USER INPUT", "MODEL OUTPUT", "GOLD ANSWER", "RETRIEVED CONTEXT", "STATEMENT"}
+        known = {"USER INPUT", "MODEL OUTPUT", "GOLD ANSWER", "RETRIEVED CONTEXT", "STATEMENT", "SENTENCES"}
+        assert set(data_of(question)) <= known
 
 
 @each_judge
@@ -183,4 +189,4 @@ def test_every_prompt_is_strict_and_thinks_first(family: Family, spec: Evaluator
         properties = question.schema["properties"]
         assert isinstance(properties, dict)
         assert next(iter(properties)) == "reasoning"
-        assert question.prompt_id.endswith("/1")
+        assert question.prompt_id.endswith(("/1", "/2"))

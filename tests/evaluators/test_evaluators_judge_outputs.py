@@ -8,6 +8,7 @@ from evaluators.base import CannotScore, FailedForNow
 from evaluators.gateway import Moderation
 from tests.evaluators.fake_gateway import FakeGateway, Unasked
 from tests.evaluators.judge_variants import (
+    FORMER_PII,
     LETTER,
     PII,
     ask,
@@ -83,11 +84,61 @@ def test_a_judge_s_passages_are_found_wherever_they_stand() -> None:
     assert "Ann" not in repr(score)
 
 
-def test_passages_that_do_not_stand_there_are_dropped_and_counted() -> None:
-    score, _ = ask(PII, LETTER, named(("PERSON", "Bob Carr"), ("PERSON", ""), ("EMAIL", "a@b.example")))
+def test_a_former_evaluator_drops_passages_that_do_not_stand_there() -> None:
+    score, _ = ask(FORMER_PII, LETTER, named(("PERSON", "Bob Carr"), ("PERSON", ""), ("EMAIL", "a@b.example")))
     assert score.spans == ((49, 60),)
     assert score.extra["n_dropped"] == 2
-    assert ask(PII, LETTER, named(("PERSON", "Bob Carr")))[0].passed is True
+    assert ask(FORMER_PII, LETTER, named(("PERSON", "Bob Carr")))[0].passed is True
+
+
+def test_a_text_fails_for_what_is_found_and_counts_what_is_not() -> None:
+    score, gateway = ask(PII, LETTER, named(("PERSON", "Bob Carr"), ("PERSON", ""), ("EMAIL", "a@b.example")))
+    assert (score.value, score.spans, score.extra["n_unmatched"]) == (0.0, ((49, 60),), 2)
+    assert len(gateway.questions) == 1
+
+
+@pytest.mark.parametrize("quote", ["Bob Carr", "", "...", "nn Bel", "x" * 5_000])
+def test_personal_data_that_are_named_and_not_found_are_no_pass(quote: str) -> None:
+    gateway = FakeGateway(named(("PERSON", quote)))
+    with pytest.raises(FailedForNow) as failure:
+        ask(PII, make_sample(output="Ask Ann\u200bbel."), gateway)
+    assert failure.value.code == "bad_output"
+    assert "Bob" not in failure.value.detail
+    assert len(gateway.questions) == 2
+
+
+@pytest.mark.parametrize(
+    ("output", "quote", "found"),
+    [
+        ("Dial +44 20 7946 0018 now.", "442079460018", "44 20 7946 0018"),
+        (
+            "Dial \uff10\uff12\uff10-\uff17\uff19\uff14\uff16.",
+            "020 7946",
+            "\uff10\uff12\uff10-\uff17\uff19\uff14\uff16",
+        ),
+        ("\u0660\u0661\u0662\u0663", "0123", "\u0660\u0661\u0662\u0663"),
+        ("Ask ANN BELL.", "Ann Bell", "ANN BELL"),
+        ("Ask Ann\n  Bell.", "Ann Bell", "Ann\n  Bell"),
+        ("4111-1111-1111-1111", "4111 1111 1111 1111", "4111-1111-1111-1111"),
+        ("\u7530\u4e2d\u3055\u3093", "\u7530\u4e2d", "\u7530\u4e2d"),
+    ],
+)
+def test_passages_are_found_whatever_their_digits_case_and_marks(output: str, quote: str, found: str) -> None:
+    score, _ = ask(PII, make_sample(output=output), named(("PERSON", quote)))
+    assert [output[start:end] for start, end in score.spans or ()] == [found]
+    assert score.passed is False
+
+
+def test_a_judge_that_looks_again_may_find_nothing() -> None:
+    answers = iter([named(("PERSON", "Bob Carr")), named()])
+    score, gateway = ask(PII, LETTER, FakeGateway(lambda *_: next(answers)))
+    assert (score.value, len(gateway.questions)) == (1.0, 2)
+
+
+def test_more_passages_than_anybody_names_are_no_answer() -> None:
+    with pytest.raises(FailedForNow) as failure:
+        ask(PII, LETTER, named(*[("PERSON", "Ann Bell")] * 201))
+    assert failure.value.code == "bad_output"
 
 
 def test_only_the_profile_s_kinds_are_asked_for() -> None:

@@ -13,6 +13,8 @@ from tests.evaluators.judge_variants import (
     ANSWER,
     BAD,
     CONTEXT,
+    COVERED,
+    FORMER_PII,
     GOLD,
     GOOD,
     HALLUCINATION,
@@ -195,7 +197,15 @@ def test_contexts_that_speak_to_the_judge_are_flagged_or_failed() -> None:
 
 # All of them
 
-JUDGED = [(HALLUCINATION, RAG), (ANSWER, RAG), (CONTEXT, RAG), (SUFFICIENCY, GOLD), (PII, RAG)]
+JUDGED = [
+    (HALLUCINATION, RAG),
+    (COVERED, RAG),
+    (FORMER_PII, RAG),
+    (ANSWER, RAG),
+    (CONTEXT, RAG),
+    (SUFFICIENCY, GOLD),
+    (PII, RAG),
+]
 each_judge = pytest.mark.parametrize(("name", "sample"), JUDGED, ids=[name for name, _ in JUDGED])
 
 

@@ -15,8 +15,8 @@ from evaluators.gateway import BOUNDARY
 from evaluators.judging.prompts import MAX_DATA_CHARS, answer_schema, literal, trusted
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import (
+    Quoted,
     checks_extra,
-    checks_of,
     read_number,
     read_objects,
     read_texts,
@@ -173,7 +173,7 @@ def test_checks_carry_offsets_and_never_the_quote() -> None:
             {"id": "silent", "met": True, "quote": ""},
         ]
     }
-    checks = checks_of(data, "checks", Quotable(["It opens at nine."]), "It opens at nine.")
+    checks = Quoted(["It opens at nine."], "It opens at nine.", {}).checks(data, "checks")
     extra = checks_extra(checks)
     assert extra["checks"] == [
         {"id": "hours", "met": True, "quote_found": True, "start": 9, "end": 16},

@@ -110,4 +110,4 @@ def test_a_judge_fills_any_schema(stub: RunningStub, model: str, score: int, met
 
     found = judged(stub, model, {"type": "object", "properties": properties})
 
-    assert found == {"checks": [{"met": met, "quote": "Because."}] * 2, "score": score, "label": label}
+    assert found == {"checks": [{"met": met, "quote": ""}] * 2, "score": score, "label": label}

@@ -59,6 +59,8 @@ class JudgeCall:
         parsed = parse(text, self.question.schema)
         if literal(parsed.written)[1:-1] in self.question.user:
             raise SchemaMismatch("It is copied from the data.")
+        if self.question.check is not None and (lacks := self.question.check(parsed.data)):
+            raise SchemaMismatch(lacks)
         return parsed
 
     async def _longer(self) -> Parsed:
@@ -75,7 +77,7 @@ class JudgeCall:
 
     async def _corrected(self, first: Completion, mismatch: SchemaMismatch) -> Parsed:
         """Show the model what was wrong, once, and say in words what is wanted."""
-        asked_for = f"That is no answer that can be read: {mismatch} {form_in_words(self.question.schema)}"
+        asked_for = f"That answer cannot be taken: {mismatch} {form_in_words(self.question.schema)}"
         more = ({"role": "assistant", "content": first.text[:MAX_SHOWN_CHARS]}, {"role": "user", "content": asked_for})
         plain = RequestDialect(Mode.PLAIN, self.dialect.limit, self.dialect.dropped)
         done = await self._complete(plain if not mismatch.has_json else self.dialect, more)

@@ -22,7 +22,7 @@ from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
-from evaluators.judging.settings import judge_settings, threshold_of
+from evaluators.judging.settings import STRICT, before_strict, judge_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.text.declining import declines_elsewhere
 from evaluators.text.identify import identify
@@ -39,6 +39,25 @@ MAX_BESIDE_REFUSAL = 40
 """Words that an output may have beside the sentences that decline, and still decline as a whole."""
 
 _TURN = re.compile(r"\b(?:but|however|that\s+said|although|though|nevertheless|still)\b", re.IGNORECASE)
+
+
+_BY_JUDGE = EvaluatorSpec(
+    id="retrieval-answer-relevance-judge-2026-11-23",
+    name="Answer relevance, judge",
+    description="An LLM of yours decides: on topic, of the right kind, an answer, complete.",
+    aliases=(
+        "retrieval-answer-relevance-judge",
+        "retrieval-answer-relevance-large",
+        "answer-relevance-judge",
+        "answer-relevance-large",
+    ),
+    default_profile="answer-relevance",
+    settings={"variant": "judge", **STRICT},
+    components=("generator",),
+    formula="the judge's rating, 0 to 1",
+    output_types=(GENERATED,),
+    judge_calls=SAMPLED,
+)
 
 
 class AnswerRelevance(Family):
@@ -84,23 +103,8 @@ class AnswerRelevance(Family):
             formula="how well the output answers the question",
             output_types=(GENERATED,),
         ),
-        EvaluatorSpec(
-            id="retrieval-answer-relevance-judge-2026-11-20",
-            name="Answer relevance, judge",
-            description="An LLM of yours decides: on topic, of the right kind, an answer, complete.",
-            aliases=(
-                "retrieval-answer-relevance-judge",
-                "retrieval-answer-relevance-large",
-                "answer-relevance-judge",
-                "answer-relevance-large",
-            ),
-            default_profile="answer-relevance",
-            settings={"variant": "judge"},
-            components=("generator",),
-            formula="the judge's rating, 0 to 1",
-            output_types=(GENERATED,),
-            judge_calls=SAMPLED,
-        ),
+        _BY_JUDGE,
+        before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:

@@ -16,7 +16,7 @@ from evaluators.base import (
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.judging.questions.relevance import judge_context_relevance
-from evaluators.judging.settings import several_questions_settings, threshold_of
+from evaluators.judging.settings import STRICT, before_strict, several_questions_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -25,6 +25,25 @@ from evaluators.values import DOCUMENTS
 DEFAULT_THRESHOLD = 0.4
 COVERAGE_WEIGHT = 1.0
 MAX_LISTED = 50
+
+
+_BY_JUDGE = EvaluatorSpec(
+    id="retrieval-context-relevance-judge-2026-11-23",
+    name="Context relevance, judge",
+    description="An LLM of yours grades each context by itself; the best one counts.",
+    aliases=(
+        "retrieval-context-relevance-judge",
+        "retrieval-context-relevance-large",
+        "context-relevance-judge",
+        "context-relevance-large",
+    ),
+    default_profile="context-relevance",
+    settings={"variant": "judge", **STRICT},
+    components=("retriever",),
+    formula="the best context's rating, 0 to 1",
+    output_types=(DOCUMENTS,),
+    judge_calls="n",
+)
 
 
 class ContextRelevance(Family):
@@ -67,23 +86,8 @@ class ContextRelevance(Family):
             formula="how near the best passage is to the question",
             output_types=(DOCUMENTS,),
         ),
-        EvaluatorSpec(
-            id="retrieval-context-relevance-judge-2026-11-20",
-            name="Context relevance, judge",
-            description="An LLM of yours grades each context by itself; the best one counts.",
-            aliases=(
-                "retrieval-context-relevance-judge",
-                "retrieval-context-relevance-large",
-                "context-relevance-judge",
-                "context-relevance-large",
-            ),
-            default_profile="context-relevance",
-            settings={"variant": "judge"},
-            components=("retriever",),
-            formula="the best context's rating, 0 to 1",
-            output_types=(DOCUMENTS,),
-            judge_calls="n",
-        ),
+        _BY_JUDGE,
+        before_strict(_BY_JUDGE, "retrieval-context-relevance-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:

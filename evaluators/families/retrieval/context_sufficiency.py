@@ -18,7 +18,7 @@ from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
 from evaluators.judging.questions.relevance import judge_sufficiency
-from evaluators.judging.settings import judge_settings
+from evaluators.judging.settings import STRICT, before_strict, judge_settings
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -26,6 +26,25 @@ from evaluators.values import DOCUMENTS, SAMPLED
 
 DEFAULT_THRESHOLD = 0.7
 DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.4
+
+
+_BY_JUDGE = EvaluatorSpec(
+    id="retrieval-context-sufficiency-judge-2026-11-23",
+    name="Context sufficiency, judge",
+    description="An LLM of yours decides whether the contexts are enough, and hold the gold answer if any.",
+    aliases=(
+        "retrieval-context-sufficiency-judge",
+        "retrieval-context-sufficiency-large",
+        "context-sufficiency-judge",
+        "context-sufficiency-large",
+    ),
+    default_profile="context-sufficiency",
+    settings={"variant": "judge", **STRICT},
+    components=("retriever",),
+    formula="the judge's rating, 0 to 1",
+    output_types=(DOCUMENTS,),
+    judge_calls=SAMPLED,
+)
 
 
 class ContextSufficiency(Family):
@@ -84,23 +103,8 @@ class ContextSufficiency(Family):
             formula="chance that the contexts hold the answer",
             output_types=(DOCUMENTS,),
         ),
-        EvaluatorSpec(
-            id="retrieval-context-sufficiency-judge-2026-11-20",
-            name="Context sufficiency, judge",
-            description="An LLM of yours decides whether the contexts are enough, and hold the gold answer if any.",
-            aliases=(
-                "retrieval-context-sufficiency-judge",
-                "retrieval-context-sufficiency-large",
-                "context-sufficiency-judge",
-                "context-sufficiency-large",
-            ),
-            default_profile="context-sufficiency",
-            settings={"variant": "judge"},
-            components=("retriever",),
-            formula="the judge's rating, 0 to 1",
-            output_types=(DOCUMENTS,),
-            judge_calls=SAMPLED,
-        ),
+        _BY_JUDGE,
+        before_strict(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:

@@ -24,13 +24,34 @@ from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.nearness import near_question
 from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
 from evaluators.judging.questions.claims import judge_claims
-from evaluators.judging.settings import judge_settings, threshold_of
+from evaluators.judging.questions.covered_claims import judge_covered_claims
+from evaluators.judging.settings import STRICT, before_strict, is_strict, judge_settings, threshold_of
 from evaluators.settings import object_schema
 from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = SUPPORTED
 MAX_LISTED = 50
 MAX_SPANS = 200
+
+
+_BY_JUDGE = EvaluatorSpec(
+    id="retrieval-hallucination-judge-2026-11-23",
+    name="Hallucination, judge",
+    description="An LLM of yours decides for every claim of every sentence whether a context supports it.",
+    aliases=(
+        "retrieval-hallucination-judge",
+        "retrieval-hallucination-large",
+        "hallucination-judge",
+        "hallucination-large",
+        "lynx-large",
+    ),
+    default_profile="detect-rag-hallucination",
+    settings={"variant": "judge", **STRICT},
+    components=("generator",),
+    formula="supported claims, the worst deciding",
+    output_types=(GENERATED,),
+    judge_calls=SAMPLED,
+)
 
 
 class Hallucination(Family):
@@ -75,24 +96,8 @@ class Hallucination(Family):
             formula="chance that the worst claim is supported",
             output_types=(GENERATED,),
         ),
-        EvaluatorSpec(
-            id="retrieval-hallucination-judge-2026-11-20",
-            name="Hallucination, judge",
-            description="An LLM of yours lists the output's claims and decides for each whether a context supports it.",
-            aliases=(
-                "retrieval-hallucination-judge",
-                "retrieval-hallucination-large",
-                "hallucination-judge",
-                "hallucination-large",
-                "lynx-large",
-            ),
-            default_profile="detect-rag-hallucination",
-            settings={"variant": "judge"},
-            components=("generator",),
-            formula="supported claims, the worst deciding",
-            output_types=(GENERATED,),
-            judge_calls=SAMPLED,
-        ),
+        _BY_JUDGE,
+        before_strict(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
@@ -117,7 +122,8 @@ class Hallucination(Family):
         if not (sample.output or "").strip() or not any(map(str.strip, sample.context_texts)):
             return self.score(sample, settings, explain=explain)
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
-        return await judge_claims(sample, settings, gateway, threshold=threshold, explain=explain)
+        ask = judge_covered_claims if is_strict(settings) else judge_claims
+        return await ask(sample, settings, gateway, threshold=threshold, explain=explain)
 
 
 def _without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:

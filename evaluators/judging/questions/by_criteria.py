@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from evaluators.base import Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
-from evaluators.judging.prompts import Data, question
+from evaluators.judging.prompts import Data, question, texts_in
 from evaluators.judging.questions.scales import Scale
-from evaluators.judging.quotes import Quotable
-from evaluators.judging.readings import Reading, checks_extra, checks_of, read_reasoning, share_met, spans_of
+from evaluators.judging.readings import Quoted, Reading, checks_extra, read_reasoning, share_met, spans_of
 from evaluators.judging.sampling import judged
 from evaluators.judging.settings import answer_tokens
 
@@ -35,16 +34,15 @@ async def judged_by_criteria(
         schema=scale.schema(),
         max_output_tokens=answer_tokens(settings, 1_536),
     )
-    read = _reader(scale, data, output)
+    read = _reader(scale, data, output, settings)
     return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
-def _reader(scale: Scale, data: Data, output: str) -> Callable[[Answer], Reading]:
-    texts = [text for _, value in data for text in ([value] if isinstance(value, str) else value)]
-    quotable = Quotable(texts)
+def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
+    quoted = Quoted(texts_in(data), output, settings)
 
     def read(answer: Answer) -> Reading:
-        checks = checks_of(answer.data, "checks", quotable, output)
+        checks = quoted.checks(answer.data, "checks")
         value, label, stated = scale.read(answer.data, share_met(checks))
         return Reading(
             value=value,

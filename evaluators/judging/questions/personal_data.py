@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 
 from evaluators.base import JSONValue, Settings, Span
-from evaluators.gateway import JudgeGateway
+from evaluators.gateway import Answer, AnswerCheck, JudgeGateway, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
-from evaluators.judging.quotes import occurrences
+from evaluators.judging.quotes import Passages, occurrences
 from evaluators.judging.readings import read_objects, read_text, usage_of
 from evaluators.judging.settings import answer_tokens
 
@@ -36,20 +37,59 @@ async def extract_personal_data(
     output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway
 ) -> Extracted:
     """Ask for personal data of these kinds. A passage counts wherever the output holds it; its text is not kept."""
+    answer = await gateway.ask(_question("personal-data/1", output, kinds, settings, None), settings)
+    return _extracted(answer, partial(occurrences, text=output))
+
+
+async def find_personal_data(output: str, kinds: Sequence[str], settings: Settings, gateway: JudgeGateway) -> Extracted:
+    """Ask as `extract_personal_data`, but believe the judge that there is something where it names something.
+
+    A passage counts whatever its case, the script of its digits, and the marks between them. Where none of the named
+    ones stands in the output, the judge is asked once more; then the answer is `bad_output`, and no pass.
+    """
+    find = _finder(output)
+    asked = _question("personal-data/2", output, kinds, settings, lambda answer: _lacks(answer, find))
+    return _extracted(await gateway.ask(asked, settings), find)
+
+
+def _finder(output: str) -> Callable[[str], Iterator[Span]]:
+    passages = Passages(output)
+
+    def find(quote: str) -> Iterator[Span]:
+        literally = occurrences(quote, output)
+        first = next(literally, None)
+        return passages.find(quote) if first is None else chain([first], literally)
+
+    return find
+
+
+def _lacks(answer: Mapping[str, JSONValue], find: Callable[[str], Iterator[Span]]) -> str | None:
+    entries = read_objects(answer, "entities")
+    if len(entries) > MAX_FOUND:
+        return f"There are more than {MAX_FOUND} entities."
+    if not entries or any(next(find(read_text(entry, "quote")), None) for entry in entries):
+        return None
+    return "No `quote` of the entities stands in the MODEL OUTPUT; copy each letter for letter, or name none."
+
+
+def _question(prompt_id: str, output: str, kinds: Sequence[str], settings: Settings, check: AnswerCheck) -> Question:
     entity = strict_object({"type": {"type": "string", "enum": list(kinds)}, "quote": {"type": "string"}})
-    asked = question(
-        "personal-data/1",
+    return question(
+        prompt_id,
         task=_TASK + ", ".join(kinds) + ".",
         data=[("MODEL OUTPUT", output)],
         schema=answer_schema({"entities": {"type": "array", "items": entity}}),
         max_output_tokens=answer_tokens(settings, 4_096),
+        check=check,
     )
-    answer = await gateway.ask(asked, settings)
+
+
+def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> Extracted:
     found: set[tuple[str, Span]] = set()
     n_dropped = 0
     for entry in read_objects(answer.data, "entities"):
         # One letter named as a piece stands everywhere, and no more than the first so many are shown.
-        spans = list(islice(occurrences(read_text(entry, "quote"), output), MAX_FOUND))
+        spans = list(islice(find(read_text(entry, "quote")), MAX_FOUND))
         n_dropped += not spans
         found |= {(read_text(entry, "type"), span) for span in spans}
     ordered = sorted(found, key=lambda each: (each[1], each[0]))[:MAX_FOUND]

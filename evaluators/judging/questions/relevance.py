@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
 from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.asking import Asker, owing
@@ -11,9 +13,10 @@ from evaluators.judging.questions.requirements import judge_requirements
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import MAX_DETAILS, read_number, read_text
 from evaluators.judging.sampling import failed_for_injection, injection_extra
-from evaluators.judging.settings import answer_tokens, fails_injection
+from evaluators.judging.settings import answer_tokens, fails_injection, fails_unverified
 
 HIGHEST_GRADE = 3
+UNVERIFIED_AT_MOST = 1.0
 MAX_CONTEXTS = 100
 
 _GRADED = answer_schema(
@@ -107,9 +110,9 @@ async def judge_context_relevance(
     shown = {index: context for index, context in enumerate(contexts) if context.strip()}
     with owing(asker.answers):
         answers = await asker.ask_all([_graded(sample.input or "", context, settings) for context in shown.values()])
-        pairs = zip(shown.items(), answers, strict=True)
-        rows: list[JSONValue] = [_row(index, context, answer) for (index, context), answer in pairs]
-        grades = [read_number(answer.data, "grade", high=HIGHEST_GRADE) for answer in answers]
+        graded = [_grade(context, answer, settings) for context, answer in zip(shown.values(), answers, strict=True)]
+    grades = [each.counted for each in graded]
+    rows: list[JSONValue] = [each.row(index) for index, each in zip(shown, graded, strict=True)]
     best, helpful = max(grades, default=0.0), sum(grade >= 2 for grade in grades)
     value = best / HIGHEST_GRADE
     because = f"{helpful} of {len(contexts)} contexts help to answer the question; the best has grade {best:g} of 3."
@@ -136,7 +139,23 @@ def _graded(asked: str, context: str, settings: Settings) -> Question:
     )
 
 
-def _row(index: int, context: str, answer: Answer) -> dict[str, JSONValue]:
-    quote = read_text(answer.data, "quote")
-    found = Quotable([context]).holds(quote) if quote.strip() else None
-    return {"index": index, "grade": answer.data["grade"], "quote_found": found}
+@dataclass(frozen=True, slots=True)
+class _Grade:
+    """What a judge gives a context, and what counts of it."""
+
+    stated: float
+    counted: float
+    quote_found: bool | None
+
+    def row(self, index: int) -> dict[str, JSONValue]:
+        """Return what goes into `extra`."""
+        overruled: dict[str, JSONValue] = {"overruled": True} if self.counted != self.stated else {}
+        return {"index": index, "grade": self.stated, "quote_found": self.quote_found, **overruled}
+
+
+def _grade(context: str, answer: Answer, settings: Settings) -> _Grade:
+    """Read a grade; a context that is quoted with words that it does not have helps nobody."""
+    fails, quote = fails_unverified(settings), read_text(answer.data, "quote")
+    stated = read_number(answer.data, "grade", high=HIGHEST_GRADE)
+    found = Quotable([context], loosely=fails).holds(quote) if quote.strip() else None
+    return _Grade(stated, min(stated, UNVERIFIED_AT_MOST) if fails and found is False else stated, found)

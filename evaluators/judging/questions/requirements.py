@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from evaluators.base import Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
-from evaluators.judging.prompts import Data, answer_schema, question, strict_object
-from evaluators.judging.quotes import Quotable, locate
+from evaluators.judging.prompts import Data, answer_schema, question, strict_object, texts_in
 from evaluators.judging.readings import (
     Check,
+    Quoted,
     Reading,
     checks_extra,
     read_reasoning,
-    read_text,
-    read_truth,
     share_met,
     spans_of,
     unreadable,
@@ -51,15 +49,15 @@ async def judge_requirements(
         schema=answer_schema({name: _VERDICT for name in requirements}),
         max_output_tokens=answer_tokens(settings, 1_024),
     )
-    read = _reader(list(requirements), data, output)
+    read = _reader(list(requirements), data, output, settings)
     return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
 
 
-def _reader(names: Sequence[str], data: Data, output: str) -> Callable[[Answer], Reading]:
-    quotable = Quotable([text for _, value in data for text in ([value] if isinstance(value, str) else value)])
+def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
+    quoted = Quoted(texts_in(data), output, settings)
 
     def read(answer: Answer) -> Reading:
-        checks = [_check(name, answer, quotable, output) for name in names]
+        checks = [_check(name, answer, quoted) for name in names]
         share = share_met(checks)
         return Reading(
             value=1.0 if share == 1.0 else UNMET_AT_MOST * share,
@@ -71,9 +69,8 @@ def _reader(names: Sequence[str], data: Data, output: str) -> Callable[[Answer],
     return read
 
 
-def _check(name: str, answer: Answer, quotable: Quotable, output: str) -> Check:
+def _check(name: str, answer: Answer, quoted: Quoted) -> Check:
     found = answer.data.get(name)
     if not isinstance(found, Mapping):
         raise unreadable(name)
-    quote = read_text(found, "quote")
-    return Check(name, read_truth(found, "met"), bool(quote.strip()), quotable.holds(quote), locate(quote, output))
+    return quoted.check(name, found)

@@ -1,0 +1,124 @@
+"""What the stub judge answers: a value for any schema, with quotes that stand in the data, and lies about them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_block = re.compile(r"^BEGIN (.+) (\w+)\n(.*)\nEND \1 \2$", re.MULTILINE)
+_bad_words = ("fail", "incorrect", "wrong", "no", "false", "unsupported", "contradict", "irrelevant", "insufficient")
+INVENTED = "Nobody has ever said this anywhere."
+MAX_QUOTED = 60
+
+
+def data_in(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data that a judge was shown, by their names."""
+    said = [str(message.get("content") or "") for message in call["messages"] if message.get("role") == "user"]
+    return {name: json.loads(text) for name, _, text in _block.findall(said[0] if said else "")}
+
+
+def instance_of(schema: dict[str, Any], verdict: str, said: str, data: Mapping[str, Any]) -> Any:
+    """Return a value that fits a schema, as good as the verdict says."""
+    share = {"pass": 1.0, "echo": 1.0, "fail": 0.0, "none": 0.0}.get(verdict)
+    share = float(verdict) if share is None else share
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return choice_of(schema["enum"], share)
+    for name in ("anyOf", "oneOf"):
+        if name in schema:
+            return instance_of(schema[name][0], verdict, said, data)
+    kind = schema.get("type", "object")
+    match kind[0] if isinstance(kind, list) else kind:
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: member(name, inner, verdict, said, data) for name, inner in properties.items()}
+        case "array":
+            items = schema.get("items", {"type": "string"})
+            # Texts are what was found; objects bring verdicts of their own.
+            n = max(items.get("type") != "string" or verdict != "none", schema.get("minItems", 0))
+            return [instance_of(items, verdict, said, data) for _ in range(n)]
+        case "boolean":
+            return share >= 0.5
+        case "number" | "integer" as number:
+            low, high = schema.get("minimum", 0), schema.get("maximum", 1)
+            value = low + share * (high - low)
+            return round(value) if number == "integer" else value
+        case "null":
+            return None
+    return said if verdict == "echo" else "Because."
+
+
+def member(name: str, schema: dict[str, Any], verdict: str, said: str, data: Mapping[str, Any]) -> Any:
+    """Return one property: a judge quotes what it was shown, decides every sentence, and names what it finds."""
+    if name == "quote" and verdict != "echo":
+        return quoted(data)
+    if name == "is_claim":
+        return True
+    if name == "claims" and "SENTENCES" in data:
+        claim = instance_of(schema["items"], verdict, said, data)
+        numbered = (text.partition(": ") for text in data["SENTENCES"])
+        return [{**claim, "sentence": int(number), "passage": text} for number, _, text in numbered]
+    if name == "entities":
+        kinds = schema["items"]["properties"]["type"]["enum"]
+        words = str(data.get("MODEL OUTPUT", "")).split()
+        return [{"type": kinds[0], "quote": words[0]}] if verdict == "fail" and words else []
+    return instance_of(schema, verdict, said, data)
+
+
+def quoted(data: Mapping[str, Any]) -> str:
+    """Quote the beginning of a context; without one, nothing."""
+    contexts = data.get("RETRIEVED CONTEXT", "")
+    texts = contexts if isinstance(contexts, list) else [contexts]
+    return next((text[:MAX_QUOTED] for text in texts if text.strip()), "")
+
+
+def choice_of(choices: list[Any], share: float) -> Any:
+    """Return the best or the worst choice: by their names, else the first or the last."""
+    bad = [choice for choice in choices if str(choice).lower().startswith(_bad_words)]
+    good = [choice for choice in choices if choice not in bad]
+    if share >= 0.5:
+        return (good or choices)[0]
+    return (bad or choices)[-1]
+
+
+def lie(instance: dict[str, Any], manner: str, *, is_first: bool) -> dict[str, Any]:
+    """Return the answer as a judge of this manner gives it."""
+    told = LIES.get(manner.removeprefix("once-"))
+    return instance if told is None or (manner.startswith("once-") and not is_first) else told(instance)
+
+
+def without_claims(instance: dict[str, Any]) -> dict[str, Any]:
+    return {**instance, "claims": []}
+
+
+def one_claim(instance: dict[str, Any]) -> dict[str, Any]:
+    return {**instance, "claims": instance["claims"][:1]}
+
+
+def excused(instance: dict[str, Any]) -> dict[str, Any]:
+    return {**instance, "claims": [{**claim, "is_claim": False} for claim in instance["claims"]]}
+
+
+def unmatched(instance: dict[str, Any]) -> dict[str, Any]:
+    return {**instance, "entities": [{"type": "EMAIL", "quote": INVENTED}]}
+
+
+def invented(value: Any) -> Any:
+    """Put words that nobody said in the place of every quote."""
+    if isinstance(value, list):
+        return [invented(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: INVENTED if name == "quote" else invented(inner) for name, inner in value.items()}
+
+
+LIES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "no-claims": without_claims,
+    "one-claim": one_claim,
+    "excuses": excused,
+    "unmatched": unmatched,
+    "invents": invented,
+}
