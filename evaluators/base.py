@@ -83,6 +83,7 @@ class Unread:
 
 
 NOTHING_UNREAD: Mapping[Field, Unread] = MappingProxyType({})
+NOTHING_ATTACHED: Mapping[Field, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ class Sample:
     `contexts` are the retrieved passages in the order of their ranks, `gold_contexts` those that should have been
     retrieved, and `top_k_contexts` the longer list that the retrieved ones were chosen from. `golds` are the accepted
     answers, any of which counts as right. `answer` is the output with its place or value, where it came as more than
-    text. `unread` holds the fields whose values do not fit.
+    text. `unread` holds the fields whose values do not fit, and `attached` the media type of a picture or a recording
+    that belongs to a field.
     """
 
     input: str | None = None
@@ -104,6 +106,7 @@ class Sample:
     top_k_contexts: tuple[Passage, ...] | None = None
     answer: AnswerText | None = None
     unread: Mapping[Field, Unread] = field(default_factory=lambda: NOTHING_UNREAD)
+    attached: Mapping[Field, str] = field(default_factory=lambda: NOTHING_ATTACHED)
 
     @property
     def gold(self) -> str | None:
@@ -327,6 +330,13 @@ class Family(ABC):
     def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """List the fields that the effective settings need and the sample lacks."""
         return [name for name in self.fields_for(settings) if not sample.has(name)]
+
+    def unsupported_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+        """List the fields that the effective settings read, and that have an attachment which the family cannot read.
+
+        A family reads texts alone, unless it overrides this.
+        """
+        return [name for name in dict.fromkeys(self.reads(settings)) if name in sample.attached]
 
     def unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """List the fields that the effective settings read and whose values do not fit."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
-from evaluators.base import NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample, Unread
+from evaluators.base import NOTHING_ATTACHED, NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample, Unread
 
 Rest: TypeAlias = dict[Field, Unread]
 
@@ -15,6 +15,7 @@ _PASSAGE_TEXTS = ("text", "content")
 _PASSAGE_IDS = ("id", "document_id", "doc_id", "_id")
 _GRADES = ("relevance", "score", "grade")
 _METADATA = ("metadata", "meta")
+_WIRE = "evaluated_model_"
 
 
 class WrongType(ValueError):
@@ -26,7 +27,8 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
 
     Keys: `input`, `output`, `golds` and `gold` (joined, `gold` first), `contexts`, `gold_contexts`, `top_k_contexts`,
     `system_prompt`. Values are JSON as it came. What cannot be read is left out and named in `Sample.unread`: an
-    evaluator that reads the field then answers `wrong_type`, and no score.
+    evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are objects with `media_type`
+    and `usage_type`, the field that each belongs to.
     """
     unread: Rest = {}
     answer = _output(fields.get("output"), unread)
@@ -40,8 +42,21 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
         top_k_contexts=_passages(Field.TOP_K_CONTEXT, fields.get("top_k_contexts"), unread),
         answer=answer if isinstance(answer, AnswerText) else None,
         unread=unread or NOTHING_UNREAD,
+        attached=_attached(fields.get("attachments")),
     )
     return sample
+
+
+def _attached(sent: Any) -> Mapping[Field, str]:
+    """Return the media type of what is attached to each field. What names no field of ours may belong to any."""
+    if not sent:
+        return NOTHING_ATTACHED
+    found: dict[Field, str] = {}
+    for one in sent:
+        usage = str(one["usage_type"]).removeprefix(_WIRE)
+        named = [field for field in Field if field.removeprefix(_WIRE) == usage]
+        found.update({field: str(one["media_type"]) for field in named or Field})
+    return found
 
 
 def _text(field: Field, value: Any, unread: Rest) -> str | None:

@@ -155,6 +155,12 @@ EVALUATION_ERRORS = {
             "The text is longer than this evaluator reads, or than it can compute in time",
             "Send less text, or make the evaluator's settings simpler: patterns with smaller counted repetitions.",
         ),
+        Code(
+            "unsupported_input",
+            200,
+            "The evaluator cannot read what is attached to a field that it reads",
+            "Leave the attachment out, or use an evaluator that does not read the field.",
+        ),
         Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
         Code(
             "not_applicable",

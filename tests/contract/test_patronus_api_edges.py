@@ -138,13 +138,13 @@ def test_a_captured_evaluation_without_a_log_gets_one_of_its_own(client: Called)
 
 def test_attachments_come_back(client: Called) -> None:
     sent = [
-        {"url": "https://example.com/a.png", "media_type": "image/png", "usage_type": "evaluated_model_output"},
+        {"url": "https://example.com/a.png", "media_type": "image/png", "usage_type": "evaluated_model_system_prompt"},
         {"url": "https://example.com/b.mp3", "media_type": "audio/mp3"},
     ]
 
     told = captured(client, evaluated_model_attachments=sent).evaluated_model_attachments
 
-    assert [one.usage_type for one in told] == ["evaluated_model_output", "evaluated_model_input"]
+    assert [one.usage_type for one in told] == ["evaluated_model_system_prompt", "evaluated_model_input"]
 
 
 def test_wide_and_long_texts_come_back_as_they_were(client: Called) -> None:

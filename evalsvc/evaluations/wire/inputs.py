@@ -22,7 +22,7 @@ Fields = dict[str, Any]
 
 
 class Attachment(msgspec.Struct):
-    """A picture or a recording that belongs to the sample; it is echoed, and read by no evaluator."""
+    """A picture or a recording that belongs to a field; what reads that field says that it cannot read this."""
 
     url: str
     media_type: str
@@ -97,6 +97,7 @@ def fields_in(raw: InputSpellings) -> Fields:
         "system_prompt": first_spelling(raw.system_prompt, raw.evaluated_model_system_prompt),
         "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context),
         "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context),
+        "attachments": raw.evaluated_model_attachments and attachments_of(raw.evaluated_model_attachments),
     }
 
 
@@ -121,7 +122,7 @@ def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, 
     """Collect what few requests have: what is only echoed, and inputs that are more than the columns hold."""
     extras = {name: value for name, field in ECHOED.items() if (value := getattr(raw, field)) is not None}
     if raw.evaluated_model_attachments is not None:
-        extras["attachments"] = attachments_of(raw.evaluated_model_attachments)
+        extras["attachments"] = fields["attachments"]
     if sent := _sent(fields, sample):
         extras["sent"] = sent
     if sample.contexts and not all(map(is_bare, sample.contexts)):
@@ -165,7 +166,7 @@ def stored_sample(row: Any) -> Sample:
     if marks := extras.get("context_marks"):
         pairs = zip(row.contexts, marks, strict=True)
         fields["contexts"] = [text if mark is None else {**mark, "text": text} for text, mark in pairs]
-    return build_sample({**fields, **sent_of(extras)})
+    return build_sample({**fields, **sent_of(extras), "attachments": extras.get("attachments")})
 
 
 def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
