@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from evaluators.gateway import BOUNDARY
+from evaluators.judging.injection_words import ORDERS_OF_LATIN, ORDERS_OF_OTHERS, SCRIPTS
+
+
+def _compiled(orders: Mapping[str, Mapping[str, str]]) -> dict[str, re.Pattern[str]]:
+    # Folded like the texts that they are looked for in: some letters are written in more than one way.
+    return {kind: re.compile(unicodedata.normalize("NFKC", "|".join(by.values()))) for kind, by in orders.items()}
+
 
 # Every repetition has a small bound, so that half a million characters stay quick.
 _PATTERNS = {
@@ -30,6 +37,11 @@ _PATTERNS = {
     "boundary": re.escape(BOUNDARY),
 }
 _RULES = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
+_LATIN = _compiled(ORDERS_OF_LATIN)
+_OTHERS = [
+    (re.compile(script), _compiled({kind: {language: by[language]} for kind, by in ORDERS_OF_OTHERS.items()}))
+    for language, script in SCRIPTS.items()
+]
 # Invisible characters, which could hide a phrase from the patterns.
 _hidden = re.compile("[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 
@@ -37,11 +49,14 @@ _hidden = re.compile("[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u
 def injection_signs(texts: Iterable[str]) -> list[str]:
     """Name the kinds of judge-directed phrases that the texts hold; empty when none is there.
 
-    It knows English phrases and the marks of chat formats. It warns, and does not protect: other languages,
-    paraphrases and disguises are not found, and an honest text about judges may be.
+    It knows the marks of chat formats, and phrases of English and eleven other languages. It warns, and does not
+    protect: paraphrases and disguises are not found, and an honest text about judges may be.
     """
-    folded = [_folded(text) for text in texts]
-    return [name for name, rule in _RULES.items() if any(rule.search(text) for text in folded)]
+    found: set[str] = set()
+    for text in map(_folded, texts):
+        for rules in (_RULES, _LATIN, *(rules for script, rules in _OTHERS if script.search(text))):
+            found.update(name for name, rule in rules.items() if name not in found and rule.search(text))
+    return [name for name in _RULES if name in found]
 
 
 def _folded(text: str) -> str:
