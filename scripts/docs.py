@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalsvc.judges.questions.usage import prompt_hash
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS, Code
+from evaluators.base import EvaluatorSpec, ManagedProfile, effective_settings
+from evaluators.gateway import Question
+from evaluators.judging.prompts import RULES
+from evaluators.judging.shown import shown_prompts
+from evaluators.registry import all_evaluators
 from scripts.architecture import layers_and_rules
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -83,9 +90,35 @@ def architecture() -> str:
     return layers_and_rules((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
+def managed_prompts() -> str:
+    """Return each prompt of the managed evaluators and profiles with its digest, and its tasks in full."""
+    asked_by: dict[str, list[str]] = {}
+    titles: dict[str, list[str]] = {}
+    for spec, profile, asked in all_prompts():
+        digest = prompt_hash(asked)
+        asked_by.setdefault(f"| `{asked.prompt_id}` | `{digest}` | `{profile.name}` |", []).append(f"`{spec.id}`")
+        task = asked.system.removeprefix(RULES).strip().removeprefix("The task:\n")
+        title = f"`{asked.prompt_id}` {digest}"
+        titles[task] = list(dict.fromkeys([*titles.get(task, []), title]))
+    rows = [f"{row} {', '.join(evaluators)} |" for row, evaluators in asked_by.items()]
+    table = ["| prompt | digest | profile | evaluators |", "|---|---|---|---|", *rows]
+    texts = [f"### {', '.join(named)}\n\n```text\n{task}\n```\n" for task, named in titles.items()]
+    rules = f"## Rules\n\nEvery system message begins with these.\n\n```text\n{RULES}\n```\n"
+    return "\n".join([*table, "", rules, "## Tasks\n", *texts])
+
+
+def all_prompts() -> Iterator[tuple[EvaluatorSpec, ManagedProfile, Question]]:
+    """Yield what each managed evaluator asks with each managed profile."""
+    for family, spec in all_evaluators():
+        for profile in family.managed_profiles:
+            for asked in asyncio.run(shown_prompts(family, effective_settings(spec, profile.settings))):
+                yield spec, profile, asked
+
+
 PAGES = (
     Page("docs/errors.md", "evalsvc/rest/codes.py", error_codes),
     Page("docs/api.md", "docs/api/", api_index),
+    Page("docs/prompts.md", "the prompts of evaluators/", managed_prompts),
     Page("docs/architecture.md", "the contracts of pyproject.toml, or docstrings of packages", architecture),
 )
 

@@ -48,6 +48,17 @@ def make_profile(caller: Caller, family: str, name: str | None = None, **config:
     return answer.json()["evaluator_criteria"]
 
 
+def make_own_evaluator(caller: Caller, base: str, **fields: Any) -> str:
+    """Give a managed evaluator a name of the account's own; return that name."""
+    from evalsvc.catalog.models import Evaluator
+    from evalsvc.catalog.services import save_evaluator
+
+    name = f"own-{uuid.uuid4().hex[:10]}"
+    row = Evaluator(evaluator_id=name, base=base, name=name, **fields)
+    save_evaluator(account=caller.account, evaluator=row, actor="tests")
+    return name
+
+
 def make_dataset(caller: Caller, examples: list[dict[str, Any]] | None = None, *, n: int = 40, seed: int = 1) -> str:
     examples = examples or [
         {"id": row["sid"], "input": row["task_input"], "expected": row["gold_answer"]} for row in seeded_task(n, seed)

@@ -17,7 +17,7 @@ from tests.annotations.shapes import new_criteria
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
-from tests.factories import new_experiment
+from tests.factories import make_own_evaluator, new_experiment
 from tests.rest.shapes import assert_problem, view_of
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
@@ -151,6 +151,7 @@ def belongings() -> Belongings:
             for _, path in operations()
             if path.startswith(("/v1/evaluations/{id}", "/v1/evaluation-results/{id}"))
         },
+        "/v1/evaluators/{id}/prompt": make_own_evaluator(alice, "pii-judge-2026-11-23"),
         "/v1/evaluator-criteria/{public_id}/revision": public_id,
         "/v1/evaluator-criteria/{public_id}/archive": public_id,
         "/v1/evaluator-profiles/{public_id}/revision": public_id,

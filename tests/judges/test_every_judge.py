@@ -47,4 +47,8 @@ def test_it_has_a_verdict(judge: Judge, family: Any, spec: Any) -> None:
     assert found["status"] == "success", found["error_message"]
     verdict = found["evaluation_result"]
     assert 0.0 <= verdict["score_raw"] <= 1.0
-    assert verdict["additional_info"]["extra"]["judge"]["calls"] >= 1
+    used = verdict["additional_info"]["extra"]["judge"]
+    assert used["calls"] >= 1
+    shown = judge.caller.get(f"/v1/evaluators/{spec.id}/prompt?criteria={name}").json()["prompts"]
+    assert used["prompts"]
+    assert set(used["prompts"]) <= {one["digest"] for one in shown}

@@ -1,0 +1,36 @@
+"""What an account's evaluators ask judges, word for word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.questions.usage import prompt_hash
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evaluators.gateway import Question
+from evaluators.judging.shown import shown_prompts
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorPrompts:
+    """The prompts of an evaluator with a profile, each with its digest."""
+
+    resolved: Resolved
+    prompts: list[tuple[str, Question]]
+
+
+def read_prompts(*, account: Account, evaluator: str, profile: str | None) -> EvaluatorPrompts:
+    """Return what an evaluator asks with a profile, by default its own.
+
+    Raises NotFound for an evaluator or a profile that the account does not have, and Invalid where it must choose one.
+    """
+    try:
+        resolved = resolve(account_id=account.pk, epoch=None, evaluator=evaluator, profile=profile)
+    except UnresolvedEvaluator as exc:
+        if exc.code in ("unknown_evaluator", "unknown_profile"):
+            raise NotFound from None
+        raise Invalid(FieldError("/criteria" if exc.code == "profile_required" else "/id", exc.message)) from None
+    asked = run(shown_prompts(resolved.family, resolved.settings))
+    return EvaluatorPrompts(resolved, [(prompt_hash(question), question) for question in asked])

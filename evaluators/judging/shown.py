@@ -1,0 +1,92 @@
+"""The prompts of an evaluator, as they are asked: recorded from the questions about samples of placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from evaluators.base import CannotScore, Family, Lane, Sample, Settings
+from evaluators.gateway import Answer, Moderation, Question
+from evaluators.samples import build_sample
+from evaluators.values import JSONValue
+
+_TEXTS: dict[str, JSONValue] = {
+    "input": "(the user input)",
+    "output": "(The model output.)",
+    "contexts": ["(a retrieved context)"],
+    "gold": "(a gold answer)",
+    "system_prompt": "(the system prompt)",
+    "top_k_contexts": ["(a retrieved context)"],
+}
+
+
+async def shown_prompts(family: Family, settings: Settings) -> list[Question]:
+    """Return each prompt that the effective settings may ask, once; none where no judge is asked.
+
+    Families write their questions by the sample: one with a gold answer, with several, and without any is shown.
+    """
+    if family.lane_of(settings) is not Lane.JUDGE:
+        return []
+    recorder = _Recorder()
+    for sample in _samples():
+        if not family.missing_fields(sample, settings):
+            await _ask(family, sample, settings, recorder)
+    found = {(question.prompt_id, question.system, str(question.schema)): question for question in recorder.questions}
+    return list(found.values())
+
+
+async def _ask(family: Family, sample: Sample, settings: Settings, recorder: _Recorder) -> None:
+    try:
+        await family.score_with(sample, {**settings, "n_samples": 1}, recorder, explain=False)
+    except CannotScore:
+        # What a placeholder's verdict is does not matter.
+        return
+
+
+def _samples() -> list[Sample]:
+    sample = build_sample(_TEXTS)
+    several = build_sample({**_TEXTS, "golds": ["(another gold answer)"]})
+    return [sample, replace(sample, golds=None), several]
+
+
+class _Recorder:
+    """A judge that writes down what it is asked, and answers anything that fits."""
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+
+    async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
+        self.questions.append(question)
+        return Answer({name: _fitting(inner) for name, inner in _properties(question.schema).items()})
+
+    async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
+        return [await self.ask(question, settings) for question in questions]
+
+    async def moderate(self, text: str, settings: Settings) -> Moderation:
+        raise CannotScore("not_applicable", "A moderation endpoint is asked without a prompt.")
+
+    async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
+        raise CannotScore("not_applicable", "A webhook is called without a prompt.")
+
+
+def _properties(schema: Mapping[str, JSONValue]) -> Mapping[str, JSONValue]:
+    found = schema.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _fitting(schema: JSONValue) -> JSONValue:
+    """Return a value that fits a strict schema, a yes where one is asked for: it leads to the most questions."""
+    if not isinstance(schema, Mapping):
+        return None
+    if isinstance(choices := schema.get("enum"), list):
+        return choices[0]
+    match schema.get("type"):
+        case "object":
+            return {name: _fitting(inner) for name, inner in _properties(schema).items()}
+        case "array":
+            return [_fitting(schema.get("items"))]
+        case "boolean":
+            return True
+        case "number" | "integer":
+            return schema.get("minimum", 0)
+    return "(a statement)"
