@@ -25,7 +25,14 @@ def error(status: int, message: str, code: str | None = None, more: str = "") ->
 
 
 def completion(
-    model: str, prompt: str, text: str | None, finish: str = "stop", *, has_usage: bool = True, **message: Any
+    model: str,
+    prompt: str,
+    text: str | None,
+    finish: str = "stop",
+    *,
+    has_usage: bool = True,
+    logprobs: Any = None,
+    **message: Any,
 ) -> bytes:
     """Write a chat completion; a token is four characters."""
     sent, written = len(prompt) // 4 + 1, len(text or "") // 4 + 1
@@ -38,6 +45,8 @@ def completion(
             {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
         ],
     }
+    if logprobs is not None:
+        body["choices"][0]["logprobs"] = logprobs
     if has_usage:
         body["usage"] = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
     return answer(200, orjson.dumps(body))

@@ -22,6 +22,8 @@ What it answers is in the model's name, for example `stub-judge-pass`, and so is
     :no-claims, :one-claim, :excuses     lists no claim; only one; says of every sentence that it claims nothing
     :invents, :unmatched                 quotes that stand nowhere; personal data that stand nowhere
     :once-<one of those five>            the first time only, then right
+    :logprobs, :logprobs-odd             tells the probabilities of tokens: 0.8 for what it says; such that say nothing
+    :refuses-logprobs                    400 for the parameters that ask for them
     :no-usage                            does not say what it used
     :unless-<word>                       as its name says, but as fail where the question has the word; nothing to list
 """
@@ -35,7 +37,7 @@ from typing import Any
 import orjson
 
 from benchmarks.stub_answers import completion, error
-from benchmarks.stub_verdicts import data_in, instance_of, lie
+from benchmarks.stub_verdicts import data_in, instance_of, lie, token_chances
 
 _named = re.compile(r"stub-judge-(pass|fail|echo|[01](?:\.\d+)?)(?::([a-z0-9-]+))?(?:@\d+)?$")
 _in_words = re.compile(r"JSON Schema: (\{.*\})", re.DOTALL)
@@ -82,6 +84,10 @@ def refused(call: dict[str, Any], manner: str, n: int, key: str) -> bytes | None
         return error(
             400, f"Unsupported parameter: {'max_tokens' if 'max_tokens' in call else 'max_completion_tokens'}."
         )
+    if manner == "refuses-logprobs" and (named := next((n for n in ("logprobs", "top_logprobs") if n in call), None)):
+        return error(
+            400, f"Unsupported parameter: '{named}' is not supported with this model.", "unsupported_parameter"
+        )
     if manner == "notemp" and "temperature" in call:
         return error(400, "Unsupported value: 'temperature' does not support 0 with this model.", "unsupported_value")
     waits = re.fullmatch(r"429(once)?-(\d+)", manner)
@@ -120,7 +126,10 @@ def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
     if mode_of(call) == "tool":
         called = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
         return completion(model, prompt, None, "tool_calls", tool_calls=[called])
-    return completion(model, prompt, text, has_usage=manner != "no-usage")
+    told = (
+        token_chances(text, manner.removeprefix("logprobs")) if call.get("logprobs") and "logprobs" in manner else None
+    )
+    return completion(model, prompt, text, has_usage=manner != "no-usage", logprobs=told)
 
 
 def spoiled(instance: dict[str, Any], manner: str, *, is_first: bool) -> str:

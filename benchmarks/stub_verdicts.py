@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -73,6 +74,30 @@ def quoted(data: Mapping[str, Any]) -> str:
     contexts = data.get("RETRIEVED CONTEXT", "")
     texts = contexts if isinstance(contexts, list) else [contexts]
     return next((text[:MAX_QUOTED] for text in texts if text.strip()), "")
+
+
+OTHERS = {"true": "false", "false": "true", "right": "wrong", "wrong": "right", "1": "2", "5": "4"}
+
+
+def token_chances(text: str, manner: str) -> dict[str, Any]:
+    """Return the log probabilities of a text's tokens, its words and marks: 0.8 for each, the rest for another."""
+    words = re.findall(r"\w+|\W", text)
+    if manner == "-odd":
+        return {"content": [{"token": word, "logprob": "much", "top_logprobs": 7} for word in words]}
+    said, other = math.log(0.8), math.log(0.2)
+    return {
+        "content": [
+            {
+                "token": word,
+                "logprob": said,
+                "top_logprobs": [
+                    {"token": word, "logprob": said},
+                    {"token": OTHERS.get(word, "?"), "logprob": other},
+                ],
+            }
+            for word in words
+        ]
+    }
 
 
 def choice_of(choices: list[Any], share: float) -> Any:

@@ -19,6 +19,17 @@ BOUNDARY = "{{boundary}}"
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """A property of the answer whose options are wanted with their chances, as far as the endpoint tells them.
+
+    Options are JSON texts without their quotes: `true`, `4`, `good`.
+    """
+
+    name: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     r"""One structured question to a judge.
 
@@ -41,11 +52,13 @@ class Question:
     schema: Mapping[str, JSONValue]
     max_output_tokens: int = 1024
     check: AnswerCheck = field(default=None, compare=False)
+    weighed: Weighed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A judge's answer: `data` has been checked against the question's schema. `provenance` goes into `Score.extra`.
+    `chances` are those of a weighed question's options; None where the endpoint does not tell them.
 
     `provenance` is JSON: connection, model as the endpoint named it, prompt_hash, mode, calls, input_tokens,
     output_tokens, cost (null where prices are not known), latency_ms, cached, repaired, and `usage_estimated` where the
@@ -55,6 +68,7 @@ class Answer:
 
     data: Mapping[str, JSONValue]
     provenance: Mapping[str, JSONValue] = field(default_factory=dict)
+    chances: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

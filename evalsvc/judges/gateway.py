@@ -63,6 +63,7 @@ class AccountGateway:
             "system": question.system,
             "user": question.user,
             "sample_number": sample_number,
+            **({"weighed": [weighed.name, *weighed.options]} if (weighed := question.weighed) else {}),
         }
         digest = None if settings.get("no_cache") is True else digest_of_question(connection, asked)
         try:
@@ -70,12 +71,12 @@ class AccountGateway:
                 cache.single_flight(self.account_id, digest, until=until) if digest else nullcontext(Flight()) as flight
             ):
                 if flight.found is not None:
-                    return Answer(flight.found.data, _at_no_cost(flight.found.provenance))
+                    return Answer(flight.found.data, _at_no_cost(flight.found.provenance), flight.found.chances)
                 retries = RetryPolicy(connection, model, usage, until=until, patience_seconds=self.patience_seconds)
                 parsed = await JudgeCall(retries, question, model, optional).answer()
                 provenance = usage.provenance(cached=False, repaired=parsed.was_repaired)
-                flight.keep(Kept(parsed.data, provenance))
-                return Answer(parsed.data, provenance)
+                flight.keep(Kept(parsed.data, provenance, parsed.chances))
+                return Answer(parsed.data, provenance, parsed.chances)
         except CallFailed as failed:
             raise as_no_score(failed, usage) from None
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
-from evaluators.gateway import BOUNDARY, AnswerCheck, Question
+from evaluators.gateway import BOUNDARY, AnswerCheck, Question, Weighed
 
 Data: TypeAlias = "Sequence[tuple[str, str | Sequence[str]]]"
 """Named texts, or lists of texts, in the order in which they are shown. The names are ours, never the data's."""
@@ -52,8 +52,9 @@ def question(
     schema: Mapping[str, JSONValue],
     max_output_tokens: int,
     check: AnswerCheck = None,
+    weighed: Weighed | None = None,
 ) -> Question:
-    """Write a question. `task` is trusted text, and `check` is that of Question.
+    """Write a question. `task` is trusted text, and `check` and `weighed` are those of Question.
 
     Raises CannotScore("input_too_long") where the data have no bound.
     """
@@ -69,6 +70,7 @@ def question(
         schema=schema,
         max_output_tokens=max_output_tokens,
         check=check,
+        weighed=weighed,
     )
 
 

@@ -26,13 +26,17 @@ SCORE: JSONValue = {"type": "number", "minimum": 0, "maximum": 1}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one answer says. `extra` shows why; `spans` lie in the output; `label` is the chosen one, if any."""
+    """What one answer says. `extra` shows why; `spans` lie in the output; `label` is the chosen one, if any.
+
+    `is_weighed`: the value is a mean by the probabilities of what might have been said.
+    """
 
     value: float
     reasoning: str
     extra: Mapping[str, JSONValue] = field(default_factory=dict)
     spans: tuple[Span, ...] = ()
     label: str | None = None
+    is_weighed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

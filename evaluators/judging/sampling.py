@@ -11,7 +11,7 @@ from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.asking import owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.readings import Reading, usage_of
-from evaluators.judging.settings import ADAPTIVE, fails_injection
+from evaluators.judging.settings import ADAPTIVE, FALLBACK_SAMPLES, FALLBACK_TEMPERATURE, fails_injection, is_weighed
 
 NEAR = 0.15
 """How near to the threshold a score is doubtful."""
@@ -48,6 +48,7 @@ async def judged(
         extra={
             **shown.extra,
             **_samples_extra(readings, threshold),
+            **_source_extra(settings, readings),
             **injection_extra(signs),
             "judge": usage_of(answers),
         },
@@ -70,11 +71,22 @@ async def _samples(
 ) -> tuple[list[Answer], list[Reading]]:
     answers: list[Answer] = []
     readings: list[Reading] = []
-    while len(readings) < wanted_samples(settings, [reading.value for reading in readings], threshold):
+    if is_weighed(settings):
+        settings = {"temperature": FALLBACK_TEMPERATURE, **settings}
+    while len(readings) < _wanted(settings, readings, threshold):
         with owing(answers):
             answers.append(await gateway.ask(question, settings, sample_number=len(answers)))
             readings.append(read(answers[-1]))
     return answers, readings
+
+
+def _wanted(settings: Settings, readings: Sequence[Reading], threshold: float) -> int:
+    if not is_weighed(settings):
+        return wanted_samples(settings, [reading.value for reading in readings], threshold)
+    if not readings or all(reading.is_weighed for reading in readings):
+        return 1
+    asked = settings.get("n_samples", 1)
+    return asked if isinstance(asked, int) and asked > 1 else FALLBACK_SAMPLES
 
 
 def wanted_samples(settings: Settings, values: Sequence[float], threshold: float) -> int:
@@ -116,6 +128,13 @@ def _samples_extra(readings: Sequence[Reading], threshold: float) -> dict[str, J
         "pass_share": n_passed / n,
         "pass_interval": list(wilson(n_passed, n)),
     }
+
+
+def _source_extra(settings: Settings, readings: Sequence[Reading]) -> dict[str, JSONValue]:
+    """Say what the score comes from, where the profile wants it by probabilities."""
+    if not is_weighed(settings):
+        return {}
+    return {"score_source": "logprobs" if all(reading.is_weighed for reading in readings) else "samples"}
 
 
 def _representative(readings: Sequence[Reading], threshold: float, *, passed: bool) -> Reading:

@@ -65,6 +65,22 @@ N_SAMPLES: JSONValue = {
 }
 
 
+SCORE_FROM: JSONValue = {
+    "type": "string",
+    "enum": ["answer", "logprobs"],
+    "default": "answer",
+    "description": "`logprobs`: the mean over what the judge might have said, by the probabilities that its endpoint "
+    "tells; by samples (5, unless n_samples says otherwise) where it tells none.",
+}
+FALLBACK_SAMPLES = 5
+FALLBACK_TEMPERATURE = 0.7
+
+
+def is_weighed(settings: Settings) -> bool:
+    """Say whether the score is to come from the probabilities of what the judge may say."""
+    return settings.get("score_from") == "logprobs"
+
+
 def before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
     """Return the evaluator as it was before 2026-11-23, under its id of then: nothing else answers to it any more."""
     fixed = {name: value for name, value in spec.settings.items() if name not in STRICT}

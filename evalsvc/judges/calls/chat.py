@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import orjson
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
-from evalsvc.judges.calls.reading import printable, read_text, read_usage
+from evalsvc.judges.calls.reading import printable, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.limits import feed_back_429
@@ -40,7 +40,7 @@ RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n"))
 class Completion:
     """An answer. `cost` is None where prices are not known; `finish_reason` `length` says that `text` was cut.
 
-    `is_estimated`: the endpoint did not say what it used, so tokens and cost are estimates.
+    `logprobs` is as it came. `is_estimated`: the endpoint did not say what it used, so tokens and cost are estimates.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Completion:
     cost: float | None
     latency_ms: float
     is_estimated: bool = False
+    logprobs: object = field(default=None, compare=False, repr=False)
 
 
 async def complete(
@@ -158,6 +159,7 @@ def _completion(
         cost=usage.cost,
         latency_ms=latency_ms,
         is_estimated=usage.is_estimated,
+        logprobs=read_logprobs(answer),
     )
 
 

@@ -104,6 +104,12 @@ def read_text(
     return text, printable(reason, 50) if isinstance(reason, str) else None
 
 
+def read_logprobs(answer: Mapping[str, object]) -> object:
+    """Return the log probabilities of an answer's tokens as they came, if any did."""
+    choice = _first_choice(answer)
+    return None if choice is None else choice.get("logprobs")
+
+
 def _tool_arguments(message: dict[str, Any]) -> str | None:
     calls = message.get("tool_calls")
     call = calls[0] if isinstance(calls, list) and calls and isinstance(calls[0], dict) else {}

@@ -69,6 +69,7 @@ class Kept:
 
     data: Mapping[str, Any]
     provenance: Mapping[str, Any]
+    chances: Mapping[str, float] | None = None
 
 
 def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object]) -> str:
@@ -154,7 +155,7 @@ async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Kep
             return None, ""
         if isinstance(found, bytes):
             kept = orjson.loads(found)
-            return Kept(kept["data"], kept["provenance"]), ""
+            return Kept(kept["data"], kept["provenance"], kept.get("chances")), ""
         if found == 1:
             return None, token
         await asyncio.sleep(min(pause, left))
@@ -175,10 +176,14 @@ def _release(account_id: int, digest: str, token: str) -> None:
 
 
 def _ending(account_id: int, digest: str, token: str, kept: Kept | None) -> tuple[list[str], list[Word]]:
-    written = b"" if kept is None else orjson.dumps({"data": kept.data, "provenance": kept.provenance})
+    written = b"" if kept is None else orjson.dumps(_as_kept(kept))
     key = _key(account_id, digest)
     keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:flight"]
     return keys, [written if len(written) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
+
+
+def _as_kept(kept: Kept) -> dict[str, object]:
+    return {"data": kept.data, "provenance": kept.provenance, "chances": kept.chances}
 
 
 def _too_late() -> CallFailed:

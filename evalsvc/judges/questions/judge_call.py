@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import Completion
 from evalsvc.judges.calls.counted import ask
 from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.questions.chances import chances_of
 from evalsvc.judges.questions.dialects import (
     Mode,
     RequestDialect,
@@ -35,7 +37,7 @@ class JudgeCall:
         self.retries = retries
         self.question = question
         self.model = model
-        self.optional = optional
+        self.optional = {**optional, **_weighing(question)}
         self.max_tokens = question.max_output_tokens
         self.dialect = self._known = RequestDialect()
         boundary = secrets.token_hex(12)
@@ -48,27 +50,29 @@ class JudgeCall:
         self.dialect = self._known = await recall_dialect(self.retries.connection, self.model)
         done = await self._complete(self.dialect)
         try:
-            return self._read(done.text)
+            return self._read(done)
         except SchemaMismatch as mismatch:
             if done.finish_reason == "length":
                 return await self._longer()
             return await self._corrected(done, mismatch)
 
-    def _read(self, text: str) -> Parsed:
+    def _read(self, done: Completion) -> Parsed:
         """Read an answer. A finished one that stands in the data, letter for letter, is theirs and not the judge's."""
-        parsed = parse(text, self.question.schema)
+        parsed = parse(done.text, self.question.schema)
         if literal(parsed.written)[1:-1] in self.question.user:
             raise SchemaMismatch("It is copied from the data.")
         if self.question.check is not None and (lacks := self.question.check(parsed.data)):
             raise SchemaMismatch(lacks)
-        return parsed
+        if (weighed := self.question.weighed) is None or parsed.was_repaired:
+            return parsed
+        return replace(parsed, chances=chances_of(done.logprobs, weighed.name, weighed.options))
 
     async def _longer(self) -> Parsed:
         """Ask again with room for twice as much, once."""
         self.max_tokens *= 2
         done = await self._complete(self.dialect)
         try:
-            return self._read(done.text)
+            return self._read(done)
         except SchemaMismatch as mismatch:
             if done.finish_reason == "length":
                 detail = f"The model's answer did not end within {self.max_tokens} tokens."
@@ -82,13 +86,13 @@ class JudgeCall:
         plain = RequestDialect(Mode.PLAIN, self.dialect.limit, self.dialect.dropped)
         done = await self._complete(plain if not mismatch.has_json else self.dialect, more)
         try:
-            data = self._read(done.text).data
+            found = self._read(done)
         except SchemaMismatch as again:
             raise CallFailed(failures.BAD_OUTPUT, f"The model's answer does not fit, twice. {again}") from None
         if not mismatch.has_json and (plainer := self.dialect.plainer()) is not None:
             # It took the parameter and paid no attention to it.
             remember_dialect(self.retries.connection, self.model, plainer)
-        return Parsed(data, was_repaired=True)
+        return replace(found, was_repaired=True)
 
     async def _complete(self, dialect: RequestDialect, more: tuple[dict[str, str], ...] = ()) -> Completion:
         """Make the call in this dialect, or in another that the endpoint takes, and remember that."""
@@ -138,6 +142,13 @@ class JudgeCall:
                 is_watched=True,
             )
         )
+
+
+def _weighing(question: Question) -> dict[str, object]:
+    """Return the parameters that ask for chances; what an endpoint does not take is left out like other parameters."""
+    if question.weighed is None:
+        return {}
+    return {"logprobs": True, "top_logprobs": 5 if len(question.weighed.options) < 5 else 20}
 
 
 def _sendable(text: str) -> str:

@@ -30,12 +30,14 @@ _decoder = json.JSONDecoder(
 class Parsed:
     """An answer that fits the schema.
 
-    `was_repaired` says that the text was not valid JSON. `written` is the part of the text that held the answer.
+    `was_repaired` says that the text was not valid JSON. `written` is the part of the text that held the answer, and
+    `chances` how likely each option of a weighed question was.
     """
 
     data: Mapping[str, Any]
     was_repaired: bool = False
     written: str = ""
+    chances: Mapping[str, float] | None = None
 
 
 class SchemaMismatch(Exception):

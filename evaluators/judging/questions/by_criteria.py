@@ -33,6 +33,7 @@ async def judged_by_criteria(
         data=data,
         schema=scale.schema(),
         max_output_tokens=answer_tokens(settings, 1_536),
+        weighed=scale.weighed(),
     )
     read = _reader(scale, data, output, settings)
     return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)
@@ -43,13 +44,14 @@ def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callab
 
     def read(answer: Answer) -> Reading:
         checks = quoted.checks(answer.data, "checks")
-        value, label, stated = scale.read(answer.data, share_met(checks))
+        value, label, stated = scale.read(answer.data, share_met(checks), answer.chances)
         return Reading(
             value=value,
             reasoning=read_reasoning(answer.data),
             extra={**stated, **checks_extra(checks)},
             spans=spans_of(checks, met=False),
             label=label,
+            is_weighed=answer.chances is not None,
         )
 
     return read

@@ -10,7 +10,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.judging.prompts import Data, trusted
 from evaluators.judging.questions.by_criteria import judged_by_criteria
 from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
-from evaluators.judging.settings import judge_settings, threshold_of
+from evaluators.judging.settings import SCORE_FROM, judge_settings, threshold_of
 from evaluators.settings import object_schema, settings_problems
 
 WORDS = {
@@ -56,6 +56,7 @@ CRITERIA_SETTINGS: dict[str, JSONValue] = {
         "description": "What a sample with nothing to judge in it is; no LLM is asked.",
     },
     **judge_settings(),
+    "score_from": SCORE_FROM,
 }
 """What a profile with criteria may set."""
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
+from evaluators.gateway import Weighed
 from evaluators.judging.prompts import answer_schema
-from evaluators.judging.readings import CHECKS, SCORE, read_number, read_text, unreadable
+from evaluators.judging.readings import CHECKS, SCORE, read_number, read_text, read_truth, unreadable
+from evaluators.judging.settings import is_weighed
 
 LABEL: JSONValue = {
     "type": "object",
@@ -50,6 +53,7 @@ class Scale:
         """Take settings that `scale_problems` has let through."""
         self.labels = {str(entry["label"]): entry for entry in _entries(settings, "labels")}
         self.levels = {_number(entry): entry for entry in _entries(settings, "rubric")}
+        self._is_weighed = is_weighed(settings)
 
     def schema(self) -> dict[str, JSONValue]:
         """Describe the answer: reasoning, checks, verdict."""
@@ -58,9 +62,19 @@ class Scale:
         if self.levels:
             low, high = min(self.levels), max(self.levels)
             return answer_schema({"checks": CHECKS, "score": {"type": "number", "minimum": low, "maximum": high}})
-        return answer_schema(
-            {"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, "score": SCORE}
-        )
+        verdict: dict[str, JSONValue] = {"passed": {"type": "boolean"}} if self._is_weighed else {"score": SCORE}
+        return answer_schema({"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, **verdict})
+
+    def weighed(self) -> Weighed | None:
+        """Name the verdict and what it may be, where the settings want its chances."""
+        if not self._is_weighed:
+            return None
+        if self.labels:
+            return Weighed("label", tuple(json.dumps(label, ensure_ascii=False)[1:-1] for label in self.labels))
+        if self.levels:
+            written = tuple(dict.fromkeys(f"{level:g}" for level in self.levels))
+            return Weighed("score", written) if len(written) == len(self.levels) else None
+        return Weighed("passed", ("true", "false"))
 
     def task(self) -> str:
         """Say how the verdict is to be stated."""
@@ -69,24 +83,33 @@ class Scale:
         if self.levels:
             levels = sorted(self.levels.items())
             return _LEVEL_TASK + "\n".join(_described(f"{score:g}", entry) for score, entry in levels)
-        return _SCORE_TASK
+        return _PASSED_TASK if self._is_weighed else _SCORE_TASK
 
-    def read(self, data: Mapping[str, JSONValue], share_met: float) -> tuple[float, str | None, dict[str, JSONValue]]:
+    def read(
+        self, data: Mapping[str, JSONValue], share_met: float, chances: Mapping[str, float] | None = None
+    ) -> tuple[float, str | None, dict[str, JSONValue]]:
         """Return the score from 0 to 1, the label, and what `extra` says of it.
 
         A plain score counts at most as much as the share of the checks that are met, so that a number alone, however
         it came about, does not lift what the checks deny.
         """
+        told: dict[str, JSONValue] = {"chances": dict(chances)} if chances else {}
         if self.labels:
             label = read_text(data, "label")
             if label not in self.labels:
                 raise unreadable("label")
-            return _number(self.labels[label]), label, {"label": label}
+            values = [_number(entry) for entry in self.labels.values()]
+            return _mean(values, chances, _number(self.labels[label])), label, {"label": label, **told}
         if not self.levels:
-            stated = read_number(data, "score")
-            return min(stated, share_met), None, {"stated_score": stated}
+            stated = self._stated(data, chances)
+            return min(stated, share_met), None, {"stated_score": stated, **told}
         stated = read_number(data, "score", low=min(self.levels), high=max(self.levels))
-        return self._from_rubric(stated), None, {"rubric_score": stated}
+        return self._from_rubric(_mean([*self.levels], chances, stated)), None, {"rubric_score": stated, **told}
+
+    def _stated(self, data: Mapping[str, JSONValue], chances: Mapping[str, float] | None) -> float:
+        if not self._is_weighed:
+            return read_number(data, "score")
+        return _mean([1.0, 0.0], chances, float(read_truth(data, "passed")))
 
     def _from_rubric(self, stated: float) -> float:
         return (stated - 1) / 4 if _is_one_to_five(list(self.levels)) else stated
@@ -115,6 +138,13 @@ def _entries(settings: Settings, name: str) -> list[Mapping[str, JSONValue]]:
     return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
 
 
+def _mean(values: Sequence[float], chances: Mapping[str, float] | None, said: float) -> float:
+    """Return the mean of the options' values by their chances, both in one order; without chances what was said."""
+    if chances is None:
+        return said
+    return sum(value * chance for value, chance in zip(values, chances.values(), strict=True))
+
+
 def _number(entry: Mapping[str, JSONValue]) -> float:
     score = entry.get("score")
     return float(score) if isinstance(score, (int, float)) else 0.0
@@ -129,6 +159,10 @@ _SCORE_TASK = """\
 `checks`: split the criteria into their separate requirements, at most ten. For each, give a short name as `id`, \
 whether it is `met`, and as `quote` the passage that decides it.
 `score`: from 0 (not met at all) to 1 (fully met). It is 0.5 or more only when every requirement is met."""
+_PASSED_TASK = """\
+`checks`: split the criteria into their separate requirements, at most ten. For each, give a short name as `id`, \
+whether it is `met`, and as `quote` the passage that decides it.
+`passed`: true only when every requirement is met."""
 _LEVEL_TASK = """\
 `checks`: the questions on which the choice of the level turns, at most ten. For each, give a short name as `id`, \
 whether it is `met`, and as `quote` the passage that decides it.

@@ -1,0 +1,67 @@
+"""How likely each answer was, from the log probabilities of a completion's tokens."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+MAX_TOKENS = 50_000
+LEAST_MASS = 0.5
+"""What the options must have together: else the model was about to write something else."""
+NEGLIGIBLE = 0.01
+
+
+def chances_of(logprobs: object, name: str, options: Sequence[str]) -> dict[str, float] | None:
+    """Return the chance of each option as the value of the JSON property `name`, of which there is one at the top.
+
+    Options are JSON texts without their quotes. None where the endpoint gave no log probabilities, or such that say
+    nothing: they stand for another text, leave open which option a token begins, or are none.
+    """
+    tokens = _tokens(logprobs)
+    text = "".join(token for token, _ in tokens)
+    places = list(re.finditer(rf'"{re.escape(name)}"\s*:\s*"?', text))
+    if not places or not text.startswith(tuple(options), start := places[-1].end()):
+        return None
+    begin = 0
+    for token, alternatives in tokens:
+        if begin <= start < begin + len(token):
+            return _shares(alternatives, token[: start - begin], options)
+        begin += len(token)
+    return None
+
+
+def _shares(alternatives: Mapping[str, float], before: str, options: Sequence[str]) -> dict[str, float] | None:
+    """Add up what the alternatives to a token begin; `before` is what it holds in front of the value."""
+    mass = dict.fromkeys(options, 0.0)
+    for token, chance in alternatives.items():
+        begun = [option for option in options if _begins(token, before, option)]
+        if len(begun) == 1:
+            mass[begun[0]] += chance
+        elif begun and chance > NEGLIGIBLE:
+            return None
+    total = sum(mass.values())
+    return {option: share / total for option, share in mass.items()} if LEAST_MASS <= total <= 1.01 else None
+
+
+def _begins(token: str, before: str, option: str) -> bool:
+    value = token[len(before) :].rstrip('"}], \n\r\t')
+    return token.startswith(before) and bool(value) and option.startswith(value)
+
+
+def _tokens(logprobs: object) -> list[tuple[str, Mapping[str, float]]]:
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    if not isinstance(content, list) or len(content) > MAX_TOKENS:
+        return []
+    return [
+        (str(one["token"]), dict(_alternatives(one))) for one in content if isinstance(one, dict) and "token" in one
+    ]
+
+
+def _alternatives(token: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    listed = token.get("top_logprobs")
+    for one in [*(listed if isinstance(listed, list) else []), token]:
+        logprob = one.get("logprob") if isinstance(one, dict) else None
+        if isinstance(logprob, int | float) and not isinstance(logprob, bool) and logprob <= 0:
+            yield str(one.get("token")), math.exp(logprob)
