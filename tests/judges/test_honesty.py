@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.stub_llm import RunningStub
+from evaluators.base import CannotScore
 from tests.factories import make_profile
 from tests.judges.asking import Judge
 from tests.judges.working import results, work
@@ -109,8 +111,10 @@ def test_what_is_wrong_repeats_nothing_of_the_data(judge: Judge) -> None:
 
     assert "2, 3, 4" in message
     assert "salmon" not in message
-    asked = [row["prompt"] for row in judge.stub.calls()["prompts"] if "stub-judge-pass:one-claim" in row["model"]]
-    assert asked
+    said = [row["prompt"] for row in judge.stub.calls()["prompts"] if row["model"] == "stub-judge-pass:one-claim"]
+    again = [text for text in said if "SENTENCES 2, 3, 4;" in text]
+    assert again
+    assert not any("salmon" in text for text in again)
 
 
 @pytest.mark.parametrize("evaluator", [CLAIMS, "judge", PII])
@@ -146,3 +150,16 @@ def test_what_is_no_completion_is_charged_for_what_was_sent(judge: Judge, model:
 
     assert used["input_tokens"] > 0 and used["cost"] > 0
     assert spent(judge) == pytest.approx(used["cost"], rel=1e-6)
+
+
+def test_hidden_usage_ends_at_the_daily_budget(stub: RunningStub) -> None:
+    # A call reserves some 0.0021, and an answer costs some 0.0001: the budget holds a few of them.
+    judge = Judge(stub, daily_budget=0.0025)
+    codes = []
+    for _ in range(12):
+        try:
+            judge.ask("stub-judge-pass:no-usage")
+        except CannotScore as failed:
+            codes.append(failed.code)
+    assert codes and set(codes) == {"budget_exhausted"}
+    assert 1 <= judge.n_calls() < 12
