@@ -5,6 +5,7 @@ from django.urls import path
 
 from evalsvc.accounts import urls as accounts
 from evalsvc.annotations import urls as annotations
+from evalsvc.calibrations import urls as calibrations
 from evalsvc.catalog import urls as catalog
 from evalsvc.datasets import urls as datasets
 from evalsvc.evaluations import urls as evaluations
@@ -20,7 +21,9 @@ handler404 = "evalsvc.rest.problems.not_found"
 handler500 = "evalsvc.rest.problems.server_error"
 
 # In the order in which they are tried: what is called most comes first.
-APPS = (evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry)
+APPS = (
+    evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
+)  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),
     path("v1/openapi.json", openapi_document, name="schema"),

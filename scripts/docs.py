@@ -22,8 +22,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
 # In the order in which a reader meets them.
 NOUNS = (
-    *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "datasets"),
-    *("connections", "webhooks", "experiments", "telemetry", "whoami"),
+    *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "calibrations"),
+    *("datasets", "connections", "webhooks", "experiments", "telemetry", "whoami"),
 )
 BEGIN, END = "<!-- python -m scripts.docs -->", "<!-- /python -m scripts.docs -->"
 _fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

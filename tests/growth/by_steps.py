@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from django.core.management import execute_from_command_line
+from django.db.migrations import executor, loader
 from django.db.migrations.loader import MigrationLoader
 
 
@@ -25,7 +26,6 @@ class SteppedLoader(MigrationLoader):
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
-    for module in ("executor", "loader"):
-        __import__(f"django.db.migrations.{module}")
-        sys.modules[f"django.db.migrations.{module}"].MigrationLoader = SteppedLoader
+    for module in (executor, loader):
+        setattr(module, MigrationLoader.__name__, SteppedLoader)
     execute_from_command_line(["manage.py", *sys.argv[1:]])

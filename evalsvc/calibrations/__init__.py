@@ -1,0 +1,1 @@
+"""Thresholds and probabilities from labelled scores of one evaluator and profile."""

@@ -1,0 +1,178 @@
+"""Calibrate: choose a threshold by labels, measure it on rows that did not choose it, and make it a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalsvc.accounts.models import Account
+from evalsvc.calibrations.selectors import LabelledScore
+from evalsvc.catalog.models import Profile, ProfileRevision
+from evalsvc.catalog.resolve import Resolved
+from evalsvc.catalog.services import create_profile, revise_profile
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.basics.checks import BoolArray, FloatArray
+from evalsvc.stats.calibration.choosing import Aim, LabelledScores
+from evalsvc.stats.calibration.figures import decided, figures_of
+from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
+from evalsvc.stats.calibration.probabilities import (
+    Calibration,
+    Step,
+    area_under_curve,
+    calibration_of,
+    mapped_without_fold,
+    probability_map,
+)
+from evalsvc.stats.calibration.thresholds import FEWEST, FEWEST_OF_A_LABEL, ChosenThreshold, choose_threshold
+from evalsvc.stats.formulas.confusion import Share
+from evaluators.base import Sample
+
+SETTING = "pass_threshold"
+MOST_SHOWN = 21
+# The estimate of how many labels more are needed is not sharper than this.
+IN_STEPS = 10
+BETTER, WORSE, CHANCE = "better", "worse", "may be chance"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Everything that labelled scores say about thresholds of one evaluator and profile."""
+
+    chosen: ChosenThreshold
+    in_use: float | None
+    at: Mapping[float, Mapping[str, Share]]
+    """Thresholds that these rows did not choose, with their figures: the one in use, and some along the scores."""
+    area: Share
+    as_probabilities: Calibration | None
+    steps: tuple[Step, ...]
+    reliability: Calibration
+    more_labels: int | None
+
+
+def measure(rows: Sequence[LabelledScore], resolved: Resolved, *, aim: Aim, level: float, seed: int) -> Measured:
+    """Choose a threshold and measure it. Raises Invalid with too few rows, or scores that are all the same."""
+    scores, is_good = np.array([row.score for row in rows]), np.array([row.is_good for row in rows], dtype=np.bool_)
+    _check(scores, is_good)
+    data, in_use = LabelledScores(scores, is_good), threshold_in_use(resolved)
+    chosen = choose_threshold(scores, is_good, aim=aim, in_use=in_use, level=level, seed=seed)
+    chosen = _shortened(chosen, scores)
+    return Measured(
+        chosen,
+        in_use,
+        {at: figures_of(decided(is_good, scores >= at), level) for at in _shown(data, in_use)},
+        area_under_curve(data, level),
+        _as_probabilities(data, resolved, level, seed),
+        probability_map(data),
+        calibration_of(mapped_without_fold(data, seed=seed), data.is_good, level, seed=seed),
+        more_labels(chosen, aim, len(rows), level),
+    )
+
+
+def more_labels(chosen: ChosenThreshold, aim: Aim, n: int, level: float) -> int | None:
+    """Return how many labels more are expected to settle it: whether a bound is met, or a figure to five points."""
+    share = chosen.figures[aim.figure]
+    if aim.bound is None:
+        more = labels_to_decide(share, n, is_narrow, level)
+    else:
+        more = labels_to_decide(share, n, lambda lower, upper: aim.is_met(lower, upper) is not None, level)
+    return None if more is None else -(-more // IN_STEPS) * IN_STEPS
+
+
+def threshold_in_use(resolved: Resolved) -> float | None:
+    """Return the threshold that holds now; None for a family without one, or with more than one."""
+    return resolved.family.threshold_for(Sample(), resolved.settings) if len(_settings_of(resolved)) == 1 else None
+
+
+def _settings_of(resolved: Resolved) -> list[str]:
+    declared = resolved.family.settings_schema.get("properties")
+    return [name for name in declared if name.startswith(SETTING)] if isinstance(declared, dict) else []
+
+
+def apply_threshold(
+    *, account: Account, resolved: Resolved, threshold: float, name: str | None, n: int, actor: str
+) -> ProfileRevision:
+    """Make the threshold a revision of the profile, or of a new profile of that name.
+
+    Raises Invalid for a managed profile without a new name, and for a family that has not exactly one threshold.
+    """
+    if _settings_of(resolved) != [SETTING] or not resolved.family.accepts_own_profiles:
+        detail = f"Family {resolved.family.name!r} has no single threshold that a profile may set."
+        raise Invalid(FieldError("/apply", detail))
+    settings = {**resolved.profile.settings, SETTING: threshold}
+    description = f"Threshold {threshold:g} of {n} labels."
+    if name is not None:
+        return create_profile(
+            account=account, family=resolved.family.name, name=name, settings=settings, description=description,
+            actor=actor,
+        )  # fmt: skip
+    profile = Profile.objects.filter(account=account, pk=resolved.profile.id).first()
+    if profile is None:
+        raise Invalid(FieldError("/apply/name", "A managed profile does not change: give the new one a name."))
+    return revise_profile(account=account, profile=profile, settings=settings, description=description, actor=actor)
+
+
+def advise(measured: Measured, aim: Aim) -> str:
+    """Say in words what the labels support."""
+    chosen, change = measured.chosen, measured.chosen.change
+    figure = _words(aim.figure, chosen.figures[aim.figure])
+    more = f" About {measured.more_labels} more labels would settle it." if measured.more_labels else ""
+    if aim.bound is not None:
+        share = chosen.figures[aim.figure]
+        met = None if share.lower is None or share.upper is None else aim.is_met(share.lower, share.upper)
+        if met is None:
+            return f"Not settled: at {chosen.threshold:g}, {figure}. The bound lies within.{more}"
+        return f"{'Met' if met else 'Out of reach'}: at {chosen.threshold:g}, {figure}."
+    if change is None or measured.in_use is None:
+        return f"At {chosen.threshold:g}, {figure}."
+    moved = f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})"
+    if reading_of(change) == BETTER:
+        return f"Change to {chosen.threshold:g}: balanced accuracy moves by {moved} from {measured.in_use:g}; {figure}."
+    if reading_of(change) == WORSE:
+        return f"Keep {measured.in_use:g}: with {chosen.threshold:g}, balanced accuracy moves by {moved}."
+    return f"Keep {measured.in_use:g} for now: {chosen.threshold:g} moves balanced accuracy by {moved}, may be chance."
+
+
+def reading_of(change: tuple[float, float, float]) -> str:
+    """Say of an interval of a change whether it is one."""
+    return BETTER if change[1] > 0 else WORSE if change[2] < 0 else CHANCE
+
+
+def _words(figure: str, share: Share) -> str:
+    if share.value is None or share.lower is None or share.upper is None:
+        return f"{figure.replace('_', ' ')} is not known"
+    return f"{figure.replace('_', ' ')} is {share.value:.2f} ({share.lower:.2f} to {share.upper:.2f}) on new rows"
+
+
+def _check(scores: FloatArray, is_good: BoolArray) -> None:
+    n_good, n = int(is_good.sum()), int(is_good.size)
+    if n < FEWEST or min(n_good, n - n_good) < FEWEST_OF_A_LABEL:
+        detail = (
+            f"{n} labelled rows, {n_good} good and {n - n_good} bad: at least {FEWEST} are needed, and"
+            f" {FEWEST_OF_A_LABEL} of each label. Fewer would say nothing about new rows."
+        )
+        raise Invalid(FieldError("/rows", detail))
+    if scores.min() == scores.max():
+        raise Invalid(FieldError("/rows", "All scores are the same: no threshold tells good from bad."))
+
+
+def _shortened(chosen: ChosenThreshold, scores: FloatArray) -> ChosenThreshold:
+    """Write the threshold with as few digits as decide every row the same."""
+    for digits in range(2, 16):
+        short = round(chosen.threshold, digits)
+        if bool(((scores >= short) == (scores >= chosen.threshold)).all()):
+            return ChosenThreshold(short, chosen.figures, chosen.change)
+    return chosen
+
+
+def _shown(data: LabelledScores, in_use: float | None) -> list[float]:
+    places = np.unique(np.linspace(0, data.thresholds.size - 1, MOST_SHOWN).round().astype(int))
+    along = {float(at) for at in data.thresholds[places]}
+    return sorted(along if in_use is None else along | {in_use})
+
+
+def _as_probabilities(data: LabelledScores, resolved: Resolved, level: float, seed: int) -> Calibration | None:
+    if resolved.family.value_range != (0.0, 1.0) or data.scores.min() < 0 or data.scores.max() > 1:
+        return None
+    return calibration_of(data.scores, data.is_good, level, seed=seed)
