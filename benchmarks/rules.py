@@ -9,18 +9,20 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.personal_data import drawn, measured
 from benchmarks.short_answers import HELD_APART, TUNED, Pair
 from evaluators.base import Passage, Sample
 from evaluators.families.retrieval.hallucination import Hallucination
 from evaluators.grounding.sentences import split_sentences
-from evaluators.pii.find import find_entities
+from evaluators.pii.entities import Finding
+from evaluators.pii.find import find_entities, find_first_entities
 
 SUPPORT = ("begin_wow_dev", "wice_dev")
 DOCUMENTS = "presidio_generated_large.json.gz"
@@ -28,6 +30,8 @@ DOCUMENTS = "presidio_generated_large.json.gz"
 STRUCTURED = {"CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "US_SSN", "IBAN_CODE", "US_DRIVER_LICENSE", "IP_ADDRESS"}
 RESAMPLES = 1000
 COPIES = 400
+SENTENCES = 60
+"""Of each language and kind, drawn."""
 _VERB = re.compile(r"\b(is|was|are|were|can|will)\b")
 _DENIED = re.compile(r"\bnot?\b|n't|never|without")
 
@@ -39,7 +43,9 @@ def measured_rules(folder: Path) -> dict[str, Any]:
     figures["copies, denied"] = denied_copies([folder / f"{name}.jsonl.gz" for name in SUPPORT])
     figures["short answers, looked at"] = short_answers(TUNED)
     figures["short answers, held apart"] = short_answers(HELD_APART)
-    figures["pii structured"] = documents(folder / DOCUMENTS)
+    for name, find in (("pii", find_entities), ("pii before 2026-11-23", find_first_entities)):
+        figures[f"{name}, documents"] = documents(folder / DOCUMENTS, find)
+        figures[f"{name}, constructed"] = measured(find, constructed())
     for name, figure in figures.items():
         print(f"{name:30} {figure}", flush=True)
     return figures
@@ -103,12 +109,17 @@ def auc_of_pairs(pairs: Sequence[Pair]) -> float:
     return float(roc_auc_score([1, 0] * len(pairs), [family.score(sample, {}).value for sample in samples]))
 
 
-def documents(path: Path) -> dict[str, Any]:
+def constructed() -> list[tuple[str, bool]]:
+    """Sentences in thirteen languages, and whether they hold personal data."""
+    return [(text, holds) for _, text, holds in drawn(SENTENCES)]
+
+
+def documents(path: Path, find: Callable[[str], list[Finding]]) -> dict[str, Any]:
     """Documents that hold structured personal data against those that do not, by whether anything is found."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = json.load(file)
     holds = np.array([any(span["entity_type"] in STRUCTURED for span in row["spans"]) for row in rows])
-    found = np.array([bool(find_entities(row["full_text"])) for row in rows])
+    found = np.array([bool(find(row["full_text"])) for row in rows])
     hits = int((holds & found).sum())
     precision, recall = hits / max(int(found.sum()), 1), hits / max(int(holds.sum()), 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)

@@ -18,7 +18,7 @@ from evaluators.base import (
 )
 from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
-from evaluators.pii.find import find_entities
+from evaluators.pii.find import find_first_entities
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -115,7 +115,7 @@ def _worst_passage(text: str) -> tuple[float, Span, dict[str, JSONValue]]:
 
 
 def _identifiers(text: str) -> list[tuple[int, int, str]]:
-    numbers = [(found.start, found.end, str(found.entity)) for found in find_entities(text)]
+    numbers = [(found.start, found.end, str(found.entity)) for found in find_first_entities(text)]
     names = likely_names(text, [(start, end) for start, end, _ in numbers])
     return sorted([*numbers, *((start, end, NAME) for start, end in names)])
 

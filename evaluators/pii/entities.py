@@ -23,6 +23,7 @@ class Entity(StrEnum):
     US_SSN = "US_SSN"
     US_PASSPORT = "US_PASSPORT"
     US_DRIVER_LICENSE = "US_DRIVER_LICENSE"
+    NATIONAL_ID = "NATIONAL_ID"
     IP_ADDRESS = "IP_ADDRESS"
     MAC_ADDRESS = "MAC_ADDRESS"
     CRYPTO_WALLET = "CRYPTO_WALLET"
@@ -32,6 +33,10 @@ class Entity(StrEnum):
 
 STRUCTURED = tuple(entity for entity in Entity if entity not in (Entity.ADDRESS, Entity.PERSON))
 """Kinds whose form can be checked, which makes them worth failing an output for without a reader."""
+
+FIRST_KINDS = tuple(entity for entity in Entity if entity is not Entity.NATIONAL_ID)
+"""What the evaluators of before 2026-11-23 look for when a profile names no kinds."""
+FIRST_STRUCTURED = tuple(entity for entity in STRUCTURED if entity in FIRST_KINDS)
 
 
 @dataclass(frozen=True, slots=True, order=True)

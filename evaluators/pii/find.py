@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 from evaluators.base import Span
-from evaluators.pii.entities import STRUCTURED, Entity, Finding, overlaps, plain
-from evaluators.pii.recognisers import RECOGNISERS
+from evaluators.pii import recognisers as first
+from evaluators.pii.anywhere.rules import RECOGNISERS
+from evaluators.pii.entities import FIRST_STRUCTURED, STRUCTURED, Entity, Finding, overlaps, plain
+from evaluators.pii.reading import read
 
 
 def find_entities(text: str, entities: Collection[Entity] = STRUCTURED) -> list[Finding]:
-    """List personal data of these kinds in reading order, without overlaps.
+    """List personal data of these kinds in reading order, without overlaps, in any script.
 
     Every recogniser runs even when its kind is not asked for: a card number is not a telephone number, also for
     somebody who only looks for telephones. Names of people are not found here: see `evaluators.pii.person`.
     """
+    reading = read(text)
+    claims = _claimed((entity, find(reading)) for entity, find in RECOGNISERS.items())
+    placed = [Finding(*reading.place((claim.start, claim.end)), claim.entity) for claim in claims]
+    return sorted(finding for finding in placed if finding.entity in entities)
+
+
+def find_first_entities(text: str, entities: Collection[Entity] = FIRST_STRUCTURED) -> list[Finding]:
+    """List what the rules of 2026-11-01 find, for the evaluators that promise them."""
     readable = plain(text)
+    claims = _claimed((entity, find(readable)) for entity, find in first.RECOGNISERS.items())
+    return sorted(finding for finding in claims if finding.entity in entities)
+
+
+def _claimed(proposals: Iterable[tuple[Entity, Iterable[Span]]]) -> Iterator[Finding]:
+    """Give each stretch of text to the first kind that proposes it."""
     taken: list[Span] = []
-    findings: list[Finding] = []
-    for entity, find in RECOGNISERS.items():
+    for entity, spans in proposals:
         # Of two that start together the longer one: half an address hides nothing.
-        for start, end in sorted(find(readable), key=lambda span: (span[0], -span[1])):
+        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
             if not overlaps(taken, start, end):
                 insort(taken, (start, end))
-                findings.append(Finding(start, end, entity))
-    return sorted(finding for finding in findings if finding.entity in entities)
+                yield Finding(start, end, entity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import date
 from functools import reduce
 
 _LUHN_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
@@ -97,6 +98,27 @@ def is_ssn(digits: str) -> bool:
     if digits in _SSN_EXAMPLES or area in ("000", "666") or area[0] == "9":
         return False
     return group != "00" and serial != "0000"
+
+
+def is_chinese_identity(written: str) -> bool:
+    """Check day of birth and last character (ISO 7064, mod 11-2) of a resident identity number of China."""
+    total = sum(int(digit) << 17 - place for place, digit in enumerate(written[:17]))
+    last = "10X98765432"[total % 11]
+    return _is_day(written[6:10], written[10:12], written[12:14]) and written[17].upper() == last
+
+
+def is_korean_registration(written: str) -> bool:
+    """Check the day of birth of a Korean resident registration number; since 2020 its last digit checks nothing."""
+    century = "19" if written[7] in "1256" else "20"
+    return _is_day(century + written[:2], written[2:4], written[4:6])
+
+
+def _is_day(year: str, month: str, day: str) -> bool:
+    try:
+        date(int(year), int(month), int(day))
+    except ValueError:
+        return False
+    return 1900 <= int(year) <= 2099
 
 
 def is_base58_wallet(text: str) -> bool:

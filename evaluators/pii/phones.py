@@ -19,14 +19,14 @@ MAX_LOOKUPS = 400
 _BEGIN = r"(?<![\w.+($€£¥])(?<![0-9][,-])"
 _END = r"(?![\w%]|[.,:/-][0-9])"
 _EXTENSION = r"(?: ?(?:x|ext\.?|extension) ?[0-9]{1,6})?"
-_CANDIDATE = re.compile(_BEGIN + r"(?<!&#)[+(]{0,2}[0-9](?:[ ().\-/]{0,2}[0-9]){5,16}" + _EXTENSION + _END)
+CANDIDATE = re.compile(_BEGIN + r"(?<!&#)[+(]{0,2}[0-9](?:[ ().\-/]{0,2}[0-9]){5,16}" + _EXTENSION + _END)
 _NORTH_AMERICAN = re.compile(
     _BEGIN
     + r"(?:(?:\+|00)?1[ .-]?)?(?:\([0-9]{3}\) ?[0-9]{3}[-. ]|[0-9]{3}([-.])[0-9]{3}\1)[0-9]{4}"
     + _EXTENSION
     + _END
 )
-_WORDS = re.compile(
+WORDS = re.compile(
     r"(?i)(?:\b(?:tele)?phones?|\btel|\bcall(?:ed|ing)?|\bfax|\bmobile?|\bcell|\breach|\bcontact|\bdial|\btext me|\bsms"
     r"|\bwhatsapp|\banswering|\bhotline|\bland\s?line|\bvoicemail|\bpager|\ba ring|\bt[eé]l(?:[eé]phone|[eé]fono|efon)?"
     r"|\bm[oó]vil|\bcellulare|\brufnummer"
@@ -73,7 +73,7 @@ def find_phones(text: str) -> Iterator[Span]:
     """Yield telephone numbers in a text whose digits are ASCII; spans may overlap."""
     for shaped in _NORTH_AMERICAN.finditer(text):
         yield shaped.span()
-    candidates = [found for found in _CANDIDATE.finditer(text) if _may_be_phone(found.group())]
+    candidates = [found for found in CANDIDATE.finditer(text) if may_be_phone(found.group())]
     if not candidates:
         # The words take longer to look for than the numbers, and most texts have none.
         return
@@ -85,11 +85,11 @@ def find_phones(text: str) -> Iterator[Span]:
             yield found.span()
         elif _count_digits(written) >= 8 and n_lookups < MAX_LOOKUPS and (regions := _regions(written)) is not None:
             n_lookups += 1
-            if _is_in_a_plan(written, regions):
+            if is_in_a_plan(written, regions):
                 yield found.span()
 
 
-def _may_be_phone(written: str) -> bool:
+def may_be_phone(written: str) -> bool:
     """Say whether a number has as many digits as telephones have, and is no date, year, amount or the like."""
     n_digits = _count_digits(written)
     # Two groups of six digits in all are more often a house and a postcode.
@@ -100,7 +100,7 @@ def _may_be_phone(written: str) -> bool:
 
 def _near_words(text: str) -> Callable[[int, int], bool]:
     """Return a question: does a word that announces a telephone number stand just before or after this span?"""
-    spans = [found.span() for found in _WORDS.finditer(text)]
+    spans = [found.span() for found in WORDS.finditer(text)]
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
 
     def near(start: int, end: int) -> bool:
@@ -126,7 +126,8 @@ def _regions(written: str) -> tuple[str, ...] | None:
     return next((regions for shape, regions in _DIALLED if shape.fullmatch(written)), None)
 
 
-def _is_in_a_plan(written: str, regions: tuple[str, ...]) -> bool:
+def is_in_a_plan(written: str, regions: tuple[str, ...]) -> bool:
+    """Say whether a number is one of these countries' plans, or of the country that it names itself."""
     # 0.3 s to import, so only when a text needs it.
     import phonenumbers
 

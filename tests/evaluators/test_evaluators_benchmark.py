@@ -70,4 +70,4 @@ def test_rules_are_measured_on_whole_sets(tmp_path: Path) -> None:
 
     assert [figures[f"hallucination {name}"]["auc"] for name in SUPPORT] == [1.0, 1.0]
     assert figures["copies, denied"] == {"n": 0, "copied": 0.0, "denied": 0.0}
-    assert figures["pii structured"] == {"n": 3, "positive": 1, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert figures["pii, documents"] == {"n": 3, "positive": 1, "precision": 1.0, "recall": 1.0, "f1": 1.0}

@@ -15,21 +15,22 @@ from hypothesis import strategies as st
 
 from evaluators.base import JSONValue
 from evaluators.pii import phones
-from evaluators.pii.entities import STRUCTURED, Entity, Finding, plain
-from evaluators.pii.find import find_entities
-from evaluators.pii.recognisers import RECOGNISERS
+from evaluators.pii.anywhere.rules import RECOGNISERS
+from evaluators.pii.entities import FIRST_STRUCTURED, Entity, Finding, plain
+from evaluators.pii.find import find_entities, find_first_entities
+from evaluators.pii.recognisers import RECOGNISERS as FIRST_RECOGNISERS
 from tests.evaluators.pii_examples import FAMILY, FOUND, LEFT_ALONE, marked, score
 
 
 @pytest.mark.parametrize(("entity", "text"), FOUND, ids=[text for _, text in FOUND])
 def test_it_finds(entity: Entity, text: str) -> None:
     text, (start, end) = marked(text)
-    assert find_entities(text) == [Finding(start, end, entity)]
+    assert find_entities(text) == find_first_entities(text) == [Finding(start, end, entity)]
 
 
 @pytest.mark.parametrize("text", LEFT_ALONE, ids=LEFT_ALONE)
 def test_it_leaves_alone(text: str) -> None:
-    assert find_entities(text) == []
+    assert find_entities(text) == find_first_entities(text) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,8 @@ def test_a_card_is_not_a_telephone_even_for_who_looks_for_telephones() -> None:
 
 def test_every_kind_has_a_recogniser() -> None:
     assert set(RECOGNISERS) == set(Entity) - {Entity.PERSON}
-    assert {entity for entity, _ in FOUND} == set(STRUCTURED)
+    assert set(FIRST_RECOGNISERS) == set(RECOGNISERS) - {Entity.NATIONAL_ID}
+    assert {entity for entity, _ in FOUND} == set(FIRST_STRUCTURED)
 
 
 # The family
@@ -152,7 +154,7 @@ def test_a_plus_needs_a_country() -> None:
 def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(phones, "MAX_LOOKUPS", 3)
-    monkeypatch.setattr(phones, "_is_in_a_plan", lambda written, _: asked.append(written))
+    monkeypatch.setattr(phones, "is_in_a_plan", lambda written, _: asked.append(written))
     find_entities("020 7946 0018, " * 50)
     assert len(asked) == 3
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluators.pii.entities import STRUCTURED, Entity
-from evaluators.pii.find import find_entities
+from evaluators.pii.entities import FIRST_STRUCTURED, Entity
+from evaluators.pii.find import find_entities, find_first_entities
 
 # What stands between braces is found, whole and alone.
 FOUND = {
@@ -128,6 +128,9 @@ NOT = {
     ],
 }  # fmt: skip
 
+# The rules of today leave Markdown's emphasis out, and read this disguise.
+FOUND_SINCE = {"x@example.org_", "jo(at)example.org"}
+
 found_cases = [(entity, text) for entity, texts in FOUND.items() for text in texts]
 miss_cases = [(entity, text) for entity, texts in NOT.items() for text in texts]
 
@@ -138,7 +141,7 @@ def marked(text: str) -> tuple[str, int, int]:
 
 
 def test_every_kind_has_both_tables() -> None:
-    assert set(FOUND) == set(NOT) == set(STRUCTURED)
+    assert set(FOUND) == set(NOT) == set(FIRST_STRUCTURED)
 
 
 @pytest.mark.parametrize(("entity", "text"), found_cases)
@@ -163,4 +166,5 @@ def test_nobody_else_finds_it(entity: Entity, text: str) -> None:
 
 @pytest.mark.parametrize(("entity", "text"), miss_cases)
 def test_a_near_miss_is_left_alone(entity: Entity, text: str) -> None:
-    assert find_entities(text, [entity]) == []
+    assert find_first_entities(text, [entity]) == []
+    assert text in FOUND_SINCE or find_entities(text, [entity]) == []

@@ -1,0 +1,110 @@
+"""Payment cards, US social security numbers, and numbers that identify a person elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from evaluators.base import Span
+from evaluators.pii import recognisers as first
+from evaluators.pii.anywhere import labels
+from evaluators.pii.anywhere.labels import Announced
+from evaluators.pii.numbers import is_chinese_identity, is_korean_registration, is_luhn
+from evaluators.pii.reading import PlainText
+
+_BEGIN = r"(?<![A-Za-z0-9.])(?<![0-9]-)"
+_END = r"(?![A-Za-z0-9]|[-.][0-9])"
+
+# Groups of any length: whoever types a number parts it as they like.
+_LONG_NUMBER = re.compile(_BEGIN + r"[0-9](?:[ .\-/]{0,2}[0-9]){11,24}" + _END)
+_GROUP_END = re.compile(r"[0-9](?![0-9])")
+_CARD_LENGTHS = range(13, 20)
+
+_SSN = re.compile(r"(?<![A-Za-z0-9.-])[0-9]{3}([ .-]?)[0-9]{2}\1[0-9]{4}" + _END)
+
+_US_PASSPORT = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z]?[0-9]{8,9}(?![A-Za-z0-9-])")
+_IDENTITY = re.compile(
+    r"(?<![A-Za-z0-9.-])[A-Za-z]{0,3}[0-9][A-Za-z0-9]{0,19}(?:[ .\-/][A-Za-z]?[0-9][A-Za-z0-9]{0,9}){0,6}" + _END
+)
+_AFTER_LABEL = 20
+_MIN_DIGITS = 6
+# What stands between a label and its number ends a sentence, or says that a date follows.
+_PARTED = re.compile(r"(?i)[。!?\n]|\.\s|\b(?:expir\w*|valid|until|since|issued|date|born)\b|期限|有效期|만료|유효")
+_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9]|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2}\b"
+)
+_CHINESE = re.compile(r"(?<![A-Za-z0-9])[1-9][0-9]{16}[0-9Xx](?![A-Za-z0-9])")
+_KOREAN = re.compile(r"(?<![A-Za-z0-9-])[0-9]{6}-[1-8][0-9]{6}(?![A-Za-z0-9-])")
+
+
+def cards_in(reading: PlainText) -> Iterator[Span]:
+    """Yield what the earlier rules take for a card, and any number with a card's last digit that is called one."""
+    yield from first.find_cards(reading.digits)
+    proposed = [span for found in _LONG_NUMBER.finditer(reading.digits) if (span := _with_luhn(found))]
+    yield from _called(labels.CARD, proposed, reading, unless=labels.NOT_CARD)
+
+
+def ssns_in(reading: PlainText) -> Iterator[Span]:
+    """Yield social security numbers; one that is called so counts also where it was never issued."""
+    yield from first.find_ssns(reading.digits)
+    proposed = [found.span() for found in _SSN.finditer(reading.digits) if len(set(found[0])) > 2]
+    yield from _called(labels.SSN, proposed, reading)
+
+
+def passports_in(reading: PlainText) -> Iterator[Span]:
+    """Yield numbers of the form of US passports that follow a word for a passport."""
+    yield from first.find_passports(reading.digits)
+    yield from _after(labels.PASSPORT, _US_PASSPORT, reading)
+
+
+def identities_in(reading: PlainText) -> Iterator[Span]:
+    """Yield national numbers: of China and Korea by their form and digits, others behind a word for them."""
+    for pattern, is_one in _BY_FORM:
+        yield from (found.span() for found in pattern.finditer(reading.digits) if is_one(found[0]))
+    for label in (labels.IDENTITY, labels.PASSPORT):
+        for start, end in _after(label, _IDENTITY, reading):
+            written = reading.digits[start:end]
+            is_of_us = label is labels.PASSPORT and _US_PASSPORT.fullmatch(written)
+            if not is_of_us and not _DATE.match(written):
+                yield start, end
+
+
+_BY_FORM: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = (
+    (_CHINESE, is_chinese_identity),
+    (_KOREAN, is_korean_registration),
+)
+
+
+def _with_luhn(found: re.Match[str]) -> Span | None:
+    """Return the longest stretch from the start to the end of a group that has a card's length and last digit."""
+    start, end = found.span()
+    for last in reversed([group.end() for group in _GROUP_END.finditer(found.string, start, end)]):
+        digits = re.sub("[^0-9]", "", found.string[start:last])
+        if len(digits) in _CARD_LENGTHS and len(set(digits)) > 1 and is_luhn(digits):
+            return start, last
+    return None
+
+
+def _called(
+    label: re.Pattern[str], spans: Sequence[Span], reading: PlainText, *, unless: re.Pattern[str] | None = None
+) -> Iterator[Span]:
+    """Yield the spans that a label stands near, unless they are called something else."""
+    announced = Announced(label, reading.labels, spans)
+    for start, end in spans:
+        is_other = unless and unless.search(reading.labels, max(start - labels.WITHIN, 0), start)
+        if announced.near(start, end) and not is_other:
+            yield start, end
+
+
+def _after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainText) -> Iterator[Span]:
+    """Yield the numbers that stand right behind a label, with at most a word or two between."""
+    spans = [found.span() for found in number.finditer(reading.digits) if _n_digits(found[0]) >= _MIN_DIGITS]
+    announced = Announced(label, reading.labels, spans)
+    for start, end in spans:
+        behind = announced.end_before(start, _AFTER_LABEL)
+        if behind and not _PARTED.search(reading.labels, behind, start):
+            yield start, end
+
+
+def _n_digits(written: str) -> int:
+    return sum(map(str.isdigit, written))

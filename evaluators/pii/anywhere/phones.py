@@ -1,0 +1,69 @@
+"""Telephone numbers: the earlier rules beside any script, labels in many languages, and mobiles of East Asia."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from evaluators.base import Span
+from evaluators.pii.anywhere import labels
+from evaluators.pii.anywhere.labels import HAN, HANGUL, KANA, Announced
+from evaluators.pii.phones import CANDIDATE, MAX_LOOKUPS, WORDS, is_in_a_plan, may_be_phone
+from evaluators.pii.phones import find_phones as find_first_phones
+from evaluators.pii.reading import PlainText
+
+_AROUND = 40
+_BEGIN, _END = r"(?<![A-Za-z0-9.+$€£¥])(?<![0-9][,-])", r"(?![A-Za-z0-9%]|[.,:/-][0-9])"
+_PARTED_CHINESE = re.compile(_BEGIN + r"(?:\+?86[ -]?)?1[3-9][0-9]-[0-9]{4}-[0-9]{4}" + _END)
+# In one piece they are telephones only among the letters of their country.
+_MOBILES = tuple(
+    (re.compile(f"{_BEGIN}(?:{shape}){_END}"), re.compile(f"[{script}]"))
+    for shape, script in (
+        (r"(?:86)?1[3-9][0-9](?:[0-9]{8}| [0-9]{4} [0-9]{4})|09[0-9]{2}[ -]?[0-9]{3}[ -]?[0-9]{3}", HAN),
+        (r"01[016-9][ ]?[0-9]{3,4}[ ]?[0-9]{4}", HANGUL),
+        (r"0[5789]0[ ]?[0-9]{4}[ ]?[0-9]{4}", HAN + KANA),
+    )
+)
+
+
+def phones_in(reading: PlainText) -> Iterator[Span]:
+    """Yield telephone numbers; spans may overlap."""
+    for start, end in find_first_phones(reading.digits):
+        if not (reading.digits[start:end].isdigit() and _is_other(reading, start)):
+            yield start, end
+    yield from (found.span() for found in _PARTED_CHINESE.finditer(reading.digits))
+    yield from _mobiles(reading)
+    yield from _announced(reading)
+
+
+def _mobiles(reading: PlainText) -> Iterator[Span]:
+    if reading.words.isascii():
+        return
+    for shape, script in _MOBILES:
+        for found in shape.finditer(reading.digits):
+            start, end = found.span()
+            around = reading.words[max(start - _AROUND, 0) : end + _AROUND]
+            if script.search(around) and not _is_other(reading, start):
+                yield start, end
+
+
+def _announced(reading: PlainText) -> Iterator[Span]:
+    candidates = [found for found in CANDIDATE.finditer(reading.digits) if may_be_phone(found[0])]
+    yield from _in_brackets(candidates)
+    spans = [found.span() for found in candidates]
+    announced = [Announced(label, reading.labels, spans) for label in (WORDS, labels.PHONE)]
+    for start, end in spans:
+        if any(each.near(start, end) for each in announced) and not _is_other(reading, start):
+            yield start, end
+
+
+def _in_brackets(candidates: Sequence[re.Match[str]]) -> Iterator[Span]:
+    """Yield numbers with a country code whose plus stands behind a bracket: "(+44 20 7946 0018)"."""
+    bracketed = [found for found in candidates if found[0].startswith("(+")]
+    for found in bracketed[:MAX_LOOKUPS]:
+        if is_in_a_plan(re.sub("[()]", "", found[0]), ()):
+            yield found.start() + (")" not in found[0]), found.end()
+
+
+def _is_other(reading: PlainText, start: int) -> bool:
+    return labels.NOT_PHONE.search(reading.labels, max(start - labels.WITHIN, 0), start) is not None

@@ -1,0 +1,59 @@
+"""One recogniser per kind, in the order in which they may claim a stretch of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from evaluators.base import Span
+from evaluators.pii import recognisers as first
+from evaluators.pii.anywhere import labels
+from evaluators.pii.anywhere.addresses import addresses_in
+from evaluators.pii.anywhere.numbers import cards_in, identities_in, passports_in, ssns_in
+from evaluators.pii.anywhere.phones import phones_in
+from evaluators.pii.entities import Entity
+from evaluators.pii.reading import PlainText
+
+Recogniser = Callable[[PlainText], Iterator[Span]]
+
+_SPELLED = re.compile(
+    r"(?i)(?<![A-Za-z0-9._%+-])[a-z0-9][a-z0-9._%+-]{0,63} ?[\[({] ?at ?[\])}] ?[a-z0-9-]{1,63}"
+    r"(?:(?: ?[\[({] ?dot ?[\])}] ?|\.)[a-z0-9-]{2,63}){1,4}"
+)
+
+
+def emails_in(reading: PlainText) -> Iterator[Span]:
+    """Yield addresses in Latin letters first: those in other scripts cannot be told from a sentence around them."""
+    latin = [*first.find_emails(reading.digits), *(found.span() for found in _SPELLED.finditer(reading.digits))]
+    yield from latin
+    if not reading.words.isascii():
+        for start, end in first.find_emails(reading.words):
+            if not any(start < stop and begin < end for begin, stop in latin):
+                yield start, end
+
+
+def ip_addresses_in(reading: PlainText) -> Iterator[Span]:
+    """Yield addresses of machines, unless a word in another language says that releases are counted."""
+    for start, end in first.find_ip_addresses(reading.digits):
+        if not labels.VERSION.search(reading.labels[max(start - 24, 0) : start]):
+            yield start, end
+
+
+def _beside_any_script(find: Callable[[str], Iterator[Span]]) -> Recogniser:
+    return lambda reading: find(reading.digits)
+
+
+RECOGNISERS: dict[Entity, Recogniser] = {
+    Entity.EMAIL: emails_in,
+    Entity.IBAN: _beside_any_script(first.find_ibans),
+    Entity.NATIONAL_ID: identities_in,
+    Entity.CREDIT_CARD: cards_in,
+    Entity.CRYPTO_WALLET: _beside_any_script(first.find_wallets),
+    Entity.MAC_ADDRESS: _beside_any_script(first.find_mac_addresses),
+    Entity.IP_ADDRESS: ip_addresses_in,
+    Entity.US_DRIVER_LICENSE: _beside_any_script(first.find_licences),
+    Entity.US_PASSPORT: passports_in,
+    Entity.US_SSN: ssns_in,
+    Entity.ADDRESS: addresses_in,
+    Entity.PHONE: phones_in,
+}
