@@ -239,12 +239,16 @@ def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class ManagedProfile:
-    """A profile that comes with the product, named `patronus:<name>` (alias `system:<name>`) in the API."""
+    """A profile that comes with the product, named `patronus:<name>` (alias `system:<name>`) in the API.
+
+    `earlier` are the settings of its revisions before `settings`, the first one first: what results point to stays.
+    """
 
     name: str
     description: str
     settings: Settings = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    earlier: tuple[Settings, ...] = ()
 
 
 class Family(ABC):

@@ -34,8 +34,13 @@ class ManagedRow:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings of its only revision."""
+        """Return the settings of its last revision."""
         return self.profile.settings
+
+    @property
+    def revisions(self) -> tuple[Settings, ...]:
+        """Return the settings of every revision, the first one first."""
+        return (*self.profile.earlier, self.profile.settings)
 
 
 @cache
@@ -76,13 +81,25 @@ def sync_managed() -> None:
             },
         )
     for row in managed_profiles().values():
-        profile, _ = Profile.objects.using(OWNER).get_or_create(
-            id=row.id, defaults={"account": None, "family": row.family.name, "name": row.name, "n_revisions": 1}
-        )
+        _sync_profile(row)
+
+
+def _sync_profile(row: ManagedRow) -> None:
+    profile, _ = Profile.objects.using(OWNER).update_or_create(
+        id=row.id,
+        defaults={"n_revisions": len(row.revisions)},
+        create_defaults={
+            "account": None,
+            "family": row.family.name,
+            "name": row.name,
+            "n_revisions": len(row.revisions),
+        },
+    )
+    for number, settings in enumerate(row.revisions, start=1):
         ProfileRevision.objects.using(OWNER).get_or_create(
             profile=profile,
-            number=1,
-            defaults={"account": None, "settings": dict(row.settings), "description": row.profile.description},
+            number=number,
+            defaults={"account": None, "settings": dict(settings), "description": row.profile.description},
         )
 
 

@@ -140,9 +140,13 @@ def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | N
 
 def _managed(bare: str, number: int | None) -> ProfileState | None:
     row = managed_profiles().get(managed_aliases().get(bare, bare))
-    if row is None or number not in (None, 1):
+    if row is None:
         return None
-    return ProfileState(row.id, row.name, row.family.name, 1, row.settings)
+    revisions = row.revisions
+    number = len(revisions) if number is None else number
+    if not 1 <= number <= len(revisions):
+        return None
+    return ProfileState(row.id, row.name, row.family.name, number, revisions[number - 1])
 
 
 def _earlier(account_id: int, state: ProfileState, number: int) -> ProfileState | None:

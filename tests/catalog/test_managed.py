@@ -36,19 +36,20 @@ def test_every_evaluator_has_the_row_that_its_family_declares() -> None:
         assert (row.is_enabled, row.deprecated) == (True, False)
 
 
-def test_every_profile_has_the_row_and_the_one_revision_that_its_family_declares() -> None:
+def test_every_profile_has_the_row_and_the_revisions_that_its_family_declares() -> None:
     declared = {profile.name: (family, profile) for family in families() for profile in family.managed_profiles}
     rows = ProfileRevision.objects.filter(account=None).select_related("profile")
-    found = {row.profile.name.removeprefix("patronus:"): row for row in rows}
+    found: dict[str, list[ProfileRevision]] = {}
+    for row in rows.order_by("number"):
+        found.setdefault(row.profile.name.removeprefix("patronus:"), []).append(row)
 
-    assert len(found) == len(rows)
     assert set(found) == set(declared) == set(managed_profiles())
     for name, (family, profile) in declared.items():
-        row = found[name]
-        assert row.profile.name == f"patronus:{name}"
-        assert row.profile.family == family.name
-        assert (row.number, row.profile.n_revisions, row.profile.archived_at) == (1, 1, None)
-        assert (row.settings, row.description) == (dict(profile.settings), profile.description)
+        stored = found[name][-1].profile
+        assert (stored.name, stored.family, stored.archived_at) == (f"patronus:{name}", family.name, None)
+        assert [row.number for row in found[name]] == list(range(1, stored.n_revisions + 1))
+        assert [row.settings for row in found[name]] == [*map(dict, profile.earlier), dict(profile.settings)]
+        assert {row.description for row in found[name]} == {profile.description}
 
 
 def test_every_managed_profile_can_be_run_by_its_family() -> None:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.catalog.resolve import UnresolvedEvaluator, resolve, resolve_evaluator
+from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve, resolve_evaluator
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import answer_interval
@@ -28,7 +28,6 @@ from evalsvc.rest.answering.shapes import KeyWarning, answers_with
 from evalsvc.rest.basics.nearest import nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
-from evaluators.base import Family
 
 
 class HistoryIn(serializers.Serializer[Any]):
@@ -94,7 +93,7 @@ class HistoryView(AccountView):
         query = sent(request)
         wanted = checked(HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)}))
         ask = read_query({name: value for name, value in query.items() if is_asked(name)})
-        evaluator_id, profile_name, family = self._resolve(wanted["evaluator"], wanted.get("profile"))
+        evaluator_id, profile_name, run = self._resolve(wanted["evaluator"], wanted.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
         window = scope_window(self.account.pk, ask, pointer="")
         rows = list_history(account=self.account, **names, window=window)
@@ -102,10 +101,12 @@ class HistoryView(AccountView):
         points, cursor = page(rows, limit=wanted["limit"], cursor=wanted.get("cursor"), of=of)
         history = self._read((evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
-        answer["confidence_interval"] = shapes.interval_shape(answer_interval(ask, family, history))
+        answer["confidence_interval"] = shapes.interval_shape(
+            answer_interval(ask, run.family if run else None, history)
+        )
         if not answer["n_total"]:
             answer |= self._elsewhere(evaluator_id, profile_name, ask)
-        lines = thresholds_of(account=self.account, profile_name=profile_name, family=family, rows=points)
+        lines = thresholds_of(account=self.account, profile_name=profile_name, run=run, rows=points)
         shown = points_out(self.account.pk, points, lines)
         return Response(history_shapes.History(**answer, points=shown, next_cursor=cursor))
 
@@ -129,8 +130,8 @@ class HistoryView(AccountView):
         assert history is not None  # noqa: S101  it was asked for
         return history
 
-    def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Family | None]:
-        """Return the names that the history goes by, and the family, which scores made elsewhere do not have."""
+    def _resolve(self, evaluator: str, profile: str | None) -> tuple[str, str, Resolved | None]:
+        """Return the names that the history goes by, and what runs, which scores made elsewhere do not have."""
         if evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
             return evaluator, profile or "", None
         epoch = self.caller.admission.epoch
@@ -140,7 +141,7 @@ class HistoryView(AccountView):
             field = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/profile"
             message = self._profile_wanted(evaluator) if exc.code == "profile_required" else exc.message
             raise Invalid(FieldError(field, message)) from None
-        return run.evaluator_id, run.profile.name, run.family
+        return run.evaluator_id, run.profile.name, run
 
     def _profile_wanted(self, evaluator: str) -> str:
         """Name the profiles that have scores, for an evaluator that has no default."""

@@ -8,10 +8,11 @@ from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Quer
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
+from evalsvc.catalog.resolve import Resolved
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EvaluationTag, HistoryScore
-from evaluators.base import Family, Sample
+from evaluators.base import Sample, effective_settings
 
 MAX_PROFILES = 20
 
@@ -65,15 +66,22 @@ def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:
 
 
 def thresholds_of(
-    *, account: Account, profile_name: str, family: Family | None, rows: Iterable[HistoryScore]
+    *,
+    account: Account,
+    profile_name: str,
+    run: Resolved | None,
+    rows: Iterable[HistoryScore],
 ) -> dict[int | None, float | None]:
     """Return the line at which each revision of a profile tells pass from fail; nothing for those that draw none."""
     numbers = {row.revision for row in rows if row.revision is not None}
-    if family is None or not numbers:
+    if run is None or not numbers:
         return {}
     revisions = ProfileRevision.objects.filter(
         Q(profile__account=account) | Q(profile__account=None),
-        profile__family=family.name, profile__name=profile_name, number__in=numbers,
+        profile__family=run.family.name, profile__name=profile_name, number__in=numbers,
     )  # fmt: skip
     settings_of = dict(revisions.values_list("number", "settings"))
-    return {number: family.threshold_for(Sample(), settings) for number, settings in settings_of.items()}
+    return {
+        number: run.family.threshold_for(Sample(), effective_settings(run.spec, settings))
+        for number, settings in settings_of.items()
+    }

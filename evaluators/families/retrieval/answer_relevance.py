@@ -23,18 +23,23 @@ from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
 from evaluators.judging.settings import STRICT, before_strict, judge_settings, threshold_of
+from evaluators.relevance.asking_back import asks_back
 from evaluators.settings import object_schema
 from evaluators.text.declining import declines_elsewhere
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import GENERATED, SAMPLED
 
-DEFAULT_THRESHOLD = 0.35
+DEFAULT_THRESHOLD = 0.42
+FIRST_THRESHOLD = 0.35
+ANSWERS = "answers"
+"""The rules of the evaluator since 2026-11-23: asking back is no answer, and more must speak to the question."""
 COVERAGE_WEIGHT = 0.3
 WITHOUT_KIND = 0.75
 """What the score is multiplied by when, say, a date is asked for and the output has none."""
-BRIEF = 0.28
+BRIEF = 0.36
 """The least score of what may be the bare answer ("1998"): it has too few words for the model to see the likeness."""
+FIRST_BRIEF = 0.28
 MAX_BESIDE_REFUSAL = 40
 """Words that an output may have beside the sentences that decline, and still decline as a whole."""
 
@@ -79,7 +84,8 @@ class AnswerRelevance(Family):
         ManagedProfile(
             "answer-relevance",
             "Passes when the output speaks to the question.",
-            {"pass_threshold": DEFAULT_THRESHOLD},
+            # Without a number: each evaluator has its own line.
+            earlier=({"pass_threshold": FIRST_THRESHOLD},),
         ),
     )
     evaluators = (
@@ -89,7 +95,7 @@ class AnswerRelevance(Family):
             description="A small sentence model and the words of the question; reads English.",
             aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
             default_profile="answer-relevance",
-            settings=READS_ENGLISH,
+            settings={**READS_ENGLISH, "rules": ANSWERS},
             components=("generator",),
             formula="how well the output answers the question",
             output_types=(GENERATED,),
@@ -97,7 +103,7 @@ class AnswerRelevance(Family):
         EvaluatorSpec(
             id="retrieval-answer-relevance-2026-11-20",
             name="Answer relevance, any Latin script",
-            description="The same, which also scores other languages in Latin letters, and means little there.",
+            description="The same with a lower line; it also scores other languages in Latin letters, and what asks back.",
             default_profile="answer-relevance",
             components=("generator",),
             formula="how well the output answers the question",
@@ -112,7 +118,7 @@ class AnswerRelevance(Family):
 
         Raises CannotScore("unsupported_language") for text in a language that it cannot read.
         """
-        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        threshold = threshold_of(settings, _default_threshold(settings))
         question = sample.input or ""
         output = _without_echo(sample.output or "", question)
         if because := _says_nothing(question, output):
@@ -122,8 +128,12 @@ class AnswerRelevance(Family):
         language = require_readable(settings, (question, "The input"), (output, "The output"))
         if _declines(output):
             return _declined(threshold, explain=explain)
+        if settings.get("rules") == ANSWERS and asks_back(output, question):
+            because = "The output asks back instead of answering."
+            return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
+        brief = BRIEF if settings.get("rules") == ANSWERS else FIRST_BRIEF
         found = measure_nearness(question, (output,))
-        return _scored(question, output, found, threshold, explain=explain, **language)
+        return _scored(question, output, found, threshold, brief=brief, explain=explain, **language)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -132,8 +142,12 @@ class AnswerRelevance(Family):
         question = sample.input or ""
         if _says_nothing(question, _without_echo(sample.output or "", question)):
             return self.score(sample, settings, explain=explain)
-        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        threshold = threshold_of(settings, _default_threshold(settings))
         return await judge_answer_relevance(sample, settings, gateway, threshold=threshold, explain=explain)
+
+    def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
+        """Return the lowest score that passes, which is another for the earlier evaluator and the judge."""
+        return threshold_of(settings, _default_threshold(settings))
 
     def warm_up(self) -> None:
         """Load the small model, some 0.3 seconds and 140 MB, and what tells languages, 4 MB."""
@@ -141,6 +155,10 @@ class AnswerRelevance(Family):
 
         warm_up()
         identify("warm up")
+
+
+def _default_threshold(settings: Settings) -> float:
+    return DEFAULT_THRESHOLD if settings.get("rules") == ANSWERS else FIRST_THRESHOLD
 
 
 def _says_nothing(question: str, output: str) -> str | None:
@@ -178,13 +196,15 @@ def _turns(output: str, start: int) -> bool:
     return turn is not None and find_refusal(output, (turn.end(), min(turn.end() + MAX_CHARS, len(output)))) is None
 
 
-def _scored(question: str, output: str, found: Nearest, threshold: float, *, explain: bool, **more: JSONValue) -> Score:
+def _scored(
+    question: str, output: str, found: Nearest, threshold: float, *, brief: float, explain: bool, **more: JSONValue
+) -> Score:
     best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
     kind = asked_kind(question)
     is_there = kind is None or has_kind(output, kind, question)
     is_brief = is_brief_answer(output, kind, question)
     value = best.value(COVERAGE_WEIGHT) * (1.0 if is_there else WITHOUT_KIND)
-    value = BRIEF + (1 - BRIEF) * value if is_brief else value
+    value = brief + (1 - brief) * value if is_brief else value
     return Score(
         value=value,
         passed=value >= threshold,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evaluators.base import (
     EvaluatorSpec,
     Family,
@@ -19,13 +21,17 @@ from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
 from evaluators.judging.questions.relevance import judge_sufficiency
 from evaluators.judging.settings import STRICT, before_strict, judge_settings
+from evaluators.relevance.one_sentence import support_within_sentences
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import DOCUMENTS, SAMPLED
 
 DEFAULT_THRESHOLD = 0.7
-DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.4
+DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.55
+FIRST_THRESHOLD_WITHOUT_GOLD = 0.4
+CLAUSES = "clauses"
+"""The rules of the evaluator since 2026-11-23: a clause may part the gold answer's words, and more must answer."""
 
 
 _BY_JUDGE = EvaluatorSpec(
@@ -76,10 +82,14 @@ class ContextSufficiency(Family):
         ManagedProfile(
             "context-sufficiency",
             "Passes when the contexts hold what the gold answer says.",
-            {
-                "pass_threshold": DEFAULT_THRESHOLD,
-                "pass_threshold_without_gold": DEFAULT_THRESHOLD_WITHOUT_GOLD,
-            },
+            {"pass_threshold": DEFAULT_THRESHOLD},
+            # The line without a gold answer is each evaluator's own.
+            earlier=(
+                {
+                    "pass_threshold": DEFAULT_THRESHOLD,
+                    "pass_threshold_without_gold": FIRST_THRESHOLD_WITHOUT_GOLD,
+                },
+            ),
         ),
     )
     evaluators = (
@@ -89,7 +99,7 @@ class ContextSufficiency(Family):
             description="Looks for the gold answer's words in the contexts; without one, a small model of English.",
             aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
             default_profile="context-sufficiency",
-            settings=READS_ENGLISH,
+            settings={**READS_ENGLISH, "rules": CLAUSES},
             components=("retriever",),
             formula="chance that the contexts hold the answer",
             output_types=(DOCUMENTS,),
@@ -97,7 +107,7 @@ class ContextSufficiency(Family):
         EvaluatorSpec(
             id="retrieval-context-sufficiency-2026-11-20",
             name="Context sufficiency, any Latin script",
-            description="The same, which without a gold answer also scores other languages in Latin letters.",
+            description="The same with a lower line without a gold answer, in any language in Latin letters.",
             default_profile="context-sufficiency",
             components=("retriever",),
             formula="chance that the contexts hold the answer",
@@ -122,7 +132,7 @@ class ContextSufficiency(Family):
             return _nothing("There is no context with a word in it.", threshold, explain=explain)
         if with_gold:
             evidence = Evidence(contexts)
-            found = [support_of_gold(gold, question, evidence) for gold in golds]
+            found = [_support(gold, question, contexts, evidence, settings) for gold in golds]
             return _scored(max(found, key=lambda each: each.value), threshold, explain=explain)
         if not has_words(question):
             return _nothing(
@@ -152,12 +162,15 @@ class ContextSufficiency(Family):
         identify("warm up")
 
 
+def _support(gold: str, question: str, contexts: Sequence[str], evidence: Evidence, settings: Settings) -> Sufficiency:
+    if settings.get("rules") == CLAUSES:
+        return support_within_sentences(gold, question, contexts, evidence)
+    return support_of_gold(gold, question, evidence)
+
+
 def _threshold(settings: Settings, *, with_gold: bool) -> float:
-    name, default = (
-        ("pass_threshold", DEFAULT_THRESHOLD)
-        if with_gold
-        else ("pass_threshold_without_gold", DEFAULT_THRESHOLD_WITHOUT_GOLD)
-    )
+    without = DEFAULT_THRESHOLD_WITHOUT_GOLD if settings.get("rules") == CLAUSES else FIRST_THRESHOLD_WITHOUT_GOLD
+    name, default = ("pass_threshold", DEFAULT_THRESHOLD) if with_gold else ("pass_threshold_without_gold", without)
     threshold = number_setting(settings, name)
     return default if threshold is None else threshold
 

@@ -1,0 +1,1 @@
+"""What an answer and a context are read for beyond nearness: asking back, and a fact within one sentence."""
