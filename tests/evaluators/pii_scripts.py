@@ -123,7 +123,16 @@ NAMED = [
     (Entity.CREDIT_CARD, "card number {4222222222222}"),
 ]
 
+SHAPED = [
+    (Entity.CREDIT_CARD, "I have lost {3502162941615515}."),
+    (Entity.CREDIT_CARD, "It is {3590-7300-9343-7731}"),
+    (Entity.CREDIT_CARD, "see {1234 5678 1234 5670}"),
+]
+
 NOT_IN_ANY_SCRIPT = [
+    "serial 1234 5678 1234 5670",
+    "see 1234 5678 1234 5671",
+    "see 1234567812345670",
     "カードは16桁です",
     "订单号13812345678已发货",
     "订单号 4111111111111112",

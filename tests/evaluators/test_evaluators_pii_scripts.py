@@ -13,7 +13,7 @@ from evaluators.pii.numbers import is_chinese_identity, is_korean_registration
 from evaluators.pii.reading import read
 from evaluators.registry import find_evaluator
 from tests.evaluators.pii_examples import FOUND, marked
-from tests.evaluators.pii_scripts import DRESSED, NAMED, NO_PLACES, NOT_IN_ANY_SCRIPT, PLACES, SCRIPTS
+from tests.evaluators.pii_scripts import DRESSED, NAMED, NO_PLACES, NOT_IN_ANY_SCRIPT, PLACES, SCRIPTS, SHAPED
 from tests.evaluators.samples import make_sample
 
 BESIDE = [(script, entity, text) for script, rows in SCRIPTS.items() for entity, text in rows]
@@ -47,7 +47,9 @@ def test_letters_of_other_scripts_end_where_a_number_begins(letter: str, value: 
     assert [text for text, _ in found_in(f"{letter}{value}{letter}")] == [value]
 
 
-@pytest.mark.parametrize(("entity", "text"), DRESSED + NAMED, ids=[text for _, text in DRESSED + NAMED])
+@pytest.mark.parametrize(
+    ("entity", "text"), DRESSED + NAMED + SHAPED, ids=[text for _, text in DRESSED + NAMED + SHAPED]
+)
 def test_it_is_found_however_it_is_dressed_or_called(entity: Entity, text: str) -> None:
     bare, (start, end) = marked(text)
     assert found_in(bare) == [(bare[start:end], entity)]

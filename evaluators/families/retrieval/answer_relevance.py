@@ -103,7 +103,7 @@ class AnswerRelevance(Family):
         EvaluatorSpec(
             id="retrieval-answer-relevance-2026-11-20",
             name="Answer relevance, any Latin script",
-            description="The same with a lower line; it also scores other languages in Latin letters, and what asks back.",
+            description="The same with a lower line, for any text in Latin letters; what asks back may pass.",
             default_profile="answer-relevance",
             components=("generator",),
             formula="how well the output answers the question",

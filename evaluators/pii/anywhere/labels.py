@@ -66,7 +66,7 @@ PASSPORT = _labels(
 )
 IDENTITY = _labels(
     r"national~(?:id|identity|insurance)\w*|identity~(?:card|number|no)\b|id~card\b|resident~(?:id|registration)\w*"
-    r"|citizen~id\w*|personal~id\b|my~number~card|aadhaa?r|personalausweis\w{0,8}|ausweisnummer|steuer~id\w*"
+    r"|citizen~id\w*|personal~id\b|my~number~card|nhs~(?:number|no)\b|aadhaa?r|personalausweis\w{0,8}|ausweisnummer|steuer~id\w*"
     r"|sozialversicherungs\w*|sécurité~sociale|carte~d'identité|dni\b|nie\b|codice~fiscale|cpf\b|personnummer|pesel\b"
     r"|bsn\b|kimlik\b|cccd\b|cmnd\b|căn~cước|снилс|удостоверени\w{1,2}|ταυτότητ\w{1,3}",
     "هوية תעודת~זהות आधार 身份证 身份證 身分證 身分证 证件号 證件"

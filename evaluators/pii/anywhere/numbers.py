@@ -17,6 +17,8 @@ _END = r"(?![A-Za-z0-9]|[-.][0-9])"
 
 # Groups of any length: whoever types a number parts it as they like.
 _LONG_NUMBER = re.compile(_BEGIN + r"[0-9](?:[ .\-/]{0,2}[0-9]){11,24}" + _END)
+# Few other numbers are written in four groups of four; issuers of 35... use more than their registered range.
+_CARD_SHAPE = re.compile(_BEGIN + r"(?:[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}|35[0-9]{14})" + _END)
 _GROUP_END = re.compile(r"[0-9](?![0-9])")
 _CARD_LENGTHS = range(13, 20)
 
@@ -40,8 +42,14 @@ _KOREAN = re.compile(r"(?<![A-Za-z0-9-])[0-9]{6}-[1-8][0-9]{6}(?![A-Za-z0-9-])")
 def cards_in(reading: PlainText) -> Iterator[Span]:
     """Yield what the earlier rules take for a card, and any number with a card's last digit that is called one."""
     yield from first.find_cards(reading.digits)
+    for found in _CARD_SHAPE.finditer(reading.digits):
+        start, end = found.span()
+        if _with_luhn(found) == (start, end) and not _is_other(reading, start):
+            yield start, end
     proposed = [span for found in _LONG_NUMBER.finditer(reading.digits) if (span := _with_luhn(found))]
-    yield from _called(labels.CARD, proposed, reading, unless=labels.NOT_CARD)
+    for start, end in _called(labels.CARD, proposed, reading):
+        if not _is_other(reading, start):
+            yield start, end
 
 
 def ssns_in(reading: PlainText) -> Iterator[Span]:
@@ -85,14 +93,15 @@ def _with_luhn(found: re.Match[str]) -> Span | None:
     return None
 
 
-def _called(
-    label: re.Pattern[str], spans: Sequence[Span], reading: PlainText, *, unless: re.Pattern[str] | None = None
-) -> Iterator[Span]:
-    """Yield the spans that a label stands near, unless they are called something else."""
+def _is_other(reading: PlainText, start: int) -> bool:
+    return labels.NOT_CARD.search(reading.labels, max(start - labels.WITHIN, 0), start) is not None
+
+
+def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -> Iterator[Span]:
+    """Yield the spans that a label stands near."""
     announced = Announced(label, reading.labels, spans)
     for start, end in spans:
-        is_other = unless and unless.search(reading.labels, max(start - labels.WITHIN, 0), start)
-        if announced.near(start, end) and not is_other:
+        if announced.near(start, end):
             yield start, end
 
 
