@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks import contrast
 from benchmarks.personal_data import drawn, measured
 from benchmarks.short_answers import HELD_APART, TUNED, Pair
-from evaluators.base import Passage, Sample
-from evaluators.families.retrieval.hallucination import Hallucination
+from evalsvc.stats.formulas.intervals import wilson
+from evaluators.base import CannotScore, Passage, Sample, Score, Settings
+from evaluators.families.retrieval.hallucination import WORST_SENTENCE, Hallucination
 from evaluators.grounding.sentences import split_sentences
 from evaluators.pii.entities import Finding
 from evaluators.pii.find import find_entities, find_first_entities
@@ -28,6 +30,7 @@ SUPPORT = ("begin_wow_dev", "wice_dev")
 DOCUMENTS = "presidio_generated_large.json.gz"
 # What the structured evaluator looks for, by the names that the documents use.
 STRUCTURED = {"CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "US_SSN", "IBAN_CODE", "US_DRIVER_LICENSE", "IP_ADDRESS"}
+NEWEST: Settings = {}
 RESAMPLES = 1000
 COPIES = 400
 SENTENCES = 60
@@ -40,6 +43,8 @@ def measured_rules(folder: Path) -> dict[str, Any]:
     """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents."""
     print("-- rules: nothing is trained; their constants were chosen looking at these sets")
     figures: dict[str, Any] = {f"hallucination {name}": support(folder / f"{name}.jsonl.gz") for name in SUPPORT}
+    for name in SUPPORT:
+        figures[f"first version {name}"] = support(folder / f"{name}.jsonl.gz", {"variant": WORST_SENTENCE})
     figures["copies, denied"] = denied_copies([folder / f"{name}.jsonl.gz" for name in SUPPORT])
     figures["short answers, looked at"] = short_answers(TUNED)
     figures["short answers, held apart"] = short_answers(HELD_APART)
@@ -48,7 +53,7 @@ def measured_rules(folder: Path) -> dict[str, Any]:
         figures[f"{name}, constructed"] = measured(find, constructed())
     for name, figure in figures.items():
         print(f"{name:30} {figure}", flush=True)
-    return figures
+    return {**figures, "contrast": contrast.measured(folder, Hallucination(), {})}
 
 
 def rows_of(path: Path) -> Iterator[dict[str, Any]]:
@@ -56,21 +61,42 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def support(path: Path) -> dict[str, Any]:
-    """The AUC of 1 - support for the bad class, with a percentile interval over resampled rows."""
+def support(path: Path, settings: Settings = NEWEST) -> dict[str, Any]:
+    """The AUC of 1 - support for the bad class, with a percentile interval over resampled rows; and what passes."""
     family, labels, scores = Hallucination(), [], []
     for row in rows_of(path):
         context = row["context"] if isinstance(row["context"], list) else [row["context"]]
         sample = Sample(input=row["input"] or "", output=row["output"], contexts=tuple(map(Passage, context)))
         labels.append(row["label"])
-        scores.append(1 - family.score(sample, {}, explain=False).value)
-    bad, risk = np.array(labels), np.array(scores)
+        scores.append(scored(family, sample, settings))
+    known = np.array([score is not None for score in scores])
+    bad = np.array(labels)[known]
+    risk = 1 - np.array([score.value for score in scores if score is not None])
     rng = np.random.default_rng(0)
     drawn = (rng.integers(0, len(bad), len(bad)) for _ in range(RESAMPLES))
     found = [roc_auc_score(bad[index], risk[index]) for index in drawn if 0 < bad[index].sum() < len(bad)]
     low, high = np.quantile(found, [0.025, 0.975])
-    auc = roc_auc_score(bad, risk)
-    return {"n": len(bad), "auc": round(float(auc), 4), "interval": [round(float(low), 4), round(float(high), 4)]}
+    passed = np.array([score.passed for score in scores if score is not None])
+    return {
+        **{"n": len(scores), "not_applicable": int((~known).sum())},
+        **{"auc": round(float(roc_auc_score(bad, risk)), 4), "interval": [round(float(low), 4), round(float(high), 4)]},
+        **{"accuracy": share(passed == (bad == 0)), "good failed": share(~passed[bad == 0])},
+        "bad passed": share(passed[bad == 1]),
+    }
+
+
+def share(happened: Any) -> list[float]:
+    """A share with its Wilson interval."""
+    low, high = wilson(int(happened.sum()), len(happened)) if len(happened) else (0.0, 1.0)
+    return [round(float(each), 4) for each in (happened.mean() if len(happened) else 0.0, low, high)]
+
+
+def scored(family: Hallucination, sample: Sample, settings: Settings = NEWEST) -> Score | None:
+    """The score; None where a sample has none."""
+    try:
+        return family.score(sample, settings, explain=False)
+    except CannotScore:
+        return None
 
 
 def denied_copies(paths: Sequence[Path]) -> dict[str, Any]:
@@ -79,7 +105,8 @@ def denied_copies(paths: Sequence[Path]) -> dict[str, Any]:
     copies = [(said, contexts) for path in paths for row in rows_of(path) for said, contexts in affirming(row)]
     for said, contexts in random.Random(1).sample(copies, min(COPIES, len(copies))):
         samples = (Sample(input="", output=text, contexts=contexts) for text in (said, _VERB.sub(r"\1 not", said, 1)))
-        passed.append([family.score(sample, {}, explain=False).passed for sample in samples])
+        scores = [scored(family, sample) for sample in samples]
+        passed.append([score is not None and score.passed for score in scores])
     shares = np.mean(passed, axis=0) if passed else np.zeros(2)
     return {"n": len(passed), "copied": round(float(shares[0]), 4), "denied": round(float(shares[1]), 4)}
 
@@ -103,10 +130,15 @@ def short_answers(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 def auc_of_pairs(pairs: Sequence[Pair]) -> float:
     """The chance that some right answer has more support than some wrong one, also of another pair."""
-    family = Hallucination()
-    answers = [(pair, text) for pair in pairs for text in (pair.right, pair.wrong)]
-    samples = (Sample(input=pair.question, output=text, contexts=(Passage(pair.passage),)) for pair, text in answers)
-    return float(roc_auc_score([1, 0] * len(pairs), [family.score(sample, {}).value for sample in samples]))
+    family, right, values = Hallucination(), [], []
+    for pair in pairs:
+        for text in (pair.right, pair.wrong):
+            score = scored(family, Sample(input=pair.question, output=text, contexts=(Passage(pair.passage),)))
+            # A bare yes or no has no score.
+            if score is not None:
+                right.append(text == pair.right)
+                values.append(score.value)
+    return float(roc_auc_score(right, values))
 
 
 def constructed() -> list[tuple[str, bool]]:

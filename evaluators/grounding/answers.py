@@ -40,7 +40,7 @@ def claiming_sentences(output: str, question: str) -> list[Span]:
     return [
         span
         for span in split_sentences(output)
-        if not (_is_polite(output, span) or _only_declines(output, span, question))
+        if not (_is_polite(output, span) or only_declines(output, span, question))
     ]
 
 
@@ -51,7 +51,8 @@ def _is_polite(output: str, span: Span) -> bool:
     return not has_others and _COURTESY.search(" ".join(words)) is not None
 
 
-def _only_declines(output: str, span: Span, question: str) -> bool:
+def only_declines(output: str, span: Span, question: str) -> bool:
+    """Say whether a sentence declines, and has besides only words of the question or of declining."""
     refusal = find_refusal(output, span)
     if refusal is None:
         return False

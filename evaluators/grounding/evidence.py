@@ -38,17 +38,21 @@ class Evidence:
                 self._add(other)
 
     def _add(self, context: str) -> None:
-        words = split_words(context)
+        self.add_words(split_words(context))
+        self.numbers.update(number for _, number in find_numbers(context, (0, len(context))))
+
+    def add_words(self, words: Sequence[str]) -> list[str]:
+        """Add the words of a context, and return their stems; its numbers are not looked for."""
         stems = [self.stems[word] for word in words]
         self.words.update(stems)
         self.pairs.update(pairwise(stems))
-        self.numbers.update(number for _, number in find_numbers(context, (0, len(context))))
         for word, is_denied in zip(stems, negated(words), strict=True):
             (self.denied if is_denied else self.affirmed).add(word)
         for start in range(0, max(len(stems) - PASSAGE // 2, min(len(stems), 1)), PASSAGE // 2):
             for word in set(stems[start : start + PASSAGE]):
                 self._places[word].append(self.n_passages)
             self.n_passages += 1
+        return stems
 
     def has_number(self, plain: str) -> bool:
         """Say whether a number, in its plain form, stands in a context in digits or as a word."""

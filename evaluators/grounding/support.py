@@ -24,7 +24,7 @@ _CLAUSE_END = re.compile(r"[,;:()\"]\s|\s[-\u2013\u2014(]")
 
 ANNOUNCEMENT = 7
 """Words that an announcement may have."""
-_ANNOUNCED = re.compile(
+ANNOUNCED = re.compile(
     r"(?:so )?(?:the (?:correct |right |short |final )?answer(?: to (?:your|the|this) question)? is"
     r"|here (?:is|s) the answer) "
 )
@@ -166,7 +166,7 @@ def claim_words(text: str) -> list[str]:
     """Split a text into words, without the interjections and the announcement ("the answer is") that it opens with."""
     words = split_words(text)
     start = next((index for index, word in enumerate(words) if word not in INTERJECTIONS), len(words))
-    announced = _ANNOUNCED.match(" ".join(words[start : start + ANNOUNCEMENT]) + " ")
+    announced = ANNOUNCED.match(" ".join(words[start : start + ANNOUNCEMENT]) + " ")
     return words[start + (len(announced[0].split()) if announced else 0) :]
 
 
@@ -180,17 +180,22 @@ def _is_content(word: str) -> bool:
     return word not in FUNCTION_WORDS and word not in INTERJECTIONS
 
 
+def worst_parts(text: str, words: Sequence[str], evidence: Evidence) -> Parts:
+    """Measure the worst window of a sentence with these words, or a worse clause that no window has by itself."""
+    return min((_Words(each, evidence).worst_parts() for each in (words, *_clauses(text, words))), key=_mean)
+
+
 def _sentence(output: str, span: Span, evidence: Evidence) -> SentenceSupport | None:
     text = evidence.in_its_words(output[slice(*span)])
     words = claim_words(text)
     if not words:
         return None
-    parts = min((_Words(each, evidence).worst_parts() for each in (words, *_clauses(text, words))), key=_mean)
+    parts = worst_parts(text, words, evidence)
     numbers = evidence.missing_numbers(output, span)
     names = tuple(
         where for where, name in find_names(output, span) if not evidence.words.issuperset(_stems(name, evidence))
     )
-    is_off = _is_negation_off(words, evidence)
+    is_off = is_negation_off(words, evidence)
     value = parts.mean * _penalty(len(numbers), NUMBER_WEIGHT) * _penalty(len(names), NAME_WEIGHT)
     if is_off:
         # A copied sentence with "not" put in has every word of a context, and says the opposite.
@@ -220,7 +225,7 @@ def _penalty(n_unsupported: int, weight: float) -> float:
     return 1 - weight * n_unsupported / (n_unsupported + 1)
 
 
-def _is_negation_off(words: Sequence[str], evidence: Evidence) -> bool:
+def is_negation_off(words: Sequence[str], evidence: Evidence) -> bool:
     """Say whether a content word is denied here and only ever affirmed in the contexts, or the other way round."""
     for word, is_denied in zip(words, negated(words), strict=True):
         stem = evidence.stems[word]

@@ -6,9 +6,10 @@ import math
 
 import pytest
 
-from evaluators.base import JSONValue, Lane
+from evaluators.base import Field, JSONValue, Lane, effective_settings
+from evaluators.families.retrieval.hallucination import WORST_SENTENCE
 from evaluators.registry import find_evaluator
-from tests.evaluators.hallucination_examples import FAMILY, RIVER, score
+from tests.evaluators.hallucination_examples import FAMILY, QUESTION, RIVER, score
 from tests.evaluators.samples import make_sample
 
 # What is supported
@@ -146,6 +147,7 @@ def test_claims_without_context_score_zero(contexts: tuple[str, ...]) -> None:
 
 def test_a_missing_context_is_an_empty_one() -> None:
     assert FAMILY.score(make_sample(output="The Mir is long."), {}).value == 0.0
+    assert FAMILY.score(make_sample(output="The Mir is long."), {"variant": WORST_SENTENCE}).value == 0.0
 
 
 # Names and settings
@@ -165,7 +167,7 @@ def test_a_missing_context_is_an_empty_one() -> None:
 def test_every_alias_finds_it(alias: str) -> None:
     found = find_evaluator(alias)
     assert found is not None
-    assert found[1].id == "retrieval-hallucination-2026-11-20"
+    assert found[1].id == "retrieval-hallucination-2026-11-23"
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0, True), (0.6, False), (1, False)])
@@ -176,6 +178,16 @@ def test_the_profile_s_threshold_decides(threshold: float, passed: bool) -> None
 @pytest.mark.parametrize("bad", [-0.1, 1.1, "0.5", None, True, math.nan])
 def test_it_refuses_thresholds_outside_the_range(bad: JSONValue) -> None:
     assert [problem.pointer for problem in FAMILY.check_settings({"pass_threshold": bad})] == ["/pass_threshold"]
+
+
+def test_the_first_version_is_found_by_its_id_and_scores_as_it_did() -> None:
+    found = find_evaluator("retrieval-hallucination-2026-11-20")
+    assert found is not None
+    family, spec = found
+    settings = effective_settings(spec, family.managed_profiles[0].settings)
+    assert (spec.aliases, family.fields_for(settings)) == ((), (Field.INPUT, Field.OUTPUT, Field.CONTEXT))
+    sample = make_sample(input=QUESTION, output="The Mir is 420 km long. Cows swim there.", contexts=(RIVER,))
+    assert family.score(sample, settings).value == pytest.approx(0.0925556, abs=1e-6)
 
 
 def test_it_runs_within_the_request_and_judges_elsewhere() -> None:

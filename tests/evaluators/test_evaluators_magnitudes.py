@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluators.base import Score
+from evaluators.families.retrieval.hallucination import WORST_SENTENCE
 from evaluators.grounding.magnitudes import find_scaled, in_digits
 from evaluators.registry import get_family
 from tests.evaluators.samples import make_sample
@@ -13,7 +14,7 @@ FAMILY = get_family("retrieval-hallucination")
 
 
 def score(output: str, context: str) -> Score:
-    return FAMILY.score(make_sample(input="How many?", output=output, contexts=(context,)), {})
+    return FAMILY.score(make_sample(input="How many?", output=output, contexts=(context,)), {"variant": WORST_SENTENCE})
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, qu
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.nearness import near_question
 from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
+from evaluators.hallucination.answer import score_words
 from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.questions.covered_claims import judge_covered_claims
 from evaluators.judging.settings import STRICT, before_strict, is_strict, judge_settings, threshold_of
@@ -32,6 +33,10 @@ from evaluators.values import GENERATED, SAMPLED
 DEFAULT_THRESHOLD = SUPPORTED
 MAX_LISTED = 50
 MAX_SPANS = 200
+
+
+WORST_SENTENCE = "worst-sentence"
+"""The first version: its scores stay as they were."""
 
 
 _BY_JUDGE = EvaluatorSpec(
@@ -55,10 +60,10 @@ _BY_JUDGE = EvaluatorSpec(
 
 
 class Hallucination(Family):
-    """Score how far the output's worst sentence is supported by the words of the contexts, or ask a judge.
+    """Score how far the output is supported by the words, numbers and names of the contexts, or ask a judge.
 
-    Without the judge no model is asked, and what is set for judges is ignored. The score then ranks well among answers
-    of one kind; a threshold that suits extracts is too strict for paraphrases.
+    Without the judge no model is asked, and what is set for judges is ignored. The evaluator's `variant` says which
+    version compares the words; judges leave what they cannot be asked about to the first.
     """
 
     name = "retrieval-hallucination"
@@ -67,7 +72,8 @@ class Hallucination(Family):
     judge_variants = ("judge",)
     binary = False
     by_verdict = True
-    required_fields = (Field.INPUT, Field.OUTPUT, Field.CONTEXT)
+    required_fields = (Field.OUTPUT, Field.CONTEXT)
+    optional_fields = (Field.INPUT,)
     accepts_own_profiles = True
     settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))
     managed_profiles = (
@@ -80,9 +86,9 @@ class Hallucination(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="retrieval-hallucination-2026-11-20",
+            id="retrieval-hallucination-2026-11-23",
             name="Hallucination, small",
-            description="Compares words, word pairs, numbers, names and negations; quick, and blind to paraphrase.",
+            description="Compares words and their order; a number, name or negation that no context has decides alone.",
             aliases=(
                 "retrieval-hallucination",
                 "hallucination",
@@ -93,6 +99,16 @@ class Hallucination(Family):
             ),
             default_profile="detect-rag-hallucination",
             components=("generator",),
+            formula="chance that all claims are supported",
+            output_types=(GENERATED,),
+        ),
+        EvaluatorSpec(
+            id="retrieval-hallucination-2026-11-20",
+            name="Hallucination, worst sentence",
+            description="Compares words, word pairs, numbers, names and negations; quick, and blind to paraphrase.",
+            default_profile="detect-rag-hallucination",
+            settings={"variant": WORST_SENTENCE},
+            components=("generator",),
             formula="chance that the worst claim is supported",
             output_types=(GENERATED,),
         ),
@@ -100,9 +116,22 @@ class Hallucination(Family):
         before_strict(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-20"),
     )
 
+    def fields_for(self, settings: Settings) -> tuple[Field, ...]:
+        """Name the inputs that the variant needs: the newest one needs no question, as summaries have none."""
+        return self.required_fields if _is_newest(settings) else (Field.INPUT, *self.required_fields)
+
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
-        """Score mostly the worst sentence. An output that claims nothing scores 1, and claims without context 0."""
+        """Score by words, numbers and names. An output that claims nothing passes, and claims without context fail.
+
+        Raises CannotScore("not_applicable") for a bare yes or no, which the first version scores by the question.
+        """
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        if _is_newest(settings):
+            return score_words(sample, threshold, explain=explain)
+        return self._score_worst_sentence(sample, threshold, explain=explain)
+
+    def _score_worst_sentence(self, sample: Sample, threshold: float, *, explain: bool) -> Score:
+        """Score mostly the worst sentence. An output that claims nothing scores 1, and claims without context 0."""
         output, question = sample.output or "", sample.input or ""
         evidence = Evidence(sample.context_texts)
         support = measure_support(output, evidence, spans=claiming_sentences(output, question))
@@ -124,6 +153,10 @@ class Hallucination(Family):
         threshold = threshold_of(settings, DEFAULT_THRESHOLD)
         ask = judge_covered_claims if is_strict(settings) else judge_claims
         return await ask(sample, settings, gateway, threshold=threshold, explain=explain)
+
+
+def _is_newest(settings: Settings) -> bool:
+    return settings.get("variant") not in (WORST_SENTENCE, *Hallucination.judge_variants)
 
 
 def _without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:

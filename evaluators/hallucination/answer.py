@@ -1,0 +1,78 @@
+"""The score of the second version: a verdict by words and figures, as a Score."""
+
+from __future__ import annotations
+
+from evaluators.base import CannotScore, Sample, Score, Span
+from evaluators.grounding.answers import is_bare_verdict
+from evaluators.grounding.nearness import near_question
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
+from evaluators.hallucination.framing import Idle
+from evaluators.hallucination.scoring import THRESHOLD, Verdict, judge
+from evaluators.hallucination.wording import explain as explained
+from evaluators.hallucination.wording import parts
+
+NEAR_WEIGHT = 0.05
+"""How much nearness to the question counts for short answers that pass; it never takes their pass."""
+MAX_SPANS = 200
+_NOTHING_CLAIMED = "The output claims nothing that the contexts would have to support"
+_KINDS = {
+    Idle.REFUSAL: "it declines to answer",
+    Idle.QUESTION: "it asks back",
+    Idle.OPINION: "it is a personal remark",
+    Idle.FRAME: "it is courtesy or framing",
+}
+
+
+def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
+    """Score an output by the words of its contexts.
+
+    Raises CannotScore("not_applicable") for a bare yes or no, whose truth no words of the contexts can tell.
+    """
+    output, question = sample.output or "", sample.input or ""
+    verdict, evidence = judge(output, question, sample.context_texts)
+    _require_more_than_a_verdict(output, verdict)
+    if not verdict.claims:
+        return _plain(verdict.value, threshold, _why_nothing(verdict) if explain else None)
+    if not evidence.words:
+        because = "The output makes claims, and no context has a word that could support them."
+        return _plain(0.0, threshold, because if explain else None)
+    near = near_question(output, question, sample.context_texts, evidence) if question else None
+    value = _ranked(verdict.value, near)
+    return Score(
+        value=value,
+        passed=value >= threshold,
+        explanation=explained(verdict, threshold) if explain else None,
+        spans=_weak(verdict, value, threshold) or None,
+        extra=parts(verdict, near),
+    )
+
+
+def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:
+    words = split_words(output)
+    is_small = all(word in FUNCTION_WORDS or word in INTERJECTIONS for word in words)
+    if is_bare_verdict(output) and (is_small or not verdict.claims):
+        raise CannotScore(
+            "not_applicable",
+            "The output says no more than yes or no. Comparing words with contexts cannot tell whether it is right; "
+            "ask a judge (`hallucination-judge`).",
+        )
+
+
+def _why_nothing(verdict: Verdict) -> str:
+    kinds = [_KINDS[kind] for kind in Idle if verdict.said.has(kind)]
+    return f"{_NOTHING_CLAIMED}: {', and '.join(kinds)}." if kinds else f"{_NOTHING_CLAIMED}."
+
+
+def _plain(value: float, threshold: float, explanation: str | None) -> Score:
+    return Score(value, value >= threshold, explanation, extra={"n_sentences": 0})
+
+
+def _ranked(value: float, near: float | None) -> float:
+    lowered = value * (1 - NEAR_WEIGHT * (1 - near)) if near is not None else value
+    return max(lowered, min(value, THRESHOLD))
+
+
+def _weak(verdict: Verdict, value: float, threshold: float) -> tuple[Span, ...]:
+    """Return the sentences that made the output fail; where none is bad by itself, the worst one."""
+    weak = [claim.span for claim in verdict.claims if claim.fails or claim.value < threshold]
+    return tuple(weak[:MAX_SPANS]) if value < threshold or weak else ()

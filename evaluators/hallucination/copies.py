@@ -1,0 +1,264 @@
+"""What an output's sentence has changed in the sentence of a context that it copies.
+
+Both are laid side by side, with one slot for each name and each number. Slots that hold different things, and words put
+in, left out or exchanged between words that are the same, are changes; some of them turn what is said around.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, groupby
+from typing import TypeAlias
+
+from evaluators.base import Span
+from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, NUMBER_WORDS, split_words, word_set
+from evaluators.hallucination.turns import Turn, turned
+from evaluators.hallucination.units import UNITS
+
+_WORD = re.compile(r"\d+(?:[,.]\d+)*|[^\W\d_]+(?:\d+)?")
+_OPENERS = word_set(
+    """
+    even although though however while whereas since because during despite unless until upon within among through
+    throughout around near beside between against like unlike many most several another other others few every all
+    one two
+    three four five six seven eight nine ten next then thus today later earlier still once often people according given
+    following based instead perhaps maybe new old early late well much more less
+    """
+)
+_IN_SMALL_LETTERS = re.compile(r"\b[a-z][^\W\d_A-Z]*\b")
+_SMALL = FUNCTION_WORDS | INTERJECTIONS
+NAME, NUMBER = "\0name", "\0number"
+MAX_WORDS = 60
+"""Words of a longer sentence are left alone, as are those of a context: it is a list, or no sentence."""
+MAX_PLACES = 20
+"""Sentences of contexts that have a word, from which it tells nothing about which one is copied."""
+CANDIDATES = 3
+ALIKE = 0.6
+"""The share of content words from which a sentence is a copy."""
+FEWEST_ALIKE = 2
+"""Content words, besides names and numbers, that a copy shares at least."""
+SHARED = 0.4
+"""The share of its words, names and numbers among them, that a sentence shares with one that is worth comparing."""
+SAME_PLACE = 0.75
+"""The same share, from which a name or number stands where another one stood."""
+MOST_EXCHANGED = 3
+"""Names and numbers that differ; with more of them it is another sentence of the same kind."""
+LONGEST_CHANGE = 4
+"""Words of a change; more of them are another clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, or a slot with the words of a name or a number."""
+
+    key: str
+    words: tuple[str, ...]
+    span: Span
+
+
+Pair: TypeAlias = tuple[Token, Token]
+Block: TypeAlias = tuple[str, Sequence[Token], Sequence[Token]]
+"""What is done with words of the context (`equal`, `delete`), and words of the output (`equal`, `insert`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that turns a sentence around: how, and where it stands in the output."""
+
+    turn: Turn
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence of a context, and its words."""
+
+    text: str
+    words: Sequence[str]
+
+
+class Copies:
+    """The sentences of the contexts, to be found by the words that an output's sentence shares with them."""
+
+    def __init__(self, told: Iterable[Told], evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._told = [each for each in told if 0 < len(each.words) <= MAX_WORDS]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for index, each in enumerate(self._told):
+            for word in set(each.words):
+                self._places[evidence.stems[word]].append(index)
+        self._tokens_of: dict[int, tuple[Token, ...]] = {}
+
+    def changes(self, text: str, span: Span, excused: Container[int]) -> list[Change]:
+        """Return what turns a sentence around against each context's sentence that it copies; of several the least.
+
+        Numbers that begin at the `excused` places are right for other reasons.
+        """
+        words = split_words(text[slice(*span)])
+        alike = self._alike(words) if len(words) <= MAX_WORDS else []
+        if not alike:
+            return []
+        tokens = self._tokens(text, span)
+        found = [self._against(tokens, self._read(index), excused) for index in alike]
+        return min((each for each in found if each is not None), key=len, default=[])
+
+    def _alike(self, words: Sequence[str]) -> list[int]:
+        """Return the sentences that share most content words with one; of equals those of the first words."""
+        stems = {self._evidence.stems[word] for word in words if word not in _SMALL}
+        places = (self._places.get(stem, ()) for stem in stems)
+        counts = Counter(chain.from_iterable(each for each in places if len(each) <= MAX_PLACES))
+        least = max(FEWEST_ALIKE, SHARED * len(stems))
+        # By the words and not by the place, so that the order of the contexts changes nothing.
+        ranked = sorted((-n, self._told[index].text, index) for index, n in counts.items() if n >= least)
+        return [index for _, _, index in ranked[:CANDIDATES]]
+
+    def _read(self, index: int) -> tuple[Token, ...]:
+        if index not in self._tokens_of:
+            told = self._told[index]
+            self._tokens_of[index] = self._tokens(told.text, (0, len(told.text)))
+        return self._tokens_of[index]
+
+    def _against(self, said: Sequence[Token], told: Sequence[Token], excused: Container[int]) -> list[Change] | None:
+        """Return the changes against one sentence; None where it is not copied."""
+        from rapidfuzz.distance import LCSseq
+
+        found = LCSseq.opcodes([each.key for each in told], [each.key for each in said])
+        blocks = [
+            (each.tag, told[each.src_start : each.src_end], said[each.dest_start : each.dest_end]) for each in found
+        ]
+        same = [pair for tag, left, right in blocks if tag == "equal" for pair in zip(left, right, strict=True)]
+        alike = _likeness(told, said, same)
+        if alike < ALIKE:
+            return None
+        slots = self._slots(same, told, said, excused) if alike >= SAME_PLACE else ()
+        return [*slots, *_turns(blocks)]
+
+    def _slots(
+        self, same: Sequence[Pair], told: Sequence[Token], said: Sequence[Token], excused: Container[int]
+    ) -> Iterator[Change]:
+        exchanged = [pair for pair in same if self._differ(*pair) and pair[1].span[0] not in excused]
+        if len(exchanged) > MOST_EXCHANGED or _is_a_list_in_another_order(exchanged, said):
+            return
+        for left, right in exchanged:
+            if _is_moved(left, right, told, said):
+                yield Change(Turn.NAME if right.key == NAME else Turn.NUMBER, right.span)
+
+    def _differ(self, told: Token, said: Token) -> bool:
+        if said.key == NUMBER:
+            return told.words != said.words
+        if said.key != NAME:
+            return False
+        left, right = set(told.words), set(said.words)
+        # A surname stands for the whole name: "Petrova" for "Anna Petrova", and also "Anna" where both are neighbours.
+        related = left <= right or right <= left
+        return not related and not any(pair in self._evidence.pairs for pair in _between(left, right))
+
+    def _tokens(self, text: str, span: Span) -> tuple[Token, ...]:
+        words = list(_WORD.finditer(text, *span))
+        tokens: list[Token] = []
+        for index, word in enumerate(words):
+            token = self._token(word, opens=index == 0)
+            before = tokens[-1] if tokens else None
+            if before and token.key == before.key == NAME and text[before.span[1] : token.span[0]].strip(". ") == "":
+                tokens[-1] = Token(NAME, (*before.words, *token.words), (before.span[0], token.span[1]))
+            else:
+                tokens.append(token)
+        return tuple(tokens)
+
+    def _token(self, word: re.Match[str], *, opens: bool) -> Token:
+        lowered = word[0].lower()
+        if word[0][0].isdigit() or (lowered in NUMBER_WORDS and lowered not in ("one", "zero")):
+            return Token(NUMBER, (NUMBER_WORDS.get(lowered, lowered.replace(",", "")),), word.span())
+        is_name = word[0][0].isupper() and lowered not in _SMALL and not (opens and self._is_no_name(lowered))
+        return Token(NAME if is_name else self._evidence.stems[lowered], (lowered,), word.span())
+
+    def _is_no_name(self, first: str) -> bool:
+        """Say whether a sentence's first word is likely to have its capital for that reason alone."""
+        return first in _OPENERS or first.endswith("ly") or first in self._small
+
+    @cached_property
+    def _small(self) -> frozenset[str]:
+        """The words that the contexts have in small letters."""
+        return frozenset(found for told in self._told for found in _IN_SMALL_LETTERS.findall(told.text))
+
+
+def _between(left: set[str], right: set[str]) -> Iterator[tuple[str, str]]:
+    for one in left:
+        for other in right:
+            yield from ((one, other), (other, one))
+
+
+def _likeness(told: Sequence[Token], said: Sequence[Token], same: Sequence[Pair]) -> float:
+    """Return the share of plain content words that a sentence has in the order of the part that it copies."""
+    alike = sum(map(_is_plain, (right for _, right in same)))
+    if alike < FEWEST_ALIKE:
+        return 0.0
+    first, last = same[0][0].span[0], same[-1][0].span[1]
+    copied = sum(_is_plain(token) for token in told if first <= token.span[0] < last)
+    return alike / max(copied, sum(map(_is_plain, said)))
+
+
+def _is_plain(token: Token) -> bool:
+    return token.key not in (NAME, NUMBER) and token.key not in _SMALL
+
+
+def _is_moved(left: Token, right: Token, told: Sequence[Token], said: Sequence[Token]) -> bool:
+    """Say whether what stands in a slot comes from elsewhere, or has changed places, or stands there once too often."""
+    n_told = sum(token.words == right.words for token in told)
+    n_said = sum(token.words == right.words for token in said)
+    return n_said > n_told or any(token.words == left.words for token in said)
+
+
+def _turns(blocks: Sequence[Block]) -> Iterator[Change]:
+    """Yield the turns of what was put in, left out or exchanged between words that are the same."""
+    for index, run in _changed_runs(blocks):
+        left = [word for _, told, _ in run for token in told for word in token.words]
+        put = [token for _, _, said in run for token in said]
+        words = [word for token in put for word in token.words]
+        if max(len(left), len(put)) > LONGEST_CHANGE:
+            continue
+        before = blocks[index - 1][2] if index else ()
+        after = blocks[index + len(run)][2] if index + len(run) < len(blocks) else ()
+        turn = Turn.UNIT if before and _is_other_unit(before[-1], left, words) else turned(left, words)
+        if turn and (put or (before and after)):
+            yield Change(turn, _whole(put or after[:1]))
+
+
+def _changed_runs(blocks: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
+    """Yield the runs of blocks between those that are the same, each with the place of its first."""
+    for is_same, run in groupby(enumerate(blocks), key=lambda each: each[1][0] == "equal"):
+        if not is_same:
+            found = list(run)
+            yield found[0][0], [block for _, block in found]
+
+
+def _is_other_unit(before: Token, left_out: Sequence[str], put_in: Sequence[str]) -> bool:
+    """Say whether a unit behind a number was exchanged for a word that is no other way to write it."""
+    if (
+        before.key != NUMBER
+        or len(left_out) != 1
+        or len(put_in) != 1
+        or put_in[0] in FUNCTION_WORDS
+        or len(put_in[0]) < 2
+    ):
+        return False
+    unit = UNITS.get(left_out[0])
+    return unit is not None and UNITS.get(put_in[0]) is not unit
+
+
+def _whole(tokens: Sequence[Token]) -> Span:
+    return tokens[0].span[0], tokens[-1].span[1]
+
+
+def _is_a_list_in_another_order(exchanged: Sequence[Pair], said: Sequence[Token]) -> bool:
+    """Say whether "A, B and C" became "B, A and C": the same names, with nothing but "and" between them."""
+    if len(exchanged) < 2 or Counter(a.words for a, _ in exchanged) != Counter(b.words for _, b in exchanged):
+        return False
+    first, last = exchanged[0][1].span[0], exchanged[-1][1].span[1]
+    inner = [token for token in said if first <= token.span[0] < last]
+    return all(token.key in (NAME, NUMBER, "and", "or") for token in inner)

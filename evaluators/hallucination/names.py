@@ -1,0 +1,177 @@
+"""Names in an output: which of them no context has, in any of the forms in which names are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from evaluators.base import Span
+from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words, word_set
+
+_WORD = re.compile(r"[^\W_]+")
+_OPENS = re.compile(r"(?:[:\"(\[\u2013\u2014]|\s-|[.!?]\s)\W*\Z")
+_NO_NAMES = FUNCTION_WORDS | INTERJECTIONS | word_set("however although while because since during despite due given")
+_TITLES = word_set("mr mrs ms miss dr sir lady lord prof professor president king queen prince princess saint st")
+_ENDINGS = (
+    "ential",
+    "ial",
+    "ical",
+    "isms",
+    "ism",
+    "ists",
+    "ist",
+    "ians",
+    "ian",
+    "eans",
+    "ean",
+    "ans",
+    "an",
+    "ese",
+    "ish",
+    "is",
+    "ns",
+    "n",
+    "s",
+    "ic",
+    "al",
+    "ia",
+    "y",
+    "a",
+    "e",
+    "i",
+    "",
+)
+_SHORTEST_ROOT = 4
+_SAME = (
+    "us usa american america americans states",
+    "uk britain british kingdom briton britons",
+    "england english",
+    "france french",
+    "netherlands dutch holland",
+    "spain spanish spaniard",
+    "switzerland swiss",
+    "denmark danish danes",
+    "wales welsh",
+    "ireland irish",
+    "scotland scottish scots",
+    "greece greek greeks",
+    "turkey turkish turks",
+    "poland polish poles",
+    "portugal portuguese",
+    "norway norwegian",
+    "sweden swedish swedes",
+    "finland finnish finns",
+    "philippines filipino filipina philippine",
+    "eu european europe",
+    "tv television",
+    *(
+        f"{name[:3]} {name}"
+        for name in [
+            "january",
+            "february",
+            "march",
+            "april",
+            "june",
+            "july",
+            "august",
+            "october",
+            "november",
+            "december",
+        ]
+    ),
+    "sep sept september",
+)
+_GROUPS: dict[str, frozenset[str]] = {word: word_set(line) for line in _SAME for word in line.split()}
+LONG_HEADLINE = 6
+"""Words of a text in capitals, which then tell no names."""
+
+
+class Names:
+    """The names that an output may take from the contexts and the question."""
+
+    def __init__(self, evidence: Evidence, contexts: Iterable[str], question: str) -> None:
+        self._evidence = evidence
+        self._contexts = tuple(contexts)
+        self._asked = frozenset(evidence.stems[word] for word in split_words(question))
+
+    def unknown(self, text: str, span: Span) -> list[Span]:
+        """Find the capitalised words of a span, other than such as open a sentence, that no context has."""
+        words = list(_WORD.finditer(text, *span))
+        if not words or _tell_nothing(words):
+            return []
+        named = (
+            index
+            for index, word in enumerate(words)
+            if word[0][0].isupper() and self._is_name(words, index, text, span)
+        )
+        return [words[index].span() for index in named if not self.has(words[index][0])]
+
+    def has(self, name: str) -> bool:
+        """Say whether a context has a name, or a form of it: a plural, a people's name, an acronym."""
+        lowered = name.lower()
+        known = self._evidence.words
+        return (
+            all(self._evidence.stems[part] in known for part in split_words(name))
+            or not known.isdisjoint(self._evidence.stems[word] for word in _GROUPS.get(lowered, ()))
+            or not self._roots.isdisjoint(_roots(lowered))
+            or (name.isupper() and lowered in self._acronyms)
+        )
+
+    def _is_name(self, words: Sequence[re.Match[str]], index: int, text: str, span: Span) -> bool:
+        word = words[index][0].lower()
+        if word in _NO_NAMES or self._evidence.stems[word] in self._asked or len(word) < 2:
+            return False
+        if index and not _OPENS.search(text[max(span[0], words[index].start() - 4) : words[index].start()]):
+            return True
+        # A sentence begins with a capital, so there it is a name where another follows: "Boris Dimitrov built it".
+        follows = words[index + 1] if index + 1 < len(words) else None
+        return (
+            follows is not None
+            and follows[0][0].isupper()
+            and follows[0].lower() not in _NO_NAMES
+            and text[words[index].end() : follows.start()] == " "
+        ) or (follows is None and index == 0)
+
+    @cached_property
+    def _roots(self) -> frozenset[str]:
+        return frozenset(
+            root for text in self._contexts for word in _capitalised(text) for root in _roots(word.lower())
+        )
+
+    @cached_property
+    def _acronyms(self) -> frozenset[str]:
+        return frozenset(made for text in self._contexts for made in _initials(text))
+
+
+def _tell_nothing(words: Sequence[re.Match[str]]) -> bool:
+    """Say whether a text is in capitals."""
+    lettered = [word[0] for word in words if word[0][0].isalpha()]
+    return len(lettered) >= LONG_HEADLINE and sum(map(str.isupper, lettered)) > len(lettered) / 2
+
+
+def _capitalised(text: str) -> set[str]:
+    return {found[0] for found in _WORD.finditer(text) if found[0][0].isupper()}
+
+
+def _roots(name: str) -> set[str]:
+    """Return what stays of a name without the endings of peoples, plurals and places."""
+    return {
+        name[: len(name) - len(ending)]
+        for ending in _ENDINGS
+        if name.endswith(ending) and len(name) - len(ending) >= _SHORTEST_ROOT
+    }
+
+
+def _initials(text: str) -> set[str]:
+    """Return the acronyms of the runs of capitalised words, small words left out: "World Health Organization"."""
+    found: set[str] = set()
+    run = ""
+    for word in _WORD.finditer(text):
+        if word[0][0].isupper():
+            run = (run + word[0][0].lower())[-6:]
+            found.update(run[start:] for start in range(len(run) - 1))
+        elif word[0] not in FUNCTION_WORDS:
+            run = ""
+    return found

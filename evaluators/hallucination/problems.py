@@ -1,0 +1,130 @@
+"""What is wrong with a claim, whatever its words: a number, name or date that no context has, a copy turned around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from evaluators.base import Span
+from evaluators.grounding.evidence import Evidence
+from evaluators.grounding.support import is_negation_off
+from evaluators.grounding.words import FUNCTION_WORDS
+from evaluators.hallucination.copies import Change, Copies, Told
+from evaluators.hallucination.figures import SUPPORTING, Basis, Figures
+from evaluators.hallucination.framing import claimed_words
+from evaluators.hallucination.names import Names
+from evaluators.hallucination.quantities import find_dates, find_quantities
+from evaluators.hallucination.turns import Turn
+
+
+class Problem(StrEnum):
+    """A reason for which a claim fails alone, named as `extra` names it."""
+
+    NUMBER = "number"
+    UNIT = "unit"
+    DATE = "date"
+    NAME = "name"
+    NEGATION = "negation"
+    QUANTIFIER = "quantifier"
+    MODAL = "modal"
+    OPPOSITE = "opposite"
+    NAME_MOVED = "name_moved"
+    NUMBER_MOVED = "number_moved"
+
+
+_OF_TURNS = {
+    Turn.NEGATION: Problem.NEGATION,
+    Turn.QUANTIFIER: Problem.QUANTIFIER,
+    Turn.MODAL: Problem.MODAL,
+    Turn.OPPOSITE: Problem.OPPOSITE,
+    Turn.UNIT: Problem.UNIT,
+    Turn.NAME: Problem.NAME_MOVED,
+    Turn.NUMBER: Problem.NUMBER_MOVED,
+}
+ENGLISH = 0.15
+"""The share of English function words from which a text is read as English; capitals mean other things elsewhere."""
+_TOO_SHORT_TO_TELL = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A problem and where it stands."""
+
+    problem: Problem
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The problems of a claim; its numbers that are right though no context has them as they are; its right dates."""
+
+    problems: tuple[Found, ...]
+    derived: tuple[tuple[Span, Basis], ...] = ()
+    dates: tuple[Span, ...] = ()
+
+
+class Checks:
+    """All that a claim is checked against; what is costly is built when a claim first needs it."""
+
+    def __init__(self, contexts: Sequence[str], told: Sequence[Told], evidence: Evidence, question: str) -> None:
+        self._contexts, self._told, self._evidence, self._question = contexts, told, evidence, question
+
+    @cached_property
+    def _figures(self) -> Figures:
+        return Figures(self._contexts, self._evidence)
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self._evidence, self._contexts, self._question)
+
+    @cached_property
+    def _copies(self) -> Copies:
+        return Copies(self._told, self._evidence)
+
+    def check(self, text: str, span: Span) -> Checked:
+        """Check the numbers, dates, names, negations, quantifiers and modals of one claim."""
+        dates = find_dates(text, span)
+        right = {date.span for date in dates if self._figures.has_date(date)}
+        quantities = find_quantities(text, span, dates)
+        bases = [(each.span, self._figures.basis_of(each, text[slice(*span)], span[0])) for each in quantities]
+        derived = tuple((where, basis) for where, basis in bases if basis in SUPPORTING and basis is not Basis.STATED)
+        found = [Found(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
+        found += [Found(Problem.DATE, date.span) for date in dates if date.span not in right]
+        if _is_english(text[slice(*span)]):
+            found += [Found(Problem.NAME, where) for where in self._names.unknown(text, span)]
+        found += self._turned(text, span, [where for where, _ in derived])
+        return Checked(tuple(_first_of_each_place(found)), derived, tuple(sorted(right)))
+
+    def _turned(self, text: str, span: Span, derived: Sequence[Span]) -> Iterator[Found]:
+        starts = {start for start, _ in derived}
+        changes = [each for each in self._copies.changes(text, span, starts) if not _is_within(each, derived)]
+        yield from (Found(_OF_TURNS[change.turn], change.span) for change in changes)
+        is_told = any(change.turn is Turn.NEGATION for change in changes)
+        if not is_told and is_negation_off(claimed_words(text[slice(*span)]), self._evidence):
+            yield Found(Problem.NEGATION, span)
+
+
+def _is_within(change: Change, derived: Sequence[Span]) -> bool:
+    """Say whether a unit differs because its number is written in another one."""
+    return change.turn is Turn.UNIT and any(start <= change.span[0] < end for start, end in derived)
+
+
+def _problem(basis: Basis) -> Problem:
+    return Problem.UNIT if basis is Basis.OTHER_UNIT else Problem.NUMBER
+
+
+def _is_english(text: str) -> bool:
+    words = text.lower().split()
+    return len(words) < _TOO_SHORT_TO_TELL or sum(map(FUNCTION_WORDS.__contains__, words)) >= ENGLISH * len(words)
+
+
+def _first_of_each_place(found: Sequence[Found]) -> list[Found]:
+    """Leave out what is said of a place that something else is said of: an unknown number is no moved one."""
+    kept: list[Found] = []
+    for each in found:
+        start, end = each.span
+        if not any(other.span[0] < end and start < other.span[1] for other in kept):
+            kept.append(each)
+    return kept

@@ -1,0 +1,123 @@
+"""A verdict in plain words: why an output fails or passes, and the parts that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from evaluators.base import JSONValue, Span
+from evaluators.hallucination.figures import Basis
+from evaluators.hallucination.problems import Problem
+from evaluators.hallucination.scoring import UNHEARD, Claim, Verdict
+
+MAX_LISTED = 50
+MAX_NAMED = 5
+"""Places of one problem that the explanation names."""
+
+_PROBLEMS = {
+    Problem.NUMBER: "no context has the number at {where}",
+    Problem.UNIT: "the contexts have the number at {where} with another unit",
+    Problem.DATE: "no context has the date at {where}",
+    Problem.NAME: "no context has the name at {where}",
+    Problem.NEGATION: "the words at {where} deny what the contexts affirm, or affirm what they deny",
+    Problem.QUANTIFIER: "the words at {where} say another amount or frequency than the contexts (all, some, none)",
+    Problem.MODAL: "the words at {where} are more or less certain than the contexts (may, must, will)",
+    Problem.OPPOSITE: "the words at {where} say the opposite of the context's (before, after)",
+    Problem.NAME_MOVED: "the name at {where} stands where a context has another one",
+    Problem.NUMBER_MOVED: "the number at {where} stands where a context has another one",
+}
+_BASES = {
+    Basis.CONVERTED: "in another unit",
+    Basis.ROUNDED: "rounded",
+    Basis.DERIVED: "as the sum or difference of two that stand together",
+}
+
+
+def explain(verdict: Verdict, threshold: float) -> str:
+    """Say in a few sentences what decided. The output's own words are not repeated, only where they stand."""
+    side = "at or above" if verdict.value >= threshold else "below"
+    head = f"The support is {verdict.value:.2f}, {side} the threshold of {threshold:g}"
+    reasons = list(_reasons(verdict.claims))
+    if reasons:
+        return f"{head}: {'; '.join(reasons)}.{_derived(verdict)}"
+    return f"{head}: {_by_words(verdict)}.{_derived(verdict)}"
+
+
+def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
+    found = [each for claim in claims for each in claim.checked.problems]
+    for problem in Problem:
+        places = [each.span for each in found if each.problem is problem]
+        if places:
+            yield _PROBLEMS[problem].format(where=_places(places))
+    glued = [claim.span for claim in claims if claim.n_unheard >= UNHEARD]
+    if glued:
+        yield f"the sentence at {_places(glued)} has {UNHEARD} or more words in a row that no context has"
+
+
+def _places(spans: Sequence[Span]) -> str:
+    named = [f"{start} to {end}" for start, end in spans[:MAX_NAMED]]
+    more = f" and {len(spans) - MAX_NAMED} more" if len(spans) > MAX_NAMED else ""
+    return f"characters {', '.join(named)}{more}"
+
+
+def _by_words(verdict: Verdict) -> str:
+    worst, n = verdict.worst, len(verdict.claims)
+    where = (
+        f"the worst of {n} sentences (characters {worst.span[0]} to {worst.span[1]})" if n > 1 else "its one sentence"
+    )
+    return (
+        f"of {where} the contexts have {worst.coverage:.0%} of the content words and {worst.in_order:.0%} in this "
+        f"order; "
+        f"in its worst part {worst.parts.words:.0%} of the words and {worst.parts.pairs:.0%} of the word pairs"
+    )
+
+
+def _derived(verdict: Verdict) -> str:
+    found = [(where, basis) for claim in verdict.claims for where, basis in claim.checked.derived]
+    told = [
+        f"the number at {_places([where for where, each in found if each is basis])} stands there {_BASES[basis]}"
+        for basis in _BASES
+        if any(each is basis for _, each in found)
+    ]
+    return f" Counted as supported: {'; '.join(told)}." if told else ""
+
+
+def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]:
+    """Return what `extra` shows: the parts of the claim that decides, the problems, and the worst sentences."""
+    worst = verdict.worst
+    ranked = sorted(verdict.claims, key=lambda claim: (not claim.fails, claim.value, claim.span))[:MAX_LISTED]
+    found = [each for claim in verdict.claims for each in claim.checked.problems]
+    return {
+        "n_sentences": len(verdict.claims),
+        "n_without_claims": len(verdict.said.idle),
+        "worst": worst.value,
+        "mean": sum(claim.value for claim in verdict.claims) / len(verdict.claims),
+        "words": worst.parts.words,
+        "pairs": worst.parts.pairs,
+        "together": worst.parts.together,
+        "coverage": worst.coverage,
+        "in_order": worst.in_order,
+        "near_question": near_question,
+        "negation_differs": any(each.problem is Problem.NEGATION for each in found),
+        "unsupported_numbers": _offsets(each.span for each in found if each.problem in _NUMBERS),
+        "unsupported_names": _offsets(each.span for each in found if each.problem in _NAMES),
+        "problems": [
+            {"kind": str(each.problem), "start": each.span[0], "end": each.span[1]} for each in found[:MAX_LISTED]
+        ],
+        "derived_numbers": _derived_numbers(verdict),
+        "sentences": [{"start": each.span[0], "end": each.span[1], "support": each.value} for each in ranked],
+    }
+
+
+_NUMBERS = frozenset({Problem.NUMBER, Problem.UNIT, Problem.DATE, Problem.NUMBER_MOVED})
+_NAMES = frozenset({Problem.NAME, Problem.NAME_MOVED})
+_SHORT = {Basis.CONVERTED: "conversion", Basis.ROUNDED: "rounding", Basis.DERIVED: "sum_or_difference"}
+
+
+def _derived_numbers(verdict: Verdict) -> list[JSONValue]:
+    found = [each for claim in verdict.claims for each in claim.checked.derived][:MAX_LISTED]
+    return [{"start": where[0], "end": where[1], "as": _SHORT[basis]} for where, basis in found]
+
+
+def _offsets(spans: Iterable[Span]) -> list[JSONValue]:
+    return [[start, end] for start, end in islice(spans, MAX_LISTED)]
