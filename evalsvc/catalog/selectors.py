@@ -37,6 +37,9 @@ def list_evaluators(*, account: Account, by_alias_or_id: str | None = None) -> l
     return found
 
 
+_is_last = Q(number=F("profile__n_revisions"))
+
+
 def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[ProfileRevision]:
     """Return profile revisions, newest first, by the filters of GET /v1/evaluator-criteria."""
     rows = ProfileRevision.objects.filter(visible(account)).select_related("profile")
@@ -53,10 +56,13 @@ def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[
         rows = rows.filter(profile_id=public_id)
     if (revision := filters.get("revision")) is not None:
         rows = rows.filter(number=revision)
+    else:
+        # Clients take a family's default from this list where it has one managed row alone.
+        rows = rows.filter(Q(account__isnull=False) | _is_last)
     if (managed := filters.get("is_patronus_managed")) is not None:
         rows = rows.filter(account__isnull=managed)
     if filters.get("get_last_revision"):
-        rows = rows.filter(number=F("profile__n_revisions"))
+        rows = rows.filter(_is_last)
     return rows.order_by(F("account").asc(nulls_last=True), "profile__created_at", "profile_id", "-number")
 
 

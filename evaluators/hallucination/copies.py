@@ -31,6 +31,7 @@ _OPENERS = word_set(
     """
 )
 _IN_SMALL_LETTERS = re.compile(r"\b[a-z][^\W\d_A-Z]*\b")
+_IN_ONE_NAME = re.compile(r"(?=\b([^\W\d_a-z][^\W\d_]*)\.? ([^\W\d_a-z][^\W\d_]*))")
 _SMALL = FUNCTION_WORDS | INTERJECTIONS
 NAME, NUMBER = "\0name", "\0number"
 MAX_WORDS = 60
@@ -156,7 +157,7 @@ class Copies:
         left, right = set(told.words), set(said.words)
         # A surname stands for the whole name: "Petrova" for "Anna Petrova", and also "Anna" where both are neighbours.
         related = left <= right or right <= left
-        return not related and not any(pair in self._evidence.pairs for pair in _between(left, right))
+        return not related and not any(pair in self._whole_names for pair in _between(left, right))
 
     def _tokens(self, text: str, span: Span) -> tuple[Token, ...]:
         words = list(_WORD.finditer(text, *span))
@@ -180,6 +181,12 @@ class Copies:
     def _is_no_name(self, first: str) -> bool:
         """Say whether a sentence's first word is likely to have its capital for that reason alone."""
         return first in _OPENERS or first.endswith("ly") or first in self._small
+
+    @cached_property
+    def _whole_names(self) -> frozenset[tuple[str, str]]:
+        """The neighbours in names of the contexts: with a comma between them they are two."""
+        pairs = (pair for told in self._told for pair in _IN_ONE_NAME.findall(told.text))
+        return frozenset((first.lower(), second.lower()) for first, second in pairs)
 
     @cached_property
     def _small(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from django.test import Client
 
 from evalsvc.evaluations.models import Evaluation
 from tests.annotations.shapes import new_criteria
+from tests.calibrations.rows import labelled
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
@@ -54,6 +55,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/projects"): {"name": "new"},
     ("delete", "/v1/projects/{id}"): None,
     ("post", "/v1/annotate"): {"annotation_criteria_id": NOWHERE, "log_id": NOWHERE, "value_pass": True},
+    ("post", "/v1/calibrations"): {"evaluator": "toxicity", "rows": labelled(60)},
     ("post", "/v1/annotation-criteria"): {"project_id": NOWHERE, "name": "new", "annotation_type": "binary"},
     ("put", "/v1/annotation-criteria/{id}"): {"name": "new", "annotation_type": "binary"},
     ("delete", "/v1/annotation-criteria/{id}"): None,

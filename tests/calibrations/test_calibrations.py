@@ -11,16 +11,8 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
 from evalsvc.calibrations.selectors import MOST_ROWS
+from tests.calibrations.rows import labelled
 from tests.caller import Caller
-
-ANSWER = {"input": "Which city is the capital of France?", "context": ["Paris is the capital of France."]}
-
-
-def labelled(n: int = 300, *, apart: float = 2.0, seed: int = 1) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(seed)
-    is_good = rng.random(n) < 0.6
-    scores = 1 / (1 + np.exp(-(rng.normal(size=n) + apart * (is_good - 0.2))))
-    return [{"label": bool(label), "score": float(score)} for label, score in zip(is_good, scores, strict=True)]
 
 
 def calibrate(caller: Caller, **body: Any) -> Any:

@@ -100,10 +100,14 @@ def test_a_managed_profile_answers_to_its_aliases(alice: Caller, spelling: str) 
 @pytest.mark.parametrize("name", sorted(managed_profiles()))
 def test_all_spellings_of_a_managed_profile_are_one(alice: Caller, name: str) -> None:
     row = managed_profiles()[name]
-    for spelling in (name, f"{name}:1", f"patronus:{name}", f"patronus:{name}:1", f"system:{name}", f"system:{name}:1"):
-        state = found(alice, row.family.name, spelling).profile
-        assert (state.id, state.name, state.revision) == (row.id, row.name, 1)
-        assert dict(state.settings) == dict(row.settings)
+    last = len(row.revisions)
+    for bare in (name, f"patronus:{name}", f"system:{name}"):
+        for spelling in (bare, f"{bare}:{last}"):
+            state = found(alice, row.family.name, spelling).profile
+            assert (state.id, state.name, state.revision) == (row.id, row.name, last)
+            assert dict(state.settings) == dict(row.settings)
+        first = found(alice, row.family.name, f"{bare}:1").profile
+        assert (first.revision, dict(first.settings)) == (1, dict(row.revisions[0]))
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_an_answer_in_another_language_than_the_context_fails_and_in_its_own_pas
         (RIGHT.replace("not ", ""), "negation", "deny what the contexts affirm"),
         ("The river Sova does not flow through three countries.", "negation", "deny what the contexts affirm"),
         ("Its longest tributary is the Mir, which is 240 miles long.", "unit", "with another unit"),
-        ("Its longest tributary is the Mir, which is 1906 km long.", "unit", "with another unit"),
+        ("Its longest tributary is the Mir, which is 1906 km long.", "number_moved", "stands"),
         ("The river Sova flows through three countries after it reaches the Black Sea.", "opposite", "the opposite"),
     ],
 )

@@ -13,6 +13,7 @@ from django.db import connections
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.rest.models import IdempotencyRecord
 from tests.annotations.shapes import ANNOTATE, CRITERIA, annotate_body, criteria_body, new_criteria
+from tests.calibrations.rows import labelled
 from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
@@ -81,6 +82,8 @@ def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     return "/v1/experiments/preview", {"name": "x", "plan": plan, "configs": [{"kind": "push"}]}
 
 
+CALIBRATIONS = "/v1/calibrations"
+CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
 ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
@@ -106,6 +109,7 @@ ROUTES: dict[str, Route] = {
     "/v1/projects": lambda caller: ("/v1/projects", {"name": "new"}),
     CRITERIA: lambda caller: (CRITERIA, criteria_body(caller)),
     ANNOTATE: lambda caller: (ANNOTATE, annotate_body(new_criteria(caller))),
+    CALIBRATIONS: lambda caller: (CALIBRATIONS, CALIBRATION),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
     "/v1/datasets/{id}/versions": lambda caller: (
