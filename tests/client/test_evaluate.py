@@ -7,6 +7,8 @@ import pytest
 from evalsvc.client import AuthenticationError, Client, ForbiddenError, InvalidError, NotFoundError
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.usefixtures("worker")
+
 
 def test_it_judges_a_sample(client: Client) -> None:
     result = client.evaluate(["pii", "exact-match"], output="Write to jo@example.com", gold="Write to me")
