@@ -13,9 +13,9 @@ from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.resolve import Resolved
 from evalsvc.catalog.services import create_profile, revise_profile
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.basics.checks import BoolArray, FloatArray
+from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.calibration.choosing import Aim, LabelledScores
-from evalsvc.stats.calibration.figures import decided, figures_of
+from evalsvc.stats.calibration.figures import BoolArray, decided, figures_of
 from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
 from evalsvc.stats.calibration.probabilities import (
     Calibration,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 Scores: TypeAlias = Sequence[float] | FloatArray
 ValueRange: TypeAlias = tuple[float, float] | Sequence[float]
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.stats.basics.checks import BoolArray, FloatArray
-from evalsvc.stats.calibration.figures import FIGURES, Counts, Decisions, rates_of
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.calibration.figures import FIGURES, BoolArray, Counts, Decisions, rates_of
 from evalsvc.stats.formulas.intervals import z_of
 
 IntArray: TypeAlias = NDArray[np.int64]

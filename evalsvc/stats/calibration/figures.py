@@ -23,12 +23,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evalsvc.stats.basics.checks import BoolArray, FloatArray
+from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.confusion import Share
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.formulas.intervals import wilson, z_of
 
+BoolArray: TypeAlias = NDArray[np.bool_]
 Counts: TypeAlias = FloatArray | np.float64
 FIGURES = ("balanced_accuracy", "accuracy", "precision", "recall", "false_positive_rate", "f1")
 

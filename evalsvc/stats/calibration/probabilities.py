@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from evalsvc.stats.basics.checks import BoolArray, FloatArray
+from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.calibration.choosing import IntArray, LabelledScores
+from evalsvc.stats.calibration.figures import BoolArray
 from evalsvc.stats.calibration.thresholds import FOLDS, folds
 from evalsvc.stats.formulas.confusion import Share
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_of

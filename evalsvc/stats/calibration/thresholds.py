@@ -22,9 +22,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import BoolArray, FloatArray, Scores, as_row, checked_level
+from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, checked_level
 from evalsvc.stats.calibration.choosing import Aim, IntArray, LabelledScores
-from evalsvc.stats.calibration.figures import FIGURES, Counts, Decisions, balanced_change, decided, figures_of, rates_of
+from evalsvc.stats.calibration.figures import (
+    FIGURES,
+    BoolArray,
+    Counts,
+    Decisions,
+    balanced_change,
+    decided,
+    figures_of,
+    rates_of,
+)
 from evalsvc.stats.formulas.confusion import Share
 from evalsvc.stats.formulas.finite import Ends
 
