@@ -7,8 +7,8 @@
     python -m benchmarks.simulate --check             # whether the tables belong to today's code; at once
 
 Each family of claims is simulated from a fixed seed through the functions that the service calls. Beside its tables the
-page keeps a digest of the code they came from, without comments, docstrings and imports; a test compares it with today's,
-so that a changed formula with old tables fails the build, and one that has moved does not. Another test repeats a twentieth of everything with a seed of its own.
+page keeps a digest of the code they came from, without comments, docstrings, imports and names of locals; a test compares it
+with today's, so that a changed formula with old tables fails the build, and one that has moved does not. Another test repeats a twentieth of everything with a seed of its own.
 Races take longest, so their tables are written by themselves.
 """
 
@@ -66,18 +66,46 @@ def _imported(path: Path) -> Iterable[str]:
 
 
 def _code(path: Path) -> str:
-    """Return the lines that run: what explains them, and where they stand, may change without a simulation."""
-    text = path.read_text(encoding="utf-8")
-    said = set()
-    for node in ast.walk(ast.parse(text)):
-        if _is_text(node) or isinstance(node, ast.Import | ast.ImportFrom):
-            said.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    lines = (line.rstrip() for number, line in enumerate(text.splitlines(), 1) if number not in said)
-    return "\n".join(line for line in lines if line and not line.lstrip().startswith("#"))
+    """Return what runs: its explanations, the names of its locals and its layout may change without a simulation."""
+    return ast.dump(_Plain().visit(ast.parse(path.read_text(encoding="utf-8"))))
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+class _Plain(ast.NodeTransformer):
+    """Leave out texts and imports, and number the names that a function gives to its locals."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, str] = {}
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Leave it out."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Leave it out."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Leave out a text that stands by itself."""
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Number the locals of a function, and of those within it."""
+        outer, self.numbers = self.numbers, self.numbers or _numbered(node)
+        found = self.generic_visit(node)
+        self.numbers = outer
+        return found
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Write a local by its number."""
+        return ast.Name(self.numbers.get(node.id, node.id), node.ctx)
+
+
+def _numbered(function: ast.FunctionDef) -> dict[str, str]:
+    """Return a number for each name that is assigned within a function, in their order; arguments are no locals."""
+    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    stored = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    stored.sort(key=lambda node: (node.lineno, node.col_offset))
+    names = dict.fromkeys(node.id for node in stored if node.id not in arguments)
+    return {name: f"local {number}" for number, name in enumerate(names)}
 
 
 def simulated(family: str, scale: float, seed: int) -> list[Table]:

@@ -61,7 +61,7 @@ def test_a_twentieth_of_the_races_agrees_and_keeps_the_promises() -> None:
         assert line.kept >= 1 - 2 / n
 
 
-def test_a_changed_formula_is_drift_and_a_changed_comment_or_import_is_not(
+def test_a_changed_formula_is_drift_and_a_changed_comment_import_or_local_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ("evalsvc/stats", "benchmarks/simulations"):
@@ -75,6 +75,9 @@ def test_a_changed_formula_is_drift_and_a_changed_comment_or_import_is_not(
     paired.write_text(f'"""Said otherwise."""\n# And so on.\n\n{text}', encoding="utf-8")
     assert digest_of("pairs") == before
     paired.write_text(f"{text}\n\nimport statistics", encoding="utf-8")
+    assert digest_of("pairs") == before
+    assert "added" in text
+    paired.write_text(re.sub(r"\badded\b", "extra", text), encoding="utf-8")
     assert digest_of("pairs") == before
     paired.write_text(text.replace("2.0 * added", "3.0 * added"), encoding="utf-8")
     assert digest_of("pairs") != before
