@@ -14,7 +14,7 @@ from evaluators.base import CannotScore, JSONValue
 from evaluators.text import identify as model
 from evaluators.text.language import READS_ENGLISH, language_of, require_english, require_readable
 from tests.evaluators.language_examples import ENGLISH, PROBES, Probe
-from tests.evaluators.test_evaluators_languages import SENTENCES
+from tests.evaluators.language_sentences import SENTENCES
 
 FRENCH = "La rivière était plus haute que depuis des années."
 

@@ -67,8 +67,8 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
         for method, operation in methods.items():
             operation.pop("security", None)
             for content in operation.get("requestBody", {}).get("content", {}).values():
-                # The generator says so for serializers, and not for schemas that are written out.
-                if content.get("schema", {}).get("required"):
+                # The generator says so for serializers, and not for schemas that are written out, or structs'.
+                if resolved(content.get("schema", {}), components).get("required"):
                     operation["requestBody"]["required"] = True
             if method == "post":
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
@@ -76,6 +76,13 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
                 if applies(status, path, method):
                     operation["responses"].setdefault(status, problem_answer(description))
     return result
+
+
+def resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """Return what a schema refers to, or itself."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found: dict[str, Any] = components["schemas"].get(name, schema)
+    return found
 
 
 def applies(status: str, path: str, method: str) -> bool:
