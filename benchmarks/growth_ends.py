@@ -89,8 +89,8 @@ def migrated(admin_url: str, n: int, report: Report) -> None:
 
     with ExitStack() as exits:
         database = exits.enter_context(new_database(admin_url))
-        database.migrate("catalog")
-        database.migrate(*BEFORE)
+        database.migrate_by_steps("catalog")
+        database.migrate_by_steps(*BEFORE)
         owner = exits.enter_context(database.connect("owner"))
         owner.execute("SET synchronous_commit = off")
         fill(owner, new_accounts(owner), n, days=300)
