@@ -39,8 +39,11 @@ _VERB = re.compile(r"\b(is|was|are|were|can|will)\b")
 _DENIED = re.compile(r"\bnot?\b|n't|never|without")
 
 
-def measured_rules(folder: Path) -> dict[str, Any]:
-    """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents."""
+def measured_rules(folder: Path, *, n_drawn: int = SENTENCES) -> dict[str, Any]:
+    """Return and print the AUC of hallucination for each set, and what structured PII finds of whole documents.
+
+    `n_drawn` sentences of each language and kind are drawn for PII.
+    """
     print("-- rules: nothing is trained; their constants were chosen looking at these sets")
     figures: dict[str, Any] = {f"hallucination {name}": support(folder / f"{name}.jsonl.gz") for name in SUPPORT}
     for name in SUPPORT:
@@ -50,7 +53,7 @@ def measured_rules(folder: Path) -> dict[str, Any]:
     figures["short answers, held apart"] = short_answers(HELD_APART)
     for name, find in (("pii", find_entities), ("pii before 2026-11-23", find_first_entities)):
         figures[f"{name}, documents"] = documents(folder / DOCUMENTS, find)
-        figures[f"{name}, constructed"] = measured(find, constructed())
+        figures[f"{name}, constructed"] = measured(find, constructed(n_drawn))
     for name, figure in figures.items():
         print(f"{name:30} {figure}", flush=True)
     return {**figures, "contrast": contrast.measured(folder, Hallucination(), {})}
@@ -141,9 +144,9 @@ def auc_of_pairs(pairs: Sequence[Pair]) -> float:
     return float(roc_auc_score(right, values))
 
 
-def constructed() -> list[tuple[str, bool]]:
+def constructed(n_drawn: int) -> list[tuple[str, bool]]:
     """Sentences in thirteen languages, and whether they hold personal data."""
-    return [(text, holds) for _, text, holds in drawn(SENTENCES)]
+    return [(text, holds) for _, text, holds in drawn(n_drawn)]
 
 
 def documents(path: Path, find: Callable[[str], list[Finding]]) -> dict[str, Any]:
