@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from django.conf import settings
-from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
 
 # After a transaction the setting is an empty string, not absent: nullif turns both into "no account, no rows".
+Change: TypeAlias = Callable[[BaseDatabaseSchemaEditor], None]
 CURRENT_ACCOUNT = "nullif(current_setting('app.account_id', true), '')::bigint"
 
 
 def role_name(alias: str) -> str:
     """Return the database role behind a connection alias."""
     return str(settings.DATABASES[alias]["USER"])
+
+
+class Statements(Operation):
+    """Statements that a migration runs. RunPython would build the models of its moment for each, which takes longest."""
+
+    def __init__(self, forwards: Change, backwards: Change | None = None) -> None:
+        self.forwards, self.backwards = forwards, backwards
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Leave the models alone."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Run the statements."""
+        self.forwards(schema_editor)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Take them back, where there is something to take back."""
+        if self.backwards is not None:
+            self.backwards(schema_editor)
 
 
 def protect(table: str, *, column: str = "account_id", shared_when_null: bool = False) -> Operation:
@@ -26,7 +51,7 @@ def protect(table: str, *, column: str = "account_id", shared_when_null: bool = 
     own = f"{column} = {CURRENT_ACCOUNT}"
     readable = f"{own} OR {column} IS NULL" if shared_when_null else own
 
-    def forwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    def forwards(editor: BaseDatabaseSchemaEditor) -> None:
         quote = editor.quote_name
         editor.execute(f"ALTER TABLE {quote(table)} ENABLE ROW LEVEL SECURITY")
         editor.execute(f"CREATE POLICY tenant_reads ON {quote(table)} FOR SELECT USING ({readable})")
@@ -38,23 +63,23 @@ def protect(table: str, *, column: str = "account_id", shared_when_null: bool = 
             system = quote(role_name("system"))
             editor.execute(f"CREATE POLICY system_all ON {quote(table)} TO {system} USING (true) WITH CHECK (true)")
 
-    def backwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    def backwards(editor: BaseDatabaseSchemaEditor) -> None:
         for policy in ("tenant_reads", "tenant_inserts", "tenant_updates", "tenant_deletes", "system_all"):
             editor.execute(f"DROP POLICY IF EXISTS {policy} ON {editor.quote_name(table)}")
         editor.execute(f"ALTER TABLE {editor.quote_name(table)} DISABLE ROW LEVEL SECURITY")
 
-    return migrations.RunPython(forwards, backwards)
+    return Statements(forwards, backwards)
 
 
 def revoke(table: str, privileges: str) -> Operation:
     """Return the operation that takes privileges on a table from the application's role."""
 
-    def forwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    def forwards(editor: BaseDatabaseSchemaEditor) -> None:
         if role_name("default") and role_name("default") != role_name("owner"):
             role = editor.quote_name(role_name("default"))
             editor.execute(f"REVOKE {privileges} ON {editor.quote_name(table)} FROM {role}")
 
-    return migrations.RunPython(forwards, migrations.RunPython.noop)
+    return Statements(forwards)
 
 
 def restrict_to_system(function: str, quote: Callable[[str], str]) -> Iterator[str]:
@@ -68,8 +93,8 @@ def restrict_to_system(function: str, quote: Callable[[str], str]) -> Iterator[s
 def only_for_system(function: str) -> Operation:
     """Return the operation that lets nobody but the system role call a function (with its argument types)."""
 
-    def forwards(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    def forwards(editor: BaseDatabaseSchemaEditor) -> None:
         for statement in restrict_to_system(function, editor.quote_name):
             editor.execute(statement)
 
-    return migrations.RunPython(forwards, migrations.RunPython.noop)
+    return Statements(forwards)

@@ -77,6 +77,9 @@ class Migration(migrations.Migration):
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='uq_user_email_lower')],
+            },
         ),
         migrations.CreateModel(
             name='ApiKey',
@@ -91,6 +94,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
             ],
+            options={
+                'indexes': [models.Index(fields=['account', '-id'], name='ix_api_key_account')],
+            },
         ),
         migrations.CreateModel(
             name='AuditEntry',
@@ -105,6 +111,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'audit entries',
+                'indexes': [models.Index(fields=['account', '-id'], name='ix_audit_account')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('action', ''), _negated=True), name='ck_audit_names_its_action')],
             },
         ),
         migrations.CreateModel(
@@ -116,26 +124,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='uq_user_email_lower'),
-        ),
-        migrations.AddIndex(
-            model_name='apikey',
-            index=models.Index(fields=['account', '-id'], name='ix_api_key_account'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['account', '-id'], name='ix_audit_account'),
-        ),
-        migrations.AddConstraint(
-            model_name='auditentry',
-            constraint=models.CheckConstraint(condition=models.Q(('action', ''), _negated=True), name='ck_audit_names_its_action'),
-        ),
-        migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(fields=('account', 'user'), name='uq_member_once_per_account'),
+            options={
+                'constraints': [models.UniqueConstraint(fields=('account', 'user'), name='uq_member_once_per_account')],
+            },
         ),
         protect("accounts_account", column="id"),
         protect("accounts_member"),

@@ -34,6 +34,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('account', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('account', 'name'), name='uq_profile_name', nulls_distinct=False)],
+            },
         ),
         migrations.CreateModel(
             name='ProfileRevision',
@@ -46,6 +49,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('profile', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='catalog.profile')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('profile', 'number'), name='uq_revision_number'), models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='ck_revision_counts_from_one')],
+            },
         ),
         migrations.CreateModel(
             name='Evaluator',
@@ -66,18 +72,6 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('account', 'evaluator_id'), name='uq_evaluator_id', nulls_distinct=False)],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='profile',
-            constraint=models.UniqueConstraint(fields=('account', 'name'), name='uq_profile_name', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='profilerevision',
-            constraint=models.UniqueConstraint(fields=('profile', 'number'), name='uq_revision_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='profilerevision',
-            constraint=models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='ck_revision_counts_from_one'),
         ),
         protect("catalog_evaluator", shared_when_null=True),
         protect("catalog_profile", shared_when_null=True),

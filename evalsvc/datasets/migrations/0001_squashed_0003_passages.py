@@ -34,6 +34,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('account', 'name'), name='uq_dataset_name')],
+            },
         ),
         migrations.CreateModel(
             name='DatasetVersion',
@@ -49,6 +52,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='datasets.dataset')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('dataset', 'number'), name='uq_dataset_version_number'), models.UniqueConstraint(fields=('dataset', 'content_hash'), name='uq_dataset_version_content'), models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='ck_dataset_version_counts_from_one'), models.CheckConstraint(condition=models.Q(('n_examples__gte', 1)), name='ck_dataset_version_not_empty')],
+            },
         ),
         migrations.CreateModel(
             name='Example',
@@ -64,34 +70,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('version', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='examples', to='datasets.datasetversion')),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='dataset',
-            constraint=models.UniqueConstraint(fields=('account', 'name'), name='uq_dataset_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='datasetversion',
-            constraint=models.UniqueConstraint(fields=('dataset', 'number'), name='uq_dataset_version_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='datasetversion',
-            constraint=models.UniqueConstraint(fields=('dataset', 'content_hash'), name='uq_dataset_version_content'),
-        ),
-        migrations.AddConstraint(
-            model_name='datasetversion',
-            constraint=models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='ck_dataset_version_counts_from_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='datasetversion',
-            constraint=models.CheckConstraint(condition=models.Q(('n_examples__gte', 1)), name='ck_dataset_version_not_empty'),
-        ),
-        migrations.AddConstraint(
-            model_name='example',
-            constraint=models.UniqueConstraint(fields=('version', 'position'), name='uq_example_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='example',
-            constraint=models.UniqueConstraint(fields=('version', 'key'), name='uq_example_key'),
+            options={
+                'constraints': [models.UniqueConstraint(fields=('version', 'position'), name='uq_example_position'), models.UniqueConstraint(fields=('version', 'key'), name='uq_example_key')],
+            },
         ),
         protect("datasets_dataset"),
         protect("datasets_datasetversion"),

@@ -1,17 +1,17 @@
 """Evaluations and histories as tables that are partitioned by id, with their policies."""
 
 from pathlib import Path
-from typing import Any
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 import evalsvc.tenancy.fields
 import evalsvc.tenancy.scope
 from evalsvc.evaluations.database.partitions import become_partitioned, check_bounds
-from evalsvc.tenancy.rls import only_for_system, protect, revoke
+from evalsvc.tenancy.rls import Statements, only_for_system, protect, revoke
 
 SQL = Path(__file__).parent / "sql"
 FIRST = [(SQL / f"{name}.sql").read_text(encoding="utf-8") for name in ("ids", "partitions", "becoming_partitioned")]
@@ -34,8 +34,11 @@ ALTER TABLE evaluations_evaluation SET (fillfactor = 90);
 """
 
 
-def partition(apps: Any, editor: Any) -> None:
+def partition(editor: BaseDatabaseSchemaEditor) -> None:
     """Let each table become the first partition of one of its name."""
+    # Django makes indexes at the end of a migration, and partitions are to have those of the table.
+    while editor.deferred_sql:
+        editor.execute(editor.deferred_sql.pop(0), params=None)
     check_bounds(editor.connection)
     become_partitioned(editor.connection)
 
@@ -120,6 +123,9 @@ class Migration(migrations.Migration):
                 ('purged', models.BooleanField(db_default=False, default=False, help_text='What capture did not keep is deleted.')),
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
             ],
+            options={
+                'indexes': [models.Index(fields=['fingerprint'], name='ix_request_fingerprint'), models.Index(condition=models.Q(('tags__isnull', False)), fields=['account', '-id'], name='ix_request_tagged'), models.Index(condition=models.Q(models.Q(('capture', 'all'), _negated=True), ('purged', False)), fields=['completed_at'], name='ix_request_to_purge')],
+            },
         ),
         migrations.CreateModel(
             name='Evaluation',
@@ -164,6 +170,10 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('request', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='evaluations', to='evaluations.evaluationrequest')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('status', 'pending')), fields=['lease_expires_at'], name='ix_evaluation_pending'), models.Index(condition=models.Q(('lane', 'judge'), ('status', 'pending')), fields=['account', 'profile_id', 'lease_expires_at'], name='ix_evaluation_judging'), models.Index(condition=models.Q(('lane', 'cpu'), ('n_attempts', 0), ('status', 'pending')), fields=['account', 'id'], name='ix_evaluation_waiting'), models.Index(condition=models.Q(('lane', 'cpu'), ('n_attempts__gt', 0), ('status', 'pending')), fields=['account', 'lease_expires_at'], name='ix_evaluation_begun'), models.Index(condition=models.Q(('captured', True)), fields=['account', '-created_at', '-id'], name='ix_evaluation_account'), models.Index(condition=models.Q(('captured', True)), fields=['account', 'evaluator_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_evaluator_id'), models.Index(condition=models.Q(('captured', True)), fields=['account', 'profile_name', '-created_at', '-id'], include=('passed',), name='ix_evaluation_profile_name'), models.Index(condition=models.Q(('captured', True), ('project_id__isnull', False)), fields=['account', 'project_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_project_id'), models.Index(condition=models.Q(('captured', True), ('app__isnull', False)), fields=['account', 'app', '-created_at', '-id'], include=('passed',), name='ix_evaluation_app'), models.Index(condition=models.Q(('captured', True), ('experiment_id__isnull', False)), fields=['account', 'experiment_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_experiment_id'), models.Index(condition=models.Q(('captured', True), ('dataset_id__isnull', False)), fields=['account', 'dataset_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_dataset_id'), models.Index(condition=models.Q(('captured', True), ('log_id__isnull', False)), fields=['account', 'log_id'], name='ix_evaluation_log_id'), models.Index(condition=models.Q(('captured', True), ('trace_id__isnull', False)), fields=['account', 'trace_id'], name='ix_evaluation_trace_id'), models.Index(condition=models.Q(('captured', True), ('feedback__isnull', False)), fields=['account', 'feedback', '-created_at', '-id'], name='ix_evaluation_feedback'), models.Index(condition=models.Q(('captured', True), ('passed', False)), fields=['account', '-created_at', '-id'], name='ix_evaluation_failed'), models.Index(condition=models.Q(('captured', True), models.Q(('evaluation_type', 'patronus_evaluation'), _negated=True)), fields=['account', 'evaluation_type', '-created_at', '-id'], name='ix_evaluation_type'), models.Index(condition=models.Q(('captured', True), ('favorite', True)), fields=['account', '-created_at', '-id'], name='ix_evaluation_favorite')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('error_code', None), ('passed__isnull', False), ('score__isnull', False), ('status', 'success')), models.Q(('error_code', None), ('status', 'success'), models.Q(('evaluation_type', 'patronus_evaluation'), _negated=True)), models.Q(models.Q(('status', 'success'), _negated=True), ('in_history', False), ('passed', None), ('score', None)), _connector='OR'), name='ck_evaluation_score_or_error'), models.CheckConstraint(condition=models.Q(('score', None), models.Q(('score__gt', float("-inf")), ('score__lt', float("inf"))), _connector='OR'), name='ck_evaluation_score_finite')],
+            },
         ),
         migrations.CreateModel(
             name='EvaluationTag',
@@ -176,6 +186,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('evaluation', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='evaluations.evaluation')),
             ],
+            options={
+                'indexes': [models.Index(fields=['account', 'digest', '-created_at', '-evaluation'], name='ix_evaluationtag_newest'), models.Index(fields=['account', 'history', 'score_id'], name='ix_evaluationtag_history')],
+            },
         ),
         migrations.CreateModel(
             name='HistoryScore',
@@ -199,126 +212,14 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='evaluationrequest',
-            index=models.Index(fields=['fingerprint'], name='ix_request_fingerprint'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluationrequest',
-            index=models.Index(condition=models.Q(('tags__isnull', False)), fields=['account', '-id'], name='ix_request_tagged'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluationrequest',
-            index=models.Index(condition=models.Q(models.Q(('capture', 'all'), _negated=True), ('purged', False)), fields=['completed_at'], name='ix_request_to_purge'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['lease_expires_at'], name='ix_evaluation_pending'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('lane', 'judge'), ('status', 'pending')), fields=['account', 'profile_id', 'lease_expires_at'], name='ix_evaluation_judging'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('lane', 'cpu'), ('n_attempts', 0), ('status', 'pending')), fields=['account', 'id'], name='ix_evaluation_waiting'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('lane', 'cpu'), ('n_attempts__gt', 0), ('status', 'pending')), fields=['account', 'lease_expires_at'], name='ix_evaluation_begun'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True)), fields=['account', '-created_at', '-id'], name='ix_evaluation_account'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True)), fields=['account', 'evaluator_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_evaluator_id'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True)), fields=['account', 'profile_name', '-created_at', '-id'], include=('passed',), name='ix_evaluation_profile_name'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('project_id__isnull', False)), fields=['account', 'project_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_project_id'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('app__isnull', False)), fields=['account', 'app', '-created_at', '-id'], include=('passed',), name='ix_evaluation_app'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('experiment_id__isnull', False)), fields=['account', 'experiment_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_experiment_id'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('dataset_id__isnull', False)), fields=['account', 'dataset_id', '-created_at', '-id'], include=('passed',), name='ix_evaluation_dataset_id'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('log_id__isnull', False)), fields=['account', 'log_id'], name='ix_evaluation_log_id'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('trace_id__isnull', False)), fields=['account', 'trace_id'], name='ix_evaluation_trace_id'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('feedback__isnull', False)), fields=['account', 'feedback', '-created_at', '-id'], name='ix_evaluation_feedback'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('passed', False)), fields=['account', '-created_at', '-id'], name='ix_evaluation_failed'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), models.Q(('evaluation_type', 'patronus_evaluation'), _negated=True)), fields=['account', 'evaluation_type', '-created_at', '-id'], name='ix_evaluation_type'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluation',
-            index=models.Index(condition=models.Q(('captured', True), ('favorite', True)), fields=['account', '-created_at', '-id'], name='ix_evaluation_favorite'),
-        ),
-        migrations.AddConstraint(
-            model_name='evaluation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('error_code', None), ('passed__isnull', False), ('score__isnull', False), ('status', 'success')), models.Q(('error_code', None), ('status', 'success'), models.Q(('evaluation_type', 'patronus_evaluation'), _negated=True)), models.Q(models.Q(('status', 'success'), _negated=True), ('in_history', False), ('passed', None), ('score', None)), _connector='OR'), name='ck_evaluation_score_or_error'),
-        ),
-        migrations.AddConstraint(
-            model_name='evaluation',
-            constraint=models.CheckConstraint(condition=models.Q(('score', None), models.Q(('score__gt', float("-inf")), ('score__lt', float("inf"))), _connector='OR'), name='ck_evaluation_score_finite'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluationtag',
-            index=models.Index(fields=['account', 'digest', '-created_at', '-evaluation'], name='ix_evaluationtag_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluationtag',
-            index=models.Index(fields=['account', 'history', 'score_id'], name='ix_evaluationtag_history'),
-        ),
-        migrations.AddIndex(
-            model_name='historyscore',
-            index=models.Index(condition=models.Q(('trial', False)), fields=['account', 'evaluator_id', 'profile_name', 'xact'], name='ix_history_xact'),
-        ),
-        migrations.AddIndex(
-            model_name='historyscore',
-            index=models.Index(condition=models.Q(('app__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'app', 'id'], name='ix_history_app'),
-        ),
-        migrations.AddIndex(
-            model_name='historyscore',
-            index=models.Index(condition=models.Q(('project_id__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'project_id', 'trial', 'id'], name='ix_history_project'),
-        ),
-        migrations.AddIndex(
-            model_name='historyscore',
-            index=models.Index(condition=models.Q(('experiment_id__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'experiment_id', 'trial', 'id'], name='ix_history_experiment'),
-        ),
-        migrations.AddConstraint(
-            model_name='historyscore',
-            constraint=models.CheckConstraint(condition=models.Q(('score__gt', float("-inf")), ('score__lt', float("inf"))), name='ck_history_score_finite'),
+            options={
+                'indexes': [models.Index(condition=models.Q(('trial', False)), fields=['account', 'evaluator_id', 'profile_name', 'xact'], name='ix_history_xact'), models.Index(condition=models.Q(('app__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'app', 'id'], name='ix_history_app'), models.Index(condition=models.Q(('project_id__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'project_id', 'trial', 'id'], name='ix_history_project'), models.Index(condition=models.Q(('experiment_id__isnull', False)), fields=['account', 'evaluator_id', 'profile_name', 'experiment_id', 'trial', 'id'], name='ix_history_experiment')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('score__gt', float("-inf")), ('score__lt', float("inf"))), name='ck_history_score_finite')],
+            },
         ),
         migrations.RunSQL(KEYS, migrations.RunSQL.noop),
         migrations.RunSQL(STORAGE, migrations.RunSQL.noop),
-        migrations.RunPython(partition, migrations.RunPython.noop),
+        Statements(partition),
         migrations.RunSQL("DROP FUNCTION become_partitioned", migrations.RunSQL.noop),
         *(protect(f"evaluations_{table}") for table in GROWING),
         migrations.RunSQL(TAGS, migrations.RunSQL.noop),

@@ -88,6 +88,10 @@ class Migration(migrations.Migration):
                 ('experiment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='configs', to='projects.experiment')),
                 ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='clones', to='experiments.config')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('state', 'running')), fields=['account', 'experiment'], name='ix_config_live')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'deleted'), _negated=True), fields=('experiment', 'name'), name='uq_config_name'), models.UniqueConstraint(fields=('experiment', 'arrival'), name='uq_config_arrival'), models.CheckConstraint(condition=models.Q(('watermark__lte', models.F('claim_pos'))), name='ck_config_watermark')],
+            },
         ),
         migrations.CreateModel(
             name='Comparison',
@@ -109,6 +113,9 @@ class Migration(migrations.Migration):
                 ('first', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='experiments.config')),
                 ('second', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='experiments.config')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('experiment', 'first', 'second'), name='uq_comparison')],
+            },
         ),
         migrations.CreateModel(
             name='Aggregate',
@@ -129,6 +136,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('config', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='aggregates', to='experiments.config')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('config', 'metric', 'scope'), name='uq_aggregate')],
+            },
         ),
         migrations.CreateModel(
             name='AdditionMark',
@@ -157,6 +167,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('experiment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='control_ops', to='projects.experiment')),
             ],
+            options={
+                'indexes': [models.Index(fields=['experiment', '-id'], name='ix_op_experiment')],
+            },
         ),
         migrations.CreateModel(
             name='Decision',
@@ -173,6 +186,9 @@ class Migration(migrations.Migration):
                 ('config', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='decisions', to='experiments.config')),
                 ('experiment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='decisions', to='projects.experiment')),
             ],
+            options={
+                'indexes': [models.Index(fields=['experiment', '-id'], name='ix_decision_experiment')],
+            },
         ),
         migrations.CreateModel(
             name='Evidence',
@@ -191,6 +207,9 @@ class Migration(migrations.Migration):
                 ('loser', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='experiments.config')),
                 ('winner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='experiments.config')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('experiment', 'winner', 'loser'), name='uq_evidence_pair')],
+            },
         ),
         migrations.CreateModel(
             name='ExperimentItem',
@@ -242,6 +261,10 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('dataset_version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='datasets.datasetversion')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('state', 'running')), fields=['account'], name='ix_plan_running'), models.Index(condition=models.Q(('is_closed', False), models.Q(('state', 'draft'), _negated=True)), fields=['account'], name='ix_plan_open')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('n_examples__gt', 0)), name='ck_plan_has_examples'), models.CheckConstraint(condition=models.Q(('level__gt', 0), ('level__lt', 1)), name='ck_plan_level')],
+            },
         ),
         migrations.CreateModel(
             name='Look',
@@ -261,6 +284,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('config', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='looks', to='experiments.config')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('config', 'metric', 'shard'), name='uq_look')],
+            },
         ),
         migrations.CreateModel(
             name='Output',
@@ -287,6 +313,10 @@ class Migration(migrations.Migration):
                 ('config', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='outputs', to='experiments.config')),
                 ('experiment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.experiment')),
             ],
+            options={
+                'indexes': [models.Index(fields=['experiment', 'id'], name='ix_output_experiment'), models.Index(condition=models.Q(('trace_id__isnull', False)), fields=['experiment', 'trace_id'], name='ix_output_trace')],
+                'constraints': [models.UniqueConstraint(fields=('config', 'pos'), name='uq_output_once'), models.CheckConstraint(condition=models.Q(models.Q(('error_type', None), ('status', 'ok')), models.Q(models.Q(('status', 'ok'), _negated=True), ('error_type__isnull', False)), _connector='OR'), name='ck_output_or_error')],
+            },
         ),
         migrations.CreateModel(
             name='Score',
@@ -308,6 +338,9 @@ class Migration(migrations.Migration):
                 ('config', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='experiments.config')),
                 ('experiment', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='projects.experiment')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('config', 'metric', 'pos'), name='uq_score_once'), models.CheckConstraint(condition=models.Q(models.Q(('error_code', None), ('value__isnull', False)), models.Q(('error_code__isnull', False), ('value', None)), _connector='OR'), name='ck_score_or_error'), models.CheckConstraint(condition=models.Q(models.Q(('value', None), models.Q(('value__gt', float("-inf")), ('value__lt', float("inf"))), _connector='OR'), models.Q(('denominator', None), models.Q(('denominator__gt', float("-inf")), ('denominator__lt', float("inf"))), _connector='OR')), name='ck_score_is_finite'), models.CheckConstraint(condition=models.Q(('judge_cost', None), models.Q(('judge_cost__gt', float("-inf")), ('judge_cost__lt', float("inf"))), _connector='OR'), name='ck_score_cost_is_finite')],
+            },
         ),
         migrations.CreateModel(
             name='WorkUnit',
@@ -326,114 +359,10 @@ class Migration(migrations.Migration):
                 ('config', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='units', to='experiments.config')),
                 ('experiment', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='projects.experiment')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='config',
-            index=models.Index(condition=models.Q(('state', 'running')), fields=['account', 'experiment'], name='ix_config_live'),
-        ),
-        migrations.AddConstraint(
-            model_name='config',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'deleted'), _negated=True), fields=('experiment', 'name'), name='uq_config_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='config',
-            constraint=models.UniqueConstraint(fields=('experiment', 'arrival'), name='uq_config_arrival'),
-        ),
-        migrations.AddConstraint(
-            model_name='config',
-            constraint=models.CheckConstraint(condition=models.Q(('watermark__lte', models.F('claim_pos'))), name='ck_config_watermark'),
-        ),
-        migrations.AddConstraint(
-            model_name='comparison',
-            constraint=models.UniqueConstraint(fields=('experiment', 'first', 'second'), name='uq_comparison'),
-        ),
-        migrations.AddConstraint(
-            model_name='aggregate',
-            constraint=models.UniqueConstraint(fields=('config', 'metric', 'scope'), name='uq_aggregate'),
-        ),
-        migrations.AddIndex(
-            model_name='controlop',
-            index=models.Index(fields=['experiment', '-id'], name='ix_op_experiment'),
-        ),
-        migrations.AddIndex(
-            model_name='decision',
-            index=models.Index(fields=['experiment', '-id'], name='ix_decision_experiment'),
-        ),
-        migrations.AddConstraint(
-            model_name='evidence',
-            constraint=models.UniqueConstraint(fields=('experiment', 'winner', 'loser'), name='uq_evidence_pair'),
-        ),
-        migrations.AddIndex(
-            model_name='experimentplan',
-            index=models.Index(condition=models.Q(('state', 'running')), fields=['account'], name='ix_plan_running'),
-        ),
-        migrations.AddIndex(
-            model_name='experimentplan',
-            index=models.Index(condition=models.Q(('is_closed', False), models.Q(('state', 'draft'), _negated=True)), fields=['account'], name='ix_plan_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='experimentplan',
-            constraint=models.CheckConstraint(condition=models.Q(('n_examples__gt', 0)), name='ck_plan_has_examples'),
-        ),
-        migrations.AddConstraint(
-            model_name='experimentplan',
-            constraint=models.CheckConstraint(condition=models.Q(('level__gt', 0), ('level__lt', 1)), name='ck_plan_level'),
-        ),
-        migrations.AddConstraint(
-            model_name='look',
-            constraint=models.UniqueConstraint(fields=('config', 'metric', 'shard'), name='uq_look'),
-        ),
-        migrations.AddIndex(
-            model_name='output',
-            index=models.Index(fields=['experiment', 'id'], name='ix_output_experiment'),
-        ),
-        migrations.AddIndex(
-            model_name='output',
-            index=models.Index(condition=models.Q(('trace_id__isnull', False)), fields=['experiment', 'trace_id'], name='ix_output_trace'),
-        ),
-        migrations.AddConstraint(
-            model_name='output',
-            constraint=models.UniqueConstraint(fields=('config', 'pos'), name='uq_output_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='output',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('error_type', None), ('status', 'ok')), models.Q(models.Q(('status', 'ok'), _negated=True), ('error_type__isnull', False)), _connector='OR'), name='ck_output_or_error'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.UniqueConstraint(fields=('config', 'metric', 'pos'), name='uq_score_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('error_code', None), ('value__isnull', False)), models.Q(('error_code__isnull', False), ('value', None)), _connector='OR'), name='ck_score_or_error'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('value', None), models.Q(('value__gt', float("-inf")), ('value__lt', float("inf"))), _connector='OR'), models.Q(('denominator', None), models.Q(('denominator__gt', float("-inf")), ('denominator__lt', float("inf"))), _connector='OR')), name='ck_score_is_finite'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(('judge_cost', None), models.Q(('judge_cost__gt', float("-inf")), ('judge_cost__lt', float("inf"))), _connector='OR'), name='ck_score_cost_is_finite'),
-        ),
-        migrations.AddIndex(
-            model_name='workunit',
-            index=models.Index(condition=models.Q(('state', 'done'), _negated=True), fields=['config', 'addition', 'from_pos'], name='ix_unit_unfinished'),
-        ),
-        migrations.AddIndex(
-            model_name='workunit',
-            index=models.Index(condition=models.Q(('state', 'scoring')), fields=['addition', 'id'], name='ix_unit_scoring'),
-        ),
-        migrations.AddIndex(
-            model_name='workunit',
-            index=models.Index(condition=models.Q(('state', 'leased')), fields=['account', 'experiment'], name='ix_unit_leased'),
-        ),
-        migrations.AddConstraint(
-            model_name='workunit',
-            constraint=models.UniqueConstraint(fields=('config', 'addition', 'from_pos'), name='uq_unit_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='workunit',
-            constraint=models.CheckConstraint(condition=models.Q(('from_pos__lt', models.F('to_pos'))), name='ck_unit_positions'),
+            options={
+                'indexes': [models.Index(condition=models.Q(('state', 'done'), _negated=True), fields=['config', 'addition', 'from_pos'], name='ix_unit_unfinished'), models.Index(condition=models.Q(('state', 'scoring')), fields=['addition', 'id'], name='ix_unit_scoring'), models.Index(condition=models.Q(('state', 'leased')), fields=['account', 'experiment'], name='ix_unit_leased')],
+                'constraints': [models.UniqueConstraint(fields=('config', 'addition', 'from_pos'), name='uq_unit_once'), models.CheckConstraint(condition=models.Q(('from_pos__lt', models.F('to_pos'))), name='ck_unit_positions')],
+            },
         ),
         *(protect(f"experiments_{table}") for table in TABLES),
         migrations.RunSQL(STORAGE, migrations.RunSQL.noop),

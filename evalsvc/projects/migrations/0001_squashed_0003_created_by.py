@@ -32,6 +32,9 @@ class Migration(migrations.Migration):
                 ('created_by', models.CharField(help_text='`key:<id>`; null where an evaluation or experiment brought the name.', max_length=120, null=True)),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('account', 'name'), name='uq_project_name')],
+            },
         ),
         migrations.CreateModel(
             name='Experiment',
@@ -44,6 +47,9 @@ class Migration(migrations.Migration):
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.account')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, to='projects.project')),
             ],
+            options={
+                'indexes': [models.Index(fields=['account', '-id'], name='ix_experiment_account')],
+            },
         ),
         migrations.CreateModel(
             name='App',
@@ -56,14 +62,6 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('account', 'name'), name='uq_app_name')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.UniqueConstraint(fields=('account', 'name'), name='uq_project_name'),
-        ),
-        migrations.AddIndex(
-            model_name='experiment',
-            index=models.Index(fields=['account', '-id'], name='ix_experiment_account'),
         ),
         protect("projects_project"),
         protect("projects_app"),
