@@ -21,7 +21,7 @@ def role_name(alias: str) -> str:
 
 
 class Statements(Operation):
-    """Statements that a migration runs. RunPython would build the models of its moment for each, which takes longest."""
+    """Statements that a migration runs. RunPython would build all models of its moment for each, which takes long."""
 
     def __init__(self, forwards: Change, backwards: Change | None = None) -> None:
         self.forwards, self.backwards = forwards, backwards
