@@ -10,6 +10,8 @@ from msgspec import Meta, Struct
 from evalsvc.calibrations.selectors import MOST_ROWS
 from evalsvc.rest.answering.shapes import AnswerShape
 
+# Differences of scores must be numbers too.
+LARGEST_SCORE = 1e15
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 Figure = Literal["balanced_accuracy", "accuracy", "precision", "recall", "false_positive_rate", "f1"]
@@ -20,7 +22,7 @@ class LabelledRow(Struct, forbid_unknown_fields=True):
     """Whether a row should pass, and its score: a number, or a stored evaluation's."""
 
     label: bool
-    score: float | None = None
+    score: Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)] | None = None
     evaluation_id: Annotated[str, Meta(pattern="^[0-9]{1,19}$")] | None = None
 
 

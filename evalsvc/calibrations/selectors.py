@@ -17,6 +17,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 MOST_ROWS = 5000
 MOST_ERRORS = 10
+LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,11 @@ def scores_by_id(*, account: Account, resolved: Resolved, ids: Mapping[int, int]
 
     Raises Invalid for ids that are missing, foreign, failed, or of another evaluator or profile.
     """
-    rows = all_results(account).filter(id__in=list(ids)).values_list("id", "evaluator_id", "profile_name", "score")
+    rows = (
+        all_results(account)
+        .filter(id__in=[id for id in ids if id <= LARGEST_ID])
+        .values_list("id", "evaluator_id", "profile_name", "score")
+    )
     found = {id: (evaluator, profile, score) for id, evaluator, profile, score in rows}
     wanted = (resolved.evaluator_id, resolved.profile.name)
     errors = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import cast
@@ -133,8 +132,9 @@ def _given(account: Account, resolved: Resolved, rows: list[bodies.LabelledRow])
     errors = [
         FieldError(f"/rows/{i}", "Give `score`, or the `evaluation_id` of a stored one.")
         for i, row in enumerate(rows)
-        if (row.score is None) is (row.evaluation_id is None) or not math.isfinite(row.score or 0.0)
+        if (row.score is None) is (row.evaluation_id is None)
     ]
+    errors += _repeated(rows)
     if errors:
         raise Invalid(*errors[:10])
     ids = {int(row.evaluation_id): i for i, row in enumerate(rows) if row.evaluation_id is not None}
@@ -142,6 +142,16 @@ def _given(account: Account, resolved: Resolved, rows: list[bodies.LabelledRow])
     return [
         LabelledScore(row.score if row.score is not None else known[int(row.evaluation_id or 0)], row.label)
         for row in rows
+    ]
+
+
+def _repeated(rows: list[bodies.LabelledRow]) -> list[FieldError]:
+    """Find evaluations that are named twice: a row that counts twice makes every interval too narrow."""
+    first: dict[int, int] = {}
+    return [
+        FieldError(f"/rows/{i}/evaluation_id", f"Is that of /rows/{first[id]} again; a row counts once.")
+        for i, row in enumerate(rows)
+        if row.evaluation_id is not None and first.setdefault(id := int(row.evaluation_id), i) != i
     ]
 
 
