@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from evaluators.gateway import JudgeGateway
+from evaluators.score_map import score_map_problems
 
 # Re-exported: families, also those written by others, import these names from here.
 from evaluators.settings import SettingsProblem as SettingsProblem
@@ -285,7 +286,10 @@ class Family(ABC):
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
         """Return all problems of a profile's settings. With an empty list they can be run."""
-        return settings_problems(settings, self.settings_schema) or self.problems_beyond_schema(settings)
+        return settings_problems(settings, self.settings_schema) or [
+            *score_map_problems(settings),
+            *self.problems_beyond_schema(settings),
+        ]
 
     def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
         """Return the problems of settings that fit the schema, for rules that JSON Schema cannot express."""

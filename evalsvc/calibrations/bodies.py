@@ -42,9 +42,13 @@ class WantedAim(Struct, forbid_unknown_fields=True):
 
 
 class Application(Struct, forbid_unknown_fields=True):
-    """Have the threshold made a revision of the profile; with a name, the first revision of a new profile."""
+    """Have the threshold made a revision of the profile; with a name, the first revision of a new profile.
+
+    With `as_probabilities`, the revision answers probabilities by the map, and its threshold is one.
+    """
 
     name: Name | None = None
+    as_probabilities: bool = False
 
 
 class CalibrationBody(Struct, forbid_unknown_fields=True):
@@ -137,10 +141,11 @@ class ProbabilitiesOut(AnswerShape):
 
 
 class AppliedOut(AnswerShape):
-    """The revision that was made."""
+    """The revision that was made, with its threshold: a probability where its scores are."""
 
     profile_name: str
     revision: int
+    pass_threshold: float
 
 
 class CalibrationAnswer(AnswerShape):

@@ -24,10 +24,13 @@ from evalsvc.stats.calibration.probabilities import (
     calibration_of,
     mapped_without_fold,
     probability_map,
+    with_a_step_at,
 )
 from evalsvc.stats.calibration.thresholds import FEWEST, FEWEST_OF_A_LABEL, ChosenThreshold, choose_threshold
 from evalsvc.stats.formulas.confusion import Share
-from evaluators.base import Sample
+from evaluators.base import JSONValue, Sample
+from evaluators.score_map import NAME as SCORE_MAP_SETTING
+from evaluators.score_map import score_map_of
 
 SETTING = "pass_threshold"
 MOST_SHOWN = 21
@@ -86,22 +89,35 @@ def threshold_in_use(resolved: Resolved) -> float | None:
 
 
 def _settings_of(resolved: Resolved) -> list[str]:
+    return [name for name in _properties(resolved) if name.startswith(SETTING)]
+
+
+def _properties(resolved: Resolved) -> list[str]:
     declared = resolved.family.settings_schema.get("properties")
-    return [name for name in declared if name.startswith(SETTING)] if isinstance(declared, dict) else []
+    return list(declared) if isinstance(declared, dict) else []
 
 
-def apply_threshold(
-    *, account: Account, resolved: Resolved, threshold: float, name: str | None, n: int, actor: str
+def apply_calibration(
+    *,
+    account: Account,
+    resolved: Resolved,
+    measured: Measured,
+    name: str | None,
+    as_probabilities: bool,
+    n: int,
+    actor: str,
 ) -> ProfileRevision:
-    """Make the threshold a revision of the profile, or of a new profile of that name.
+    """Make the threshold, and with `as_probabilities` the map, a revision of the profile or of a new one of that name.
 
-    Raises Invalid for a managed profile without a new name, and for a family that has not exactly one threshold.
+    Raises Invalid for a managed profile without a new name, and for a family that has not exactly one threshold or
+    takes no map.
     """
     if _settings_of(resolved) != [SETTING] or not resolved.family.accepts_own_profiles:
         detail = f"Family {resolved.family.name!r} has no single threshold that a profile may set."
         raise Invalid(FieldError("/apply", detail))
-    settings = {**resolved.profile.settings, SETTING: threshold}
-    description = f"Threshold {threshold:g} of {n} labels."
+    learned = _with_map(resolved, measured) if as_probabilities else {SETTING: measured.chosen.threshold}
+    settings = {**resolved.profile.settings, **learned}
+    description = f"Threshold {measured.chosen.threshold:g} of {n} labels{', as probabilities' * as_probabilities}."
     if name is not None:
         return create_profile(
             account=account, family=resolved.family.name, name=name, settings=settings, description=description,
@@ -111,6 +127,22 @@ def apply_threshold(
     if profile is None:
         raise Invalid(FieldError("/apply/name", "A managed profile does not change: give the new one a name."))
     return revise_profile(account=account, profile=profile, settings=settings, description=description, actor=actor)
+
+
+def _with_map(resolved: Resolved, measured: Measured) -> dict[str, JSONValue]:
+    """Return settings that answer probabilities and pass the same rows."""
+    if SCORE_MAP_SETTING not in _properties(resolved):
+        detail = f"Scores of family {resolved.family.name!r} cannot be mapped to probabilities."
+        raise Invalid(FieldError("/apply/as_probabilities", detail))
+    steps = with_a_step_at(measured.chosen.threshold, measured.steps)
+    former = score_map_of(resolved.profile.settings)
+    starts = {former.lowest_score_of(step.score) if former else step.score: step for step in steps}
+    if not all(0 <= start <= 1 for start in starts):
+        raise Invalid(FieldError("/rows", "Only scores that the profile can answer, 0 to 1, are mapped."))
+    return {
+        SETTING: next(step.probability for step in steps if step.score == measured.chosen.threshold),
+        SCORE_MAP_SETTING: [{"score": start, "probability": step.probability} for start, step in starts.items()],
+    }
 
 
 def advise(measured: Measured, aim: Aim) -> str:

@@ -22,6 +22,8 @@ from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, FailedForNow, Family, Lane, Sample, Score, Settings
 from evaluators.budget import allowed
 from evaluators.gateway import JudgeGateway, NotYet
+from evaluators.score_map import NAME as SCORE_MAP_SETTING
+from evaluators.score_map import ScoreMap, score_map_of
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +102,7 @@ def score_sample(
     if refusal := unfit(family, spec.id, settings, sample):
         return refusal
     with allowed(django_settings.COMPUTE_SECONDS), _Attempt(family, spec, settings, sample, explain) as attempt:
-        attempt.take(family.score(sample, settings, explain=attempt.wants_words))
+        attempt.take(family.score(sample, attempt.own_settings, explain=attempt.wants_words))
     return attempt.verdict()
 
 
@@ -123,7 +125,7 @@ async def judge_sample(
     with _Attempt(family, spec, settings, sample, explain) as attempt:
         if gateway is None:
             raise ValueError(f"family {family.name} asks other servers, and nobody brought them")
-        attempt.take(await family.score_with(sample, settings, gateway, explain=attempt.wants_words))
+        attempt.take(await family.score_with(sample, attempt.own_settings, gateway, explain=attempt.wants_words))
     return attempt.verdict()
 
 
@@ -157,7 +159,10 @@ def _broke(spec: EvaluatorSpec) -> Verdict:
 class _Attempt:
     """One try at a score: a context in which every exception is a verdict too."""
 
-    __slots__ = ("_began", "_explain", "_family", "_sample", "_settings", "_spec", "_verdict", "wants_words")
+    __slots__ = (
+        *("_began", "_explain", "_family", "_map", "_sample", "_settings", "_spec", "_verdict"),
+        *("own_settings", "wants_words"),
+    )
 
     def __init__(self, family: Family, spec: EvaluatorSpec, settings: Settings, sample: Sample, explain: str) -> None:
         self._family = family
@@ -166,6 +171,8 @@ class _Attempt:
         self._sample = sample
         self._explain = explain
         self._verdict: Verdict | None = None
+        self._map = score_map_of(settings)
+        self.own_settings = settings if self._map is None else self._in_own_units(self._map)
         self.wants_words = explain != "never" and family.can_explain
         self._began = time.perf_counter_ns()
 
@@ -186,14 +193,24 @@ class _Attempt:
             raise ValueError(f"family {self._family.name} returned {score.value}")
         self._verdict = Verdict(
             "success",
-            score=float(score.value),
+            score=float(score.value if self._map is None else self._map.probability_of(score.value)),
             passed=bool(score.passed),
             text_output=score.text_output,
             explanation=score.explanation if wants_explanation(self._explain, score.passed) else None,
             spans=[list(span) for span in score.spans] if score.spans is not None else None,
-            extra=extra_of(self._family, self._settings, self._sample, score),
+            extra=self._told(score),
             duration_us=(time.perf_counter_ns() - self._began) // 1000,
         )
+
+    def _in_own_units(self, score_map: ScoreMap) -> Settings:
+        """Return the settings with the threshold as the family scores."""
+        rest = {name: value for name, value in self._settings.items() if name != SCORE_MAP_SETTING}
+        threshold = self._family.threshold_for(self._sample, self._settings)
+        return rest if threshold is None else {**rest, "pass_threshold": score_map.lowest_score_of(threshold)}
+
+    def _told(self, score: Score) -> Mapping[str, object]:
+        extra = extra_of(self._family, self._settings, self._sample, score)
+        return extra if self._map is None else {**extra, "unmapped_score": score.value}
 
     def verdict(self) -> Verdict:
         """Return what came of it."""

@@ -25,6 +25,7 @@ from evaluators.judging.questions.plain_words import (
     judge_criteria,
 )
 from evaluators.judging.settings import STRICT, before_strict
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, GENERATED, SAMPLED
 
@@ -61,6 +62,7 @@ class Judge(Family):
     settings_schema = object_schema(
         {
             **CRITERIA_SETTINGS,
+            "score_map": SCORE_MAP,
             "check": {
                 "type": "string",
                 "enum": ["json", "csv"],

@@ -19,6 +19,7 @@ from evaluators.base import (
     SettingsProblem,
 )
 from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.metrics.bleu import sentence_bleu
 from evaluators.text.metrics.measured import TEXT_METRICS, Measured, too_long
@@ -109,6 +110,7 @@ class Metrics(Family):
                 **THRESHOLD,
                 "description": "The lowest score that passes; without it, every score does.",
             },
+            "score_map": SCORE_MAP,
         },
         required=["metric"],
     )

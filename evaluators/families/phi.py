@@ -19,6 +19,7 @@ from evaluators.base import (
 from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_first_entities
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -43,7 +44,9 @@ class Phi(Family):
     by_verdict = True
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
-    settings_schema = object_schema({"pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD}})
+    settings_schema = object_schema(
+        {"pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD}, "score_map": SCORE_MAP}
+    )
     managed_profiles = (
         ManagedProfile(
             "detect-protected-health-information",

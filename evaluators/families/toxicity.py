@@ -20,6 +20,7 @@ from evaluators.base import (
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -63,6 +64,7 @@ class Toxicity(Family):
     settings_schema = object_schema(
         {
             "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},
+            "score_map": SCORE_MAP,
             **{name: ASKING[name] for name in ("connection", "model", "timeout_seconds", "no_cache")},
         }
     )

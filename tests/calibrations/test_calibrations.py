@@ -67,15 +67,15 @@ def test_three_hundred_labels_become_a_revision_that_decides(alice: Caller, char
     rows = labelled(apart=3.0)
     answer = calibrate(alice, evaluator="metrics", criteria="compute-levenshtein", rows=rows, apply={"name": "ours"})
 
-    assert answer.json()["applied"] == {"profile_name": "ours", "revision": 1}
-    assert answer.json()["in_use"] is None
     threshold = answer.json()["chosen"]["threshold"]
+    assert answer.json()["applied"] == {"profile_name": "ours", "revision": 1, "pass_threshold": threshold}
+    assert answer.json()["in_use"] is None
     for output, passes in (("night and day", True), ("x", False)):
         verdict = alice.evaluate("metrics/ours", output=output, label="night and days").json()["results"][0]
         assert verdict["evaluation_result"]["pass"] is passes
     again = calibrate(alice, evaluator="metrics", criteria="ours", rows=labelled(seed=2), apply={})
     assert again.json()["in_use"]["threshold"] == threshold
-    assert again.json()["applied"] == {"profile_name": "ours", "revision": 2}
+    assert (again.json()["applied"]["profile_name"], again.json()["applied"]["revision"]) == ("ours", 2)
     criteria = alice.get("/v1/evaluator-criteria?evaluator_family=metrics&name=ours").json()
     assert again.json()["chosen"]["threshold"] in [
         row["config"]["pass_threshold"] for row in criteria["evaluator_criteria"]

@@ -16,7 +16,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.calibrations import bodies
 from evalsvc.calibrations.bodies import CalibrationAnswer, CalibrationBody, WantedAim
 from evalsvc.calibrations.selectors import LabelledScore, scores_by_id, scores_with_feedback, scores_with_labels
-from evalsvc.calibrations.services import Measured, advise, apply_threshold, measure, reading_of
+from evalsvc.calibrations.services import Measured, advise, apply_calibration, measure, reading_of
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
 from evalsvc.rest.answering.shapes import answers_with, reference
 from evalsvc.rest.bodies.parsing import decode, read_body
@@ -90,11 +90,17 @@ class CalibrationsView(AccountView):
     ) -> bodies.AppliedOut | None:
         if body.apply is None:
             return None
-        revision = apply_threshold(
-            account=self.account, resolved=resolved, threshold=measured.chosen.threshold, name=body.apply.name, n=n,
+        revision = apply_calibration(
+            account=self.account,
+            resolved=resolved,
+            measured=measured,
+            name=body.apply.name,
+            as_probabilities=body.apply.as_probabilities,
+            n=n,
             actor=self.caller.actor,
-        )  # fmt: skip
-        return bodies.AppliedOut(profile_name=revision.profile.name, revision=revision.number)
+        )
+        threshold = float(revision.settings["pass_threshold"])
+        return bodies.AppliedOut(profile_name=revision.profile.name, revision=revision.number, pass_threshold=threshold)
 
 
 def wanted_aim(wanted: WantedAim, level: float) -> Aim:

@@ -16,7 +16,9 @@ Biometrics 44.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -30,6 +32,7 @@ from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_of
 
 GROUPS = 10
 SIMULATED = 200
+PLACES, SMALLEST = 6, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,29 @@ def probability_map(data: LabelledScores) -> tuple[Step, ...]:
     values = data.scores[data.starts][starts]
     changes = np.flatnonzero(np.diff(smooth, prepend=-1.0) > 0)
     return tuple(Step(float(values[i]), float(smooth[i])) for i in changes)
+
+
+def with_a_step_at(threshold: float, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps with one that starts at the threshold, so that it has a probability which no lower score has.
+
+    Probabilities are rounded to millionths. The step that the threshold divides is raised by one of them from there on;
+    where the threshold lies below all steps, lower scores have one less.
+
+    Examples
+    --------
+    >>> with_a_step_at(0.5, [Step(0.1, 0.25), Step(0.8, 0.75)])
+    (Step(score=0.1, probability=0.25), Step(score=0.5, probability=0.250001), Step(score=0.8, probability=0.75))
+    """
+    rounded = [Step(step.score, round(step.probability, PLACES)) for step in steps]
+    below = [step for step in rounded if step.score < threshold] or [
+        Step(0.0, round(rounded[0].probability - SMALLEST, PLACES))
+    ]
+    starts_there = next((step.probability for step in rounded if step.score == threshold), below[-1].probability)
+    here = max(starts_there, round(below[-1].probability + SMALLEST, PLACES))
+    risen = [*(step for step in below if step.score < threshold), Step(threshold, here)]
+    risen += [step for step in rounded if step.score > threshold]
+    highest = accumulate((step.probability for step in risen), max, initial=-1.0)
+    return tuple(step for step, before in zip(risen, highest, strict=False) if step.probability > before)
 
 
 def mapped(steps: tuple[Step, ...], scores: FloatArray) -> FloatArray:

@@ -24,6 +24,7 @@ from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
 from evaluators.judging.settings import STRICT, before_strict, judge_settings, threshold_of
 from evaluators.relevance.asking_back import asks_back
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.declining import declines_elsewhere
 from evaluators.text.identify import identify
@@ -79,7 +80,7 @@ class AnswerRelevance(Family):
     by_verdict = True
     required_fields = (Field.INPUT, Field.OUTPUT)
     accepts_own_profiles = True
-    settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))
+    settings_schema = object_schema({**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
     managed_profiles = (
         ManagedProfile(
             "answer-relevance",

@@ -17,6 +17,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.judging.questions.relevance import judge_context_relevance
 from evaluators.judging.settings import STRICT, before_strict, several_questions_settings, threshold_of
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -57,7 +58,7 @@ class ContextRelevance(Family):
     by_verdict = True
     required_fields = (Field.INPUT, Field.CONTEXT)
     accepts_own_profiles = True
-    settings_schema = object_schema(several_questions_settings(DEFAULT_THRESHOLD))
+    settings_schema = object_schema({**several_questions_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
     managed_profiles = (
         ManagedProfile(
             "context-relevance",

@@ -27,6 +27,7 @@ from evaluators.hallucination.answer import score_words
 from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.questions.covered_claims import judge_covered_claims
 from evaluators.judging.settings import STRICT, before_strict, is_strict, judge_settings, threshold_of
+from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.values import GENERATED, SAMPLED
 
@@ -75,7 +76,7 @@ class Hallucination(Family):
     required_fields = (Field.OUTPUT, Field.CONTEXT)
     optional_fields = (Field.INPUT,)
     accepts_own_profiles = True
-    settings_schema = object_schema(judge_settings(DEFAULT_THRESHOLD))
+    settings_schema = object_schema({**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
     managed_profiles = (
         ManagedProfile(
             "detect-rag-hallucination",
