@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -11,6 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off", ""}
+SECRET_CHARS = 32
+HIGHEST_PORT = 65_535
 RENAMED = {
     "EVALSVC_EXPERIMENT_PUMPS": "EVALSVC_EXPERIMENT_SCHEDULERS",
     "EVALSVC_EXPERIMENT_PUMP_SECONDS": "EVALSVC_EXPERIMENT_SCHEDULER_SECONDS",
@@ -44,17 +47,58 @@ def env_str(name: str, default: str | None = None) -> str:
     return default
 
 
-def env_int(name: str, default: int) -> int:
-    """Return the variable as a whole number."""
-    return whole_number(name, env_str(name, str(default)))
+def env_secret(name: str) -> str:
+    """Return a secret that is too long to be guessed."""
+    secret = env_str(name)
+    if len(secret) < SECRET_CHARS:
+        raise ImproperlyConfigured(
+            f"{name} must have at least {SECRET_CHARS} characters, and has {len(secret)}. "
+            'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
+        )
+    return secret
 
 
-def whole_number(name: str, text: str) -> int:
-    """Return a variable's text as a whole number."""
+def env_fernet_keys(name: str) -> list[str]:
+    """Return a comma-separated variable as Fernet keys, the newest first."""
+    keys = env_list(name)
+    for position, key in enumerate(keys, 1):
+        if not _is_fernet_key(key):
+            raise ImproperlyConfigured(
+                f"Key {position} of {name} is not 32 bytes in URL-safe base64 (44 characters that end in =). Make one "
+                'with: python3 -c "import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())"'
+            )
+    return keys
+
+
+def _is_fernet_key(key: str) -> bool:
     try:
-        return int(text)
+        return len(base64.b64decode(key, altchars=b"-_", validate=True)) == 32
+    except ValueError:
+        return False
+
+
+def env_hosts(name: str, default: str) -> list[str]:
+    """Return a comma-separated variable as host names; a star would let a forged Host header through."""
+    hosts = env_list(name, default)
+    if "*" in hosts:
+        raise ImproperlyConfigured(f"{name} must name hosts, as evals.example.com or .example.com; * is none.")
+    return hosts
+
+
+def env_int(name: str, default: int, *, lowest: int = 0) -> int:
+    """Return the variable as a whole number of at least `lowest`."""
+    return whole_number(name, env_str(name, str(default)), lowest=lowest)
+
+
+def whole_number(name: str, text: str, *, lowest: int = 0) -> int:
+    """Return a variable's text as a whole number of at least `lowest`."""
+    try:
+        number = int(text)
     except ValueError:
         raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.") from None
+    if number < lowest:
+        raise ImproperlyConfigured(f"{name} must be at least {lowest}, not {number}.")
+    return number
 
 
 def env_bool(name: str, default: bool) -> bool:
@@ -76,6 +120,22 @@ def env_networks(name: str, default: str = "") -> list[IPv4Network | IPv6Network
         return [ip_network(part) for part in env_list(name, default)]
     except ValueError as exc:
         raise ImproperlyConfigured(f"{name} must be networks like 10.1.0.0/16, with commas between: {exc}.") from None
+
+
+def env_ports(name: str, default: str) -> list[range]:
+    """Return a comma-separated variable as ranges of ports; `8000-9999` holds both ends."""
+    return [_ports(name, part) for part in env_list(name, default)]
+
+
+def _ports(name: str, text: str) -> range:
+    low, dash, high = text.partition("-")
+    try:
+        ports = range(int(low), int(high if dash else low) + 1)
+    except ValueError:
+        ports = range(0)
+    if not ports or ports[0] < 1 or ports[-1] > HIGHEST_PORT:
+        raise ImproperlyConfigured(f"{name} must be ports like 443 or 8000-9999, with commas between, not {text!r}.")
+    return ports
 
 
 def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:

@@ -7,9 +7,13 @@ from typing import Any
 from evalsvc import __version__
 from evalsvc.env import (
     env_bool,
+    env_fernet_keys,
+    env_hosts,
     env_int,
     env_list,
     env_networks,
+    env_ports,
+    env_secret,
     env_str,
     postgres_settings,
     refuse_renamed_variables,
@@ -20,10 +24,10 @@ refuse_renamed_variables()
 
 # --- Where do I run? -------------------------------------------------------------------------------------------------
 DEBUG = False
-SECRET_KEY = env_str("SECRET_KEY")
-KEY_PEPPER = env_str("KEY_PEPPER")
-ENCRYPTION_KEYS = env_list("ENCRYPTION_KEYS")
-ALLOWED_HOSTS = env_list("EVALSVC_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+SECRET_KEY = env_secret("SECRET_KEY")
+KEY_PEPPER = env_secret("KEY_PEPPER")
+ENCRYPTION_KEYS = env_fernet_keys("ENCRYPTION_KEYS")
+ALLOWED_HOSTS = env_hosts("EVALSVC_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 ROOT_URLCONF = env_str("EVALSVC_ROOT_URLCONF", "evalsvc.urls")
 WSGI_APPLICATION = "evalsvc.wsgi.application"
 LOG_LEVEL = env_str("EVALSVC_LOG_LEVEL", "INFO")
@@ -34,11 +38,11 @@ BEHIND_PROXY = env_bool("EVALSVC_BEHIND_PROXY", False)
 RPM_LIMIT = env_int("EVALSVC_RPM_LIMIT", 60_000)  # requests per account and clock minute
 MONTHLY_LIMIT = env_int("EVALSVC_MONTHLY_LIMIT", 100_000_000)  # requests per account and calendar month
 METRICS_KEY = env_str("EVALSVC_METRICS_KEY", "")  # empty: /metrics answers 404
-MAX_BODY_BYTES = env_int("EVALSVC_MAX_BODY_BYTES", 4 * 1024 * 1024)
+MAX_BODY_BYTES = env_int("EVALSVC_MAX_BODY_BYTES", 4 * 1024 * 1024, lowest=1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
-MAX_UPLOAD_BYTES = env_int("EVALSVC_MAX_UPLOAD_BYTES", 512 * 1024 * 1024)  # files of data sets
-MAX_EXAMPLES = env_int("EVALSVC_MAX_EXAMPLES", 1_000_000)  # per version of a data set
-TELEMETRY_MAX_BYTES = env_int("EVALSVC_TELEMETRY_MAX_BYTES", 8 * 1024 * 1024)  # of spans or logs, unpacked
+MAX_UPLOAD_BYTES = env_int("EVALSVC_MAX_UPLOAD_BYTES", 512 * 1024 * 1024, lowest=1)  # files of data sets
+MAX_EXAMPLES = env_int("EVALSVC_MAX_EXAMPLES", 1_000_000, lowest=1)  # per version of a data set
+TELEMETRY_MAX_BYTES = env_int("EVALSVC_TELEMETRY_MAX_BYTES", 8 * 1024 * 1024, lowest=1)  # of spans or logs, unpacked
 API_KEY_CACHE_SECONDS = env_int("EVALSVC_API_KEY_CACHE_SECONDS", 30)
 
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
@@ -56,12 +60,15 @@ SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W003"]
 # --- Whom may it call? -----------------------------------------------------------------------------------------------
 # Private, loopback and other special networks are refused unless they are named here.
 OUTBOUND_ALLOW = env_networks("EVALSVC_OUTBOUND_ALLOW", "")
+OUTBOUND_PORTS = env_ports("EVALSVC_OUTBOUND_PORTS", "80,443,8000-9999")  # of public addresses
 OUTBOUND_PLAIN_HTTP = env_bool("EVALSVC_OUTBOUND_PLAIN_HTTP", False)  # http:// outside of the networks above
 
 # --- How is work done? -----------------------------------------------------------------------------------------------
 INLINE_LANE = env_str("EVALSVC_INLINE_LANE", "inline")  # "worker" sends inline families through Celery too
 INLINE_MAX_CHARS = env_int("EVALSVC_INLINE_MAX_CHARS", 20_000)  # longer samples leave the web process
-COMPUTE_SECONDS = env_int("EVALSVC_COMPUTE_SECONDS", 10)  # of CPU time for one evaluation; more is `input_too_long`
+COMPUTE_SECONDS = env_int(
+    "EVALSVC_COMPUTE_SECONDS", 10, lowest=1
+)  # CPU time of an evaluation; more is `input_too_long`
 WAIT_SECONDS = env_int(
     "EVALSVC_WAIT_SECONDS", 25
 )  # how long /v1/evaluate waits for workers when the caller does not say
@@ -69,18 +76,22 @@ MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
 _max_waiters = env_str("EVALSVC_MAX_WAITERS", "")  # per web process; empty: all of its threads but 32
 MAX_WAITERS = whole_number("EVALSVC_MAX_WAITERS", _max_waiters) if _max_waiters else None
 LEASE_SECONDS = env_int(
-    "EVALSVC_LEASE_SECONDS", 10
+    "EVALSVC_LEASE_SECONDS", 10, lowest=1
 )  # after this a queued evaluation without an answer is enqueued again
-WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30)  # how long a worker has before another may try
-MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5)
-JUDGE_SLOTS = env_int("EVALSVC_JUDGE_SLOTS", 512)  # judged evaluations that a runner has in flight
-JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120)  # for all that one score asks of an LLM
+WORK_LEASE_SECONDS = env_int("EVALSVC_WORK_LEASE_SECONDS", 30, lowest=1)  # how long a worker has before another may try
+MAX_ATTEMPTS = env_int("EVALSVC_MAX_ATTEMPTS", 5, lowest=1)
+JUDGE_SLOTS = env_int("EVALSVC_JUDGE_SLOTS", 512, lowest=1)  # judged evaluations that a runner has in flight
+JUDGE_DEADLINE_SECONDS = env_int("EVALSVC_JUDGE_DEADLINE_SECONDS", 120, lowest=1)  # for all that a score asks of an LLM
 JUDGE_PATIENCE_SECONDS = env_int("EVALSVC_JUDGE_PATIENCE_SECONDS", 120)  # how long an evaluation waits for its turn
 JUDGE_CACHE_ANSWERS = env_int("EVALSVC_JUDGE_CACHE_ANSWERS", 50_000)  # remembered for each account
 EXPERIMENT_SCHEDULERS = env_int("EVALSVC_EXPERIMENT_SCHEDULERS", 2)  # at once, over all machines; each takes a process
-EXPERIMENT_UNIT_RUNNERS = env_int("EVALSVC_EXPERIMENT_UNIT_RUNNERS", 8)  # queries that each scheduler has in flight
-EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30)  # kept alive while the worker lives
-EXPERIMENT_SCHEDULER_SECONDS = env_int("EVALSVC_EXPERIMENT_SCHEDULER_SECONDS", 120)  # then a fresh scheduler takes over
+EXPERIMENT_UNIT_RUNNERS = env_int(
+    "EVALSVC_EXPERIMENT_UNIT_RUNNERS", 8, lowest=1
+)  # queries in flight, of each scheduler
+EXPERIMENT_LEASE_SECONDS = env_int("EVALSVC_EXPERIMENT_LEASE_SECONDS", 30, lowest=1)  # renewed while the worker lives
+EXPERIMENT_SCHEDULER_SECONDS = env_int(
+    "EVALSVC_EXPERIMENT_SCHEDULER_SECONDS", 120, lowest=1
+)  # then another one takes over
 RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3600)
 RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 0 keeps them
 RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 keeps them

@@ -14,7 +14,7 @@ PYTHON = sys.executable
 # Values that open nothing: Django's deployment check wants them long, the settings want them present.
 DUMMIES = {
     "SECRET_KEY": "only-for-make-check-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
-    "KEY_PEPPER": "only-for-make-check",
+    "KEY_PEPPER": "only-for-make-check-" + "0123456789abcdef",
     "ENCRYPTION_KEYS": "b25seS1mb3ItbWFrZS1jaGVjay0wMTIzNDU2Nzg5YWI=",
     "EVALSVC_REQUIRE_HTTPS": "1",
     "DATABASE_URL": "postgresql:///evalsvc?host=/nonexistent",

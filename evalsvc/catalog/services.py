@@ -16,8 +16,7 @@ from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
-from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.guard import check_url
+from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.bodies.parsing import find_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
@@ -194,8 +193,5 @@ def _size_errors(settings: Any) -> Iterator[FieldError]:
 def _address_errors(family: Family, settings: Settings) -> Iterator[FieldError]:
     """Find URLs that could never be called; names are looked up at each call."""
     for name in family.url_settings:
-        try:
-            if name in settings:
-                check_url(str(settings[name]))
-        except OutboundFailed as exc:
-            yield FieldError(f"/config/{name}", exc.detail)
+        if name in settings and (why := why_not_called(str(settings[name]))):
+            yield FieldError(f"/config/{name}", why)

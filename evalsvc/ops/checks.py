@@ -10,7 +10,9 @@ from django.db import Error as DatabaseError
 from django.db import connections
 
 from evalsvc.infra.functions import ForeignFunctions, check_functions
-from evalsvc.tenancy.scope import APP
+from evalsvc.judges.models import Connection
+from evalsvc.outbound.guard import why_not_called
+from evalsvc.tenancy.scope import APP, SYSTEM
 from evaluators.registry import broken_plugins
 
 ROLE = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
@@ -62,6 +64,29 @@ def functions_are_installed(
     except DatabaseError:
         return []
     return [Warning(told, id="evalsvc.W004")] if told else []
+
+
+@register(Tags.database)
+def connections_can_be_called(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
+) -> list[CheckMessage]:
+    """Say, to `check --database system`, which stored connections the operator's settings let nobody call."""
+    if not databases or SYSTEM not in databases:
+        return []
+    try:
+        stored = list(Connection.objects.using(SYSTEM).order_by("pk").values_list("pk", "account_id", "base_url"))
+    except DatabaseError:
+        return []
+    return [
+        Warning(
+            f"Connection {pk} of account {account_id} leads to {base_url}, which is not called. {why}",
+            hint="Allow it by EVALSVC_OUTBOUND_PORTS, EVALSVC_OUTBOUND_ALLOW or EVALSVC_OUTBOUND_PLAIN_HTTP, or tell "
+            "the account's people.",
+            id="evalsvc.W005",
+        )
+        for pk, account_id, base_url in stored
+        if (why := why_not_called(base_url))
+    ]
 
 
 # With `check --deploy` alone: an error of the ordinary checks would keep `migrate` and the other commands from running,

@@ -46,6 +46,7 @@ REFUSED = tuple(
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",  # reserved, broadcast
         "168.63.129.16/32",  # metadata
+        "::ffff:0:0:0/96",  # stateless translation (SIIT): leads to any IPv4 address
         "::/96",  # unspecified, loopback, IPv4-compatible
         "64:ff9b::/96",  # NAT64: leads to any IPv4 address
         "64:ff9b:1::/48",  # NAT64 of the local network
@@ -61,12 +62,15 @@ REFUSED = tuple(
         "ff00::/8",  # multicast
     )
 )
+NOT_CALLED = "The host's address is not one that this service calls."
+UNUSUAL_PORT = "This service calls no public address at port {}; the operator's EVALSVC_OUTBOUND_PORTS says at which."
 IN_CLEAR = "Plain http is for networks that the operator allows; use https."
 # Headers that callers may not set: they frame the message, or belong to one hop on the way to the server.
 FRAMING = frozenset(("host", "content-length", "transfer-encoding", "accept-encoding", "expect", "trailer", "te"))
 OF_HOPS = frozenset(("connection", "keep-alive", "upgrade", "proxy-connection", "proxy-authorization"))
 OWN_HEADERS = FRAMING | OF_HOPS
 _running_lookups: dict[tuple[asyncio.AbstractEventLoop, str, int], asyncio.Future[list[str]]] = {}
+_hex_digits = frozenset("0123456789abcdef")
 _token = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
@@ -76,13 +80,26 @@ def is_refused(address: Address, *, allow: Sequence[Network] = ()) -> bool:
     return not _within(address, allow) and _within(address, REFUSED)
 
 
-def may_connect(address: Address, *, plain: bool) -> bool:
-    """Say whether a call may go there. Plain http may go only where the operator's settings allow it."""
+def may_connect(address: Address, port: int, *, plain: bool) -> bool:
+    """Say whether a call may go there: other ports and plain http only where the operator's settings allow it."""
+    return _misfit(address, port, plain=plain) is None
+
+
+def _misfit(address: Address, port: int, *, plain: bool) -> str | None:
+    """Say why a call may not go there."""
     allow = settings.OUTBOUND_ALLOW
     if is_refused(address, allow=allow):
-        return False
-    address = getattr(address, "ipv4_mapped", None) or address
-    return not plain or settings.OUTBOUND_PLAIN_HTTP or _within(address, allow)
+        return NOT_CALLED
+    if _within(getattr(address, "ipv4_mapped", None) or address, allow):
+        return None
+    if plain and not settings.OUTBOUND_PLAIN_HTTP:
+        return IN_CLEAR
+    return None if is_usual(port) else UNUSUAL_PORT.format(port)
+
+
+def is_usual(port: int) -> bool:
+    """Say whether public addresses are called at this port."""
+    return any(port in usual for usual in settings.OUTBOUND_PORTS)
 
 
 def _within(address: Address, networks: Sequence[Network]) -> bool:
@@ -95,27 +112,26 @@ def addresses_of(host: str, port: int, *, plain: bool, timeout: float) -> list[s
     Raises OutboundFailed: `connection` when there is no such name, `refused_address` when none of them may be called,
     `timeout` when the resolver has not answered after `timeout` seconds.
     """
-    return _checked(literal(host) or _look_up(host, port, timeout), plain=plain)
+    return _checked(literal(host) or _look_up(host, port, timeout), port, plain=plain)
 
 
 async def addresses_found(host: str, port: int, *, plain: bool) -> list[str]:
     """Look a name up as `addresses_of` does, but without a time limit: the caller sets one."""
-    return _checked(literal(host) or await _look_up_async(host, port), plain=plain)
+    return _checked(literal(host) or await _look_up_async(host, port), port, plain=plain)
 
 
-def _checked(addresses: Sequence[str], *, plain: bool) -> list[str]:
+def _checked(addresses: Sequence[str], port: int, *, plain: bool) -> list[str]:
     found = [ip_address(text.partition("%")[0]) for text in addresses]
-    good = [str(address) for address in found if may_connect(address, plain=plain)]
-    if good:
-        return good
-    raise _refusal(found, plain=plain)
+    misfits = [_misfit(address, port, plain=plain) for address in found]
+    if None not in misfits:
+        raise _refusal(misfits)
+    return [str(address) for address, misfit in zip(found, misfits, strict=True) if misfit is None]
 
 
-def _refusal(found: Sequence[Address], *, plain: bool) -> OutboundFailed:
+def _refusal(misfits: Sequence[str | None]) -> OutboundFailed:
     # The message names neither the address nor its kind, so that nobody can map the operator's network by it.
-    in_clear = plain and any(may_connect(address, plain=False) for address in found)
-    detail = IN_CLEAR if in_clear else "The host's address is not one that this service calls."
-    return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, detail)
+    told = next((misfit for misfit in misfits if misfit not in (None, NOT_CALLED)), NOT_CALLED)
+    return OutboundFailed(OutboundFailed.REFUSED_ADDRESS, told or NOT_CALLED)
 
 
 def resolve_host(host: str, port: int) -> list[str]:
@@ -186,17 +202,39 @@ def check_url(url: str) -> SplitResult:
         raise _bad_url("The URL must not hold a user name or a password; send secrets in headers.")
     if parts.fragment or url.endswith("#"):
         raise _bad_url("The URL must not have a fragment.")
-    _check_literal(host, plain=parts.scheme == "http")
+    plain = parts.scheme == "http"
+    _check_host(host, port or (80 if plain else 443), plain=plain)
     return parts
 
 
-def _check_literal(host: str, *, plain: bool) -> None:
+def why_not_called(url: str) -> str | None:
+    """Say what `check_url` has against a URL; None for one that may be called."""
+    try:
+        check_url(url)
+    except OutboundFailed as exc:
+        return exc.detail
+    return None
+
+
+def _check_host(host: str, port: int, *, plain: bool) -> None:
+    """Refuse what no resolver can make good: an address that is not called, and a number that is no address."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
-        return
-    if not may_connect(address, plain=plain):
-        raise _refusal([address], plain=plain)
+        if _looks_numeric(host):
+            raise _bad_url("Write an address in full, as 192.0.2.7; other spellings of numbers are not read.") from None
+        # Where the operator allows no network, no name can lead to one.
+        misfit = None if settings.OUTBOUND_ALLOW or is_usual(port) else UNUSUAL_PORT.format(port)
+    else:
+        misfit = _misfit(address, port, plain=plain)
+    if misfit is not None:
+        raise _refusal([misfit])
+
+
+def _looks_numeric(host: str) -> bool:
+    """Say whether resolvers may read the host as an IPv4 address: its last part is a number, perhaps in hex."""
+    last = host.removesuffix(".").rpartition(".")[2].lower()
+    return last.isdigit() or (last.startswith("0x") and set(last[2:]) <= _hex_digits)
 
 
 def _bad_url(detail: str) -> OutboundFailed:

@@ -15,8 +15,9 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 
 from evalsvc.accounts.models import Account
-from evalsvc.ops.checks import application_role_is_bound
+from evalsvc.ops.checks import application_role_is_bound, connections_can_be_called
 from evalsvc.tenancy.scope import role_scope
+from tests.caller import Caller
 
 
 def seeded() -> dict[str, str]:
@@ -88,3 +89,16 @@ def test_deployment_defaults_are_safe() -> None:
     assert settings.DEBUG is False
     assert settings.X_FRAME_OPTIONS == "DENY"
     assert settings.SESSION_COOKIE_HTTPONLY is True
+
+
+def test_connections_that_are_not_called_are_listed_for_the_operator(alice: Caller) -> None:
+    with override_settings(OUTBOUND_ALLOW=[], OUTBOUND_PORTS=[range(443, 444), range(2222, 2223)]):
+        for name, url in (("good", "https://llm.example.com/v1"), ("odd", "https://llm.example.com:2222/v1")):
+            assert alice.post("/v1/connections", {"name": name, "base_url": url, "model": "m"}).status_code == 201
+    with override_settings(OUTBOUND_ALLOW=[], OUTBOUND_PORTS=[range(443, 444)]):
+        told = [str(warning) for warning in connections_can_be_called(None, databases=["system"])]
+        assert connections_can_be_called(None, databases=["default"]) == []
+
+    (ours,) = [line for line in told if str(alice.account.pk) in line]
+    assert "https://llm.example.com:2222/v1" in ours
+    assert "EVALSVC_OUTBOUND_PORTS" in ours

@@ -15,6 +15,7 @@ from evalsvc.env import (
     env_bool,
     env_int,
     env_list,
+    env_ports,
     env_str,
     postgres_settings,
     refuse_renamed_variables,
@@ -53,7 +54,7 @@ def test_an_empty_variable_is_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
     assert env_list(NAME, "a,b") == []
 
 
-@pytest.mark.parametrize(("text", "number"), [("0", 0), ("-3", -3), ("120", 120), (" 7 ", 7)])
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("120", 120), (" 7 ", 7)])
 def test_a_whole_number_is_read(monkeypatch: pytest.MonkeyPatch, text: str, number: int) -> None:
     monkeypatch.setenv(NAME, text)
     assert env_int(NAME, 5) == number
@@ -71,6 +72,54 @@ def test_a_wrong_number_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> 
     with pytest.raises(ImproperlyConfigured) as stopped:
         env_int(NAME, 5)
     assert str(stopped.value) == f"{NAME} must be a whole number, not {text!r}."
+
+
+@pytest.mark.parametrize(("text", "lowest"), [("-1", 0), ("-60000", 0), ("0", 1)])
+def test_a_number_below_what_makes_sense_is_named(monkeypatch: pytest.MonkeyPatch, text: str, lowest: int) -> None:
+    monkeypatch.setenv(NAME, text)
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        env_int(NAME, 5, lowest=lowest)
+    assert str(stopped.value) == f"{NAME} must be at least {lowest}, not {text}."
+
+
+@pytest.mark.parametrize("text", ["0", "443-80", "70000", "https", "80-", "1-2-3", "-5"])
+def test_what_is_no_port_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, f"443,{text}")
+    with pytest.raises(ImproperlyConfigured, match=f"{NAME} must be ports"):
+        env_ports(NAME, "")
+
+
+def test_ports_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, "443, 8000-8002")
+    assert env_ports(NAME, "") == [range(443, 444), range(8000, 8003)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("SECRET_KEY", "abc", "at least 32 characters, and has 3"),
+        ("KEY_PEPPER", "", "at least 32 characters, and has 0"),
+        ("ENCRYPTION_KEYS", f"{'A' * 43}=,zzz", "Key 2 of ENCRYPTION_KEYS is not 32 bytes"),
+        ("EVALSVC_ALLOWED_HOSTS", "localhost,*", "must name hosts"),
+        ("EVALSVC_RPM_LIMIT", "-1", "must be at least 0, not -1"),
+        ("EVALSVC_MAX_BODY_BYTES", "0", "must be at least 1, not 0"),
+        ("EVALSVC_OUTBOUND_PORTS", "all", "must be ports"),
+    ],
+)
+def test_no_process_starts_with_a_setting_that_protects_nothing(name: str, value: str, says: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import django; django.setup()"],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, name: value, "DJANGO_SETTINGS_MODULE": "evalsvc.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    told = done.stderr.strip().splitlines()[-1]
+    assert name in told
+    assert says in told
+    assert value in ("", "0", "-1", "all") or value not in told
 
 
 @pytest.mark.parametrize("default", [True, False])

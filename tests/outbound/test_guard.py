@@ -18,7 +18,7 @@ _refused = (
     "169.254.169.254 169.254.0.1 172.16.0.1 172.31.255.255 192.0.0.1 192.0.0.192 192.0.2.1 192.88.99.1 192.168.0.1 "
     "198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 168.63.129.16 "
     ":: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:169.254.169.254 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::1 "
-    "64:ff9b::808:808 100::1 2001::1 2001:0:7f00:1:: 2001:db8::1 2002:7f00:1:: 2002:a00:1:: 3fff::1 5f00::1 fc00::1 "
+    "64:ff9b::808:808 ::ffff:0:127.0.0.1 ::ffff:0:10.0.0.1 100::1 2001::1 2001:0:7f00:1:: 2001:db8::1 2002:7f00:1:: 2002:a00:1:: 3fff::1 5f00::1 fc00::1 "
     "fd00:ec2::254 fdff:ffff::1 fe80::1 febf::1 fec0::1 ff02::1 ff0e::1 "
 )
 REFUSED = _refused.split()
@@ -53,12 +53,44 @@ def test_the_operator_allows_networks() -> None:
 
 def test_plain_http_is_for_allowed_networks() -> None:
     with override_settings(OUTBOUND_ALLOW=networks("10.1.0.0/16"), OUTBOUND_PLAIN_HTTP=False):
-        assert may_connect(ip_address("10.1.2.3"), plain=True)
-        assert not may_connect(ip_address("8.8.8.8"), plain=True)
-        assert may_connect(ip_address("8.8.8.8"), plain=False)
+        assert may_connect(ip_address("10.1.2.3"), 443, plain=True)
+        assert not may_connect(ip_address("8.8.8.8"), 443, plain=True)
+        assert may_connect(ip_address("8.8.8.8"), 443, plain=False)
     with override_settings(OUTBOUND_ALLOW=[], OUTBOUND_PLAIN_HTTP=True):
-        assert may_connect(ip_address("8.8.8.8"), plain=True)
-        assert not may_connect(ip_address("127.0.0.1"), plain=True)
+        assert may_connect(ip_address("8.8.8.8"), 443, plain=True)
+        assert not may_connect(ip_address("127.0.0.1"), 443, plain=True)
+
+
+@pytest.mark.parametrize(("port", "is_called"), [(22, False), (6379, False), (443, True), (8000, True), (9999, True)])
+def test_public_addresses_are_called_at_usual_ports(nothing_allowed: None, port: int, is_called: bool) -> None:
+    assert may_connect(ip_address("8.8.8.8"), port, plain=False) is is_called
+    with override_settings(OUTBOUND_PORTS=[range(22, 23)]):
+        assert may_connect(ip_address("8.8.8.8"), 22, plain=False)
+
+
+def test_a_network_that_is_allowed_is_called_at_every_port() -> None:
+    with override_settings(OUTBOUND_ALLOW=networks("10.1.0.0/16")):
+        assert may_connect(ip_address("10.1.2.3"), 11434, plain=True)
+        assert not may_connect(ip_address("8.8.8.8"), 11434, plain=False)
+        # A name may lead to that network: only its address tells.
+        assert check_url("https://llm.inside.example:11434")
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "llm.example.com"])
+def test_a_refused_port_names_the_setting(nothing_allowed: None, host: str) -> None:
+    with pytest.raises(OutboundFailed) as caught:
+        check_url(f"https://{host}:11434/v1")
+    assert caught.value.code == "refused_address"
+    assert "port 11434" in caught.value.detail
+    assert "EVALSVC_OUTBOUND_PORTS" in caught.value.detail
+
+
+def test_a_port_is_refused_when_the_name_is_looked_up(monkeypatch: pytest.MonkeyPatch, nothing_allowed: None) -> None:
+    resolving(monkeypatch, ["10.0.0.1", "8.8.8.8"])
+
+    with pytest.raises(OutboundFailed) as caught:
+        addresses_of("mixed.example", 22, plain=False, timeout=60)
+    assert "port 22" in caught.value.detail
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -125,6 +157,14 @@ def test_a_name_that_is_none_is_a_failed_connection() -> None:
             "https://example.com/\r\nHost: a",
             "https://example.com\\@a",
         ),
+        *(
+            "https://0177.0.0.1",
+            "https://127.1",
+            "https://2130706433",
+            "http://0x7f.1",
+            "https://1.2.3.4.",
+            "https://a.0x",
+        ),
         *("https://exämple.com", "https://[::1", "https://example.com/" + "a" * 2048, "https://example.com/\x00"),
     ],
 )
@@ -144,7 +184,15 @@ def test_literal_addresses_are_refused_at_once(nothing_allowed: None, url: str) 
 
 
 @pytest.mark.parametrize(
-    "url", ["https://llm.example.com/v1", "https://llm.example.com:8443/a?b=c", "https://8.8.8.8", "http://a.example"]
+    "url",
+    [
+        "https://llm.example.com:9999",
+        "http://8.8.8.8.example:80",
+        "https://llm.example.com/v1",
+        "https://llm.example.com:8443/a?b=c",
+        "https://8.8.8.8",
+        "http://a.example",
+    ],
 )
 def test_urls_that_may_be_called(nothing_allowed: None, url: str) -> None:
     assert check_url(url).hostname

@@ -16,8 +16,7 @@ from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OU
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.knobs import knobs_of, label, names_of, with_values
 from evalsvc.experiments.definition.templates import problem_with, template_names
-from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.guard import check_url
+from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CONFIGS = 256
@@ -177,10 +176,8 @@ def _is_message(message: Any) -> bool:
 
 def _http_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _unknown(parameters, HTTP_FIELDS)
-    try:
-        check_url(str(parameters.get("url", "")))
-    except OutboundFailed as exc:
-        yield "/parameters/url", exc.detail
+    if why := why_not_called(str(parameters.get("url", ""))):
+        yield "/parameters/url", why
     yield from _timeout(parameters)
     headers = parameters.get("headers", {})
     if not isinstance(headers, Mapping) or not all(isinstance(value, str) for value in headers.values()):
