@@ -62,7 +62,10 @@ REFUSED = tuple(
         "ff00::/8",  # multicast
     )
 )
-NOT_CALLED = "The host's address is not one that this service calls."
+NOT_CALLED = (
+    "The host's address is not one that this service calls; the operator's EVALSVC_OUTBOUND_ALLOW names the private "
+    "networks that it does call."
+)
 UNUSUAL_PORT = "This service calls no public address at port {}; the operator's EVALSVC_OUTBOUND_PORTS says at which."
 IN_CLEAR = "Plain http is for networks that the operator allows; use https."
 # Headers that callers may not set: they frame the message, or belong to one hop on the way to the server.
