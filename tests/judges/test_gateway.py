@@ -243,6 +243,24 @@ def test_moderation(judge: Judge) -> None:
     assert (found.provenance["model"], found.provenance["calls"]) == ("stub-moderation", 1)
 
 
+def test_moderation_that_hides_its_usage_is_charged_by_estimate(judge: Judge) -> None:
+    used = judge.gateway().moderate("I hate this. " * 100, {}).provenance
+
+    assert (used["usage_estimated"], used["input_tokens"], used["output_tokens"]) == (True, 372, 0)
+    assert used["cost"] == pytest.approx(372 / 1_000_000)
+    shown = judge.caller.get(f"/v1/connections/{judge.connection['id']}").json()["connection"]
+    assert float(shown["spent_today"]) == pytest.approx(372 / 1_000_000, rel=1e-6)
+
+
+def test_moderation_that_says_nothing_of_use_is_charged_for_what_was_sent(judge: Judge) -> None:
+    with pytest.raises(CannotScore) as caught:
+        judge.gateway().moderate("I hate this.", {"model": "stub-judge-pass:fences"})
+
+    used: Any = (caught.value.extra or {})["judge"]
+    assert (caught.value.code, used["calls"]) == ("bad_output", 1)
+    assert used["cost"] > 0
+
+
 @pytest.mark.parametrize(
     ("manner", "code"), [("500", "connection"), ("401", "not_configured"), ("quota", "budget_exhausted")]
 )

@@ -87,13 +87,14 @@ async def complete(
             read=lambda answer, ms: _completion(connection, answer, asked, expected, ms, reads_tool=reads_tool),
         )
     except CallFailed as failed:
-        if failed.code == failures.BAD_OUTPUT and not failed.input_tokens:
-            _charge_unread(connection, failed, expected)
+        charge_unread(connection, failed, expected)
         raise
 
 
-def _charge_unread(connection: ConnectionFacts, failed: CallFailed, expected: ExpectedUsage) -> None:
+def charge_unread(connection: ConnectionFacts, failed: CallFailed, expected: ExpectedUsage) -> None:
     """Charge what was sent for an answer that cannot be read at all: the endpoint has worked, and may bill it."""
+    if failed.code != failures.BAD_OUTPUT or failed.input_tokens:
+        return
     failed.input_tokens, failed.is_estimated = expected.input_tokens, True
     failed.cost = connection.cost_of(input_tokens=expected.input_tokens, output_tokens=0)
 

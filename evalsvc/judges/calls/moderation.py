@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.judges import failures
-from evalsvc.judges.calls.chat import post
+from evalsvc.judges.calls.chat import charge_unread, post
 from evalsvc.judges.calls.counted import call_within_limits
-from evalsvc.judges.calls.estimates import text_tokens
+from evalsvc.judges.calls.estimates import ExpectedUsage, text_tokens
 from evalsvc.judges.calls.reading import ReportedUsage, printable, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -34,24 +34,36 @@ class Moderated:
 
 
 async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> Moderated:
-    """Ask once, within the connection's limits; raises CallFailed. Few such endpoints say what they use, or charge."""
+    """Ask once, within the connection's limits; raises CallFailed. Few such endpoints say what they use."""
     body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
     limited_as = model or LIMITED_AS
+    # Nothing is written but the verdict.
+    expected = ExpectedUsage(text_tokens(body["input"]) + 1, 0)
     return await call_within_limits(
         connection,
         limited_as,
-        tokens=text_tokens(body["input"]) + 1,
+        tokens=expected.input_tokens,
         deadline_seconds=seconds,
         is_watched=True,
-        call=lambda left: post(
+        call=lambda left: _once(connection, body, limited_as, expected, left),
+    )
+
+
+async def _once(
+    connection: ConnectionFacts, body: Mapping[str, str], limited_as: str, expected: ExpectedUsage, seconds: float
+) -> Moderated:
+    try:
+        return await post(
             connection,
             "/moderations",
             body,
             limited_as=limited_as,
-            seconds=left,
-            read=lambda answer, ms: _read(answer, read_usage(connection, answer), limited_as),
-        ),
-    )
+            seconds=seconds,
+            read=lambda answer, ms: _read(answer, read_usage(connection, answer, expected), limited_as),
+        )
+    except CallFailed as failed:
+        charge_unread(connection, failed, expected)
+        raise
 
 
 def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Moderated:
@@ -69,6 +81,7 @@ def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Mod
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cost=usage.cost,
+        is_estimated=usage.is_estimated,
     )
 
 
