@@ -10,6 +10,8 @@ from typing import Any
 
 _block = re.compile(r"^BEGIN (.+) (\w+)\n(.*)\nEND \1 \2$", re.MULTILINE)
 _bad_words = ("fail", "incorrect", "wrong", "no", "false", "unsupported", "contradict", "irrelevant", "insufficient")
+LISTS = ("claims", "statements", "points")
+"""Where answers decide the sentences of an output."""
 INVENTED = "Nobody has ever said this anywhere."
 MAX_QUOTED = 60
 
@@ -58,15 +60,19 @@ def member(name: str, schema: dict[str, Any], verdict: str, said: str, data: Map
         return quoted(data)
     if name == "is_claim":
         return True
-    if name == "claims" and "SENTENCES" in data:
-        claim = instance_of(schema["items"], verdict, said, data)
+    if name in LISTS and "SENTENCES" in data:
+        entry = instance_of(schema["items"], verdict, said, data)
         numbered = (text.partition(": ") for text in data["SENTENCES"])
-        return [{**claim, "sentence": int(number), "passage": text} for number, _, text in numbered]
+        return [entry | _of_sentence(entry, int(number), text) for number, _, text in numbered]
     if name == "entities":
         kinds = schema["items"]["properties"]["type"]["enum"]
         words = str(data.get("MODEL OUTPUT", "")).split()
         return [{"type": kinds[0], "quote": words[0]}] if verdict == "fail" and words else []
     return instance_of(schema, verdict, said, data)
+
+
+def _of_sentence(entry: Mapping[str, Any], number: int, text: str) -> dict[str, Any]:
+    return {"sentence": number, **{name: text for name in ("passage", "statement", "point") if name in entry}}
 
 
 def quoted(data: Mapping[str, Any]) -> str:
@@ -116,15 +122,19 @@ def lie(instance: dict[str, Any], manner: str, *, is_first: bool) -> dict[str, A
 
 
 def without_claims(instance: dict[str, Any]) -> dict[str, Any]:
-    return {**instance, "claims": []}
+    return _relisted(instance, lambda entries: [])
 
 
 def one_claim(instance: dict[str, Any]) -> dict[str, Any]:
-    return {**instance, "claims": instance["claims"][:1]}
+    return _relisted(instance, lambda entries: entries[:1])
 
 
 def excused(instance: dict[str, Any]) -> dict[str, Any]:
-    return {**instance, "claims": [{**claim, "is_claim": False} for claim in instance["claims"]]}
+    return _relisted(instance, lambda entries: [{**entry, "is_claim": False} for entry in entries])
+
+
+def _relisted(instance: dict[str, Any], change: Callable[[list[Any]], list[Any]]) -> dict[str, Any]:
+    return {name: change(value) if name in LISTS else value for name, value in instance.items()}
 
 
 def unmatched(instance: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.judging.asking import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.sampling import failed_for_injection, injection_extra
-from evaluators.judging.settings import fails_injection, several_questions_settings, threshold_of
+from evaluators.judging.settings import STRICT, before_strict, fails_injection, several_questions_settings, threshold_of
 from evaluators.rag.measures import Rag, RagValue, overall
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, GENERATOR, ONE_CALL, RETRIEVER, Facts
@@ -47,22 +47,103 @@ DEFAULT_SET = (
     "answer_consistency",
 )
 _OVERALL = "overall"
+_SIMILARITY = "answer_similarity"
+_SIMILARITY_SINCE, _STRICT_SINCE = "2026-11-20", "2026-11-23"
+"""Answer similarity lists and quotes nothing, so there is nothing to be stricter about."""
 _AUGMENTED = ("augmentation", "generator")
 
 
 def _spec(name: str, metric: str, title: str, description: str, facts: Facts) -> EvaluatorSpec:
     return EvaluatorSpec(
-        id=f"{name}-2026-11-20",
+        id=f"{name}-{_SIMILARITY_SINCE if metric == _SIMILARITY else _STRICT_SINCE}",
         name=title,
         description=description,
         aliases=(name,),
         default_profile="rag-metrics",
-        settings={"metric": metric},
+        settings={"metric": metric, **({} if metric == _SIMILARITY else STRICT)},
         formula=facts.formula,
         output_types=facts.output_types,
         components=facts.components,
         judge_calls=facts.judge_calls,
     )
+
+
+def _before(id: str) -> str:
+    return id.replace(_STRICT_SINCE, "2026-11-20")
+
+
+_SPECS = (
+    _spec(
+        "rag-overall",
+        _OVERALL,
+        "RAG, overall",
+        "The mean of the metrics that the sample has inputs for.",
+        Facts("mean of the metrics that the sample has inputs for", (GENERATED,), ALL_PARTS, "2 + 2n + m"),
+    ),
+    _spec(
+        "answer-similarity",
+        "answer_similarity",
+        "Answer similarity",
+        "How near the answer comes to the gold answer in meaning, 0 to 5, divided by 5.",
+        Facts("0 to 5 by the judge, divided by 5", ANSWERS, ALL_PARTS, ONE_CALL),
+    ),
+    _spec(
+        "retrieval-precision",
+        "retrieval_precision",
+        "Retrieval precision",
+        "The share of the retrieved contexts that are relevant to the question.",
+        Facts("relevant contexts / retrieved contexts", (DOCUMENTS,), RETRIEVER, "n"),
+    ),
+    _spec(
+        "augmentation-precision",
+        "augmentation_precision",
+        "Augmentation precision",
+        "The share of the relevant contexts that the answer uses.",
+        Facts("relevant contexts in the answer / relevant contexts", (GENERATED,), _AUGMENTED, "2n"),
+    ),
+    _spec(
+        "augmentation-accuracy",
+        "augmentation_accuracy",
+        "Augmentation accuracy",
+        "The share of the retrieved contexts that the answer uses.",
+        Facts("contexts in the answer / retrieved contexts", (GENERATED,), _AUGMENTED, "n"),
+    ),
+    _spec(
+        "answer-consistency",
+        "answer_consistency",
+        "Answer consistency",
+        "The share of the answer's main points that can be derived from the contexts.",
+        Facts("main points derivable from the contexts / main points", (GENERATED,), _AUGMENTED, "1 + m"),
+    ),
+    _spec(
+        "answer-consistency-binary",
+        "answer_consistency_binary",
+        "Answer consistency, binary",
+        "Whether all of the answer can be derived from the contexts.",
+        Facts("1 where everything in the answer is derivable", (GENERATED,), _AUGMENTED, ONE_CALL),
+    ),
+    _spec(
+        "retrieval-k-recall",
+        "retrieval_k_recall",
+        "Retrieval k-recall",
+        "The share of the relevant texts of the longer list that were retrieved.",
+        Facts("relevant and retrieved / relevant in the longer list", (DOCUMENTS,), RETRIEVER, "k"),
+    ),
+    _spec(
+        "faithfulness",
+        "faithfulness",
+        "Faithfulness",
+        "The share of the answer's statements that the contexts support, as Haystack defines it.",
+        Facts("supported statements / statements", (GENERATED,), GENERATOR, ONE_CALL),
+    ),
+    _spec(
+        "haystack-context-relevance",
+        "context_relevance",
+        "Context relevance, Haystack",
+        "Whether the contexts hold anything that the question needs, as Haystack defines it.",
+        Facts("1 where anything in the contexts is needed", (DOCUMENTS,), RETRIEVER, ONE_CALL),
+    ),
+)
 
 
 class RagMetrics(Family):
@@ -94,76 +175,8 @@ class RagMetrics(Family):
     )
     managed_profiles = (ManagedProfile("rag-metrics", "Passes from 0.5.", {"pass_threshold": 0.5}),)
     evaluators = (
-        _spec(
-            "rag-overall",
-            _OVERALL,
-            "RAG, overall",
-            "The mean of the metrics that the sample has inputs for.",
-            Facts("mean of the metrics that the sample has inputs for", (GENERATED,), ALL_PARTS, "2 + 2n + m"),
-        ),
-        _spec(
-            "answer-similarity",
-            "answer_similarity",
-            "Answer similarity",
-            "How near the answer comes to the gold answer in meaning, 0 to 5, divided by 5.",
-            Facts("0 to 5 by the judge, divided by 5", ANSWERS, ALL_PARTS, ONE_CALL),
-        ),
-        _spec(
-            "retrieval-precision",
-            "retrieval_precision",
-            "Retrieval precision",
-            "The share of the retrieved contexts that are relevant to the question.",
-            Facts("relevant contexts / retrieved contexts", (DOCUMENTS,), RETRIEVER, "n"),
-        ),
-        _spec(
-            "augmentation-precision",
-            "augmentation_precision",
-            "Augmentation precision",
-            "The share of the relevant contexts that the answer uses.",
-            Facts("relevant contexts in the answer / relevant contexts", (GENERATED,), _AUGMENTED, "2n"),
-        ),
-        _spec(
-            "augmentation-accuracy",
-            "augmentation_accuracy",
-            "Augmentation accuracy",
-            "The share of the retrieved contexts that the answer uses.",
-            Facts("contexts in the answer / retrieved contexts", (GENERATED,), _AUGMENTED, "n"),
-        ),
-        _spec(
-            "answer-consistency",
-            "answer_consistency",
-            "Answer consistency",
-            "The share of the answer's main points that can be derived from the contexts.",
-            Facts("main points derivable from the contexts / main points", (GENERATED,), _AUGMENTED, "1 + m"),
-        ),
-        _spec(
-            "answer-consistency-binary",
-            "answer_consistency_binary",
-            "Answer consistency, binary",
-            "Whether all of the answer can be derived from the contexts.",
-            Facts("1 where everything in the answer is derivable", (GENERATED,), _AUGMENTED, ONE_CALL),
-        ),
-        _spec(
-            "retrieval-k-recall",
-            "retrieval_k_recall",
-            "Retrieval k-recall",
-            "The share of the relevant texts of the longer list that were retrieved.",
-            Facts("relevant and retrieved / relevant in the longer list", (DOCUMENTS,), RETRIEVER, "k"),
-        ),
-        _spec(
-            "faithfulness",
-            "faithfulness",
-            "Faithfulness",
-            "The share of the answer's statements that the contexts support, as Haystack defines it.",
-            Facts("supported statements / statements", (GENERATED,), GENERATOR, ONE_CALL),
-        ),
-        _spec(
-            "haystack-context-relevance",
-            "context_relevance",
-            "Context relevance, Haystack",
-            "Whether the contexts hold anything that the question needs, as Haystack defines it.",
-            Facts("1 where anything in the contexts is needed", (DOCUMENTS,), RETRIEVER, ONE_CALL),
-        ),
+        *_SPECS,
+        *(before_strict(spec, _before(spec.id)) for spec in _SPECS if spec.settings.get("rules")),
     )
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:

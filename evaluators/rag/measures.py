@@ -79,7 +79,8 @@ class Rag:
     async def _points(self) -> list[Statement]:
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
-        texts = questions.points_of(await self._asker.ask(questions.main_points(self.output, self._settings)))
+        asked_for = questions.main_points(self.output, self._settings)
+        texts = questions.points_of(await self._asker.ask(asked_for), self._settings)
         _require_statements(texts)
         if len(texts) > MAX_POINTS:
             raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")

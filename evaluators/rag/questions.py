@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from evaluators.base import JSONValue, Settings
 from evaluators.gateway import Answer, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
+from evaluators.judging.questions.coverage import NUMBER_OF_SENTENCE, lacks, numbered, sentences_to_decide
 from evaluators.judging.quotes import Quotable
-from evaluators.judging.readings import read_number, read_objects, read_reasoning, read_text, read_texts, read_truth
-from evaluators.judging.settings import answer_tokens, fails_unverified
+from evaluators.judging.readings import (
+    read_number,
+    read_objects,
+    read_reasoning,
+    read_text,
+    read_texts,
+    read_truth,
+    unreadable,
+)
+from evaluators.judging.settings import answer_tokens, fails_unverified, is_strict
 
 _YES_OR_NO = answer_schema({"quote": {"type": "string"}, "met": {"type": "boolean"}})
 _SIMILARITY = answer_schema({"score": {"type": "number", "minimum": 0, "maximum": 5}})
@@ -22,6 +31,18 @@ _STATEMENT: dict[str, JSONValue] = {
     "supported": {"type": "boolean"},
 }
 _STATEMENTS = answer_schema({"statements": {"type": "array", "items": strict_object(_STATEMENT)}})
+_DECIDED: dict[str, JSONValue] = {"sentence": dict(NUMBER_OF_SENTENCE), "is_claim": {"type": "boolean"}}
+_COVERING_POINTS = answer_schema(
+    {"points": {"type": "array", "items": strict_object({**_DECIDED, "point": {"type": "string"}})}}
+)
+_COVERING_STATEMENTS = answer_schema(
+    {"statements": {"type": "array", "items": strict_object({**_DECIDED, **_STATEMENT})}}
+)
+_COVERING = """\
+SENTENCES are the sentences of the output to decide, each with its number in front. There is at least one entry for \
+every one of the SENTENCES: `sentence` is its number, and `is_claim` is false only for a sentence that states nothing \
+about the world, such as a greeting, a question, an introduction, or words that the contexts do not answer the \
+question."""
 
 
 _ANY_GOLD = " The GOLD ANSWER is a list of accepted answers: compare with the nearest of them."
@@ -71,6 +92,23 @@ def containment(output: str, context: str, settings: Settings) -> Question:
 
 def main_points(output: str, settings: Settings) -> Question:
     """Ask for the main points of the answer (answer consistency)."""
+    return _covering_points(output, settings) if is_strict(settings) else _free_points(output, settings)
+
+
+def _covering_points(output: str, settings: Settings) -> Question:
+    sentences = sentences_to_decide(output)
+    return question(
+        "rag-main-points/2",
+        task="`points`: the points that the MODEL OUTPUT makes, each a complete statement that can be understood and "
+        f"checked by itself, as `point`. {_COVERING} Add nothing.",
+        data=[("MODEL OUTPUT", output), ("SENTENCES", numbered(output, sentences))],
+        schema=_COVERING_POINTS,
+        max_output_tokens=answer_tokens(settings, 4_096),
+        check=lambda answer: lacks(answer, "points", output, sentences),
+    )
+
+
+def _free_points(output: str, settings: Settings) -> Question:
     return question(
         "rag-main-points/1",
         task="`points`: the main points that the MODEL OUTPUT makes, each a complete statement that can be understood "
@@ -122,6 +160,30 @@ def similarity(asked: str, golds: Sequence[str], output: str, settings: Settings
 
 def faithfulness(asked: str, output: str, contexts: Sequence[str], settings: Settings) -> Question:
     """Ask for the statements of the answer and whether each is supported (faithfulness as Haystack defines it)."""
+    ask = _covering_statements if is_strict(settings) else _free_statements
+    return ask(asked, output, contexts, settings)
+
+
+def _covering_statements(asked: str, output: str, contexts: Sequence[str], settings: Settings) -> Question:
+    sentences = sentences_to_decide(output, asked)
+    return question(
+        "rag-faithfulness/2",
+        task="`statements`: split the MODEL OUTPUT, an answer to the USER INPUT, into its single statements. "
+        f"{_COVERING} `supported` is true when the statement can be inferred from the RETRIEVED CONTEXT alone, and "
+        "`quote` is the passage of the context that it rests on, or nothing.",
+        data=[
+            ("USER INPUT", asked),
+            ("MODEL OUTPUT", output),
+            ("SENTENCES", numbered(output, sentences)),
+            ("RETRIEVED CONTEXT", contexts),
+        ],
+        schema=_COVERING_STATEMENTS,
+        max_output_tokens=answer_tokens(settings, 4_096),
+        check=lambda answer: lacks(answer, "statements", output, sentences),
+    )
+
+
+def _free_statements(asked: str, output: str, contexts: Sequence[str], settings: Settings) -> Question:
     return question(
         "rag-faithfulness/1",
         task="`statements`: split the MODEL OUTPUT, an answer to the USER INPUT, into its single statements. For each, "
@@ -151,9 +213,15 @@ def truth(answer: Answer, texts: Sequence[str], settings: Settings) -> Truth:
     return Truth(_holds(read_truth(answer.data, "met"), verified, settings), verified)
 
 
-def points_of(answer: Answer) -> list[str]:
-    """Read the main points."""
-    return read_texts(answer.data, "points")
+def points_of(answer: Answer, settings: Settings) -> list[str]:
+    """Read the main points; a sentence that claims nothing makes none."""
+    if not is_strict(settings):
+        return read_texts(answer.data, "points")
+    claiming = [entry for entry in read_objects(answer.data, "points") if read_truth(entry, "is_claim")]
+    texts = [read_text(entry, "point") for entry in claiming]
+    if not all(map(str.strip, texts)):
+        raise unreadable("points")
+    return texts
 
 
 def similarity_of(answer: Answer) -> tuple[float, str]:
@@ -166,6 +234,8 @@ def statements_of(answer: Answer, contexts: Sequence[str], settings: Settings) -
     quotable = _quotable(contexts, settings)
     statements = []
     for entry in read_objects(answer.data, "statements"):
+        if is_strict(settings) and not read_truth(entry, "is_claim"):
+            continue
         verified = _verified(read_text(entry, "quote"), quotable)
         supported = _holds(read_truth(entry, "supported"), verified, settings)
         statements.append(Statement(read_text(entry, "statement"), supported, verified))

@@ -52,7 +52,7 @@ def test_documents_have_their_metrics(alice: Caller) -> None:
     assert metrics["ndcg"]["required_input_fields"] == [
         "evaluated_model_retrieved_context", "evaluated_model_gold_context",
     ]  # fmt: skip
-    precision = found["retrieval-precision-2026-11-20"]
+    precision = found["retrieval-precision-2026-11-23"]
     assert (precision["judge_calls"], precision["scale"], precision["higher_is_better"]) == ("n", [0.0, 1.0], True)
     assert precision["components"] == ["retriever"]
 
@@ -60,12 +60,12 @@ def test_documents_have_their_metrics(alice: Caller) -> None:
 def test_answers_have_theirs(alice: Caller) -> None:
     extractive, generated = listed(alice, "extractive_answer"), listed(alice, "generated_answer")
 
-    assert "retrieval-precision-2026-11-20" not in extractive.keys() | generated.keys()
+    assert "retrieval-precision-2026-11-23" not in extractive.keys() | generated.keys()
     assert {one["name"] for one in extractive["metrics-2026-11-01"]["metrics"]} == {"sas", "squad_em", "squad_f1"}
     rouge = next(one for one in generated["metrics-2026-11-01"]["metrics"] if one["name"] == "rougeL")
     assert rouge["profiles"] == ["patronus:compute-rouge"]
-    assert generated["answer-consistency-2026-11-20"]["judge_calls"] == "1 + m"
-    assert "answer-consistency-2026-11-20" not in extractive
+    assert generated["answer-consistency-2026-11-23"]["judge_calls"] == "1 + m"
+    assert "answer-consistency-2026-11-23" not in extractive
 
 
 def test_an_unknown_type_is_refused(alice: Caller) -> None:

@@ -73,13 +73,14 @@ def strict_judge() -> FakeGateway:
     def reply(asked: Question, _: int) -> dict[str, Any]:
         found: dict[str, Any] = worst(asked.schema)
         if "SENTENCES" in (data := data_of(asked)):
-            claim = {**found["claims"][0], "is_claim": True}
-            found["claims"] = [{**claim, "sentence": n} for n, _ in enumerate(data["SENTENCES"], start=1)]
+            [name] = {"claims", "points", "statements"} & set(found)
+            entry = {**found[name][0], "is_claim": True}
+            found[name] = [{**entry, "sentence": n} for n, _ in enumerate(data["SENTENCES"], start=1)]
         if "relevant_statements" in found:
             found["relevant_statements"] = []
         # Without anything relevant there is no recall; this was not retrieved.
         if asked.prompt_id == "rag-relevance/1":
-            found["met"] = data["RETRIEVED CONTEXT"] == MISSED
+            found |= {"met": data["RETRIEVED CONTEXT"] == MISSED, "quote": ""}
         return found
 
     return FakeGateway(reply)

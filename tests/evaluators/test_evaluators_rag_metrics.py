@@ -194,7 +194,34 @@ def test_context_relevance_is_1_when_anything_is_needed(needed: list[str], value
 
 def test_statements_that_stand_in_no_context_are_told() -> None:
     assert run("context_relevance", needed=[A])[0].extra["quotes_verified"] is True
-    assert run("context_relevance", needed=["Made up."])[0].extra["quotes_verified"] is False
+    flagged = run("context_relevance", needed=["Made up."], chosen={"on_unverified": "flag"})[0]
+    assert (flagged.value, flagged.extra["quotes_verified"]) == (1.0, False)
+
+
+def test_statements_that_stand_in_no_context_are_none_needed() -> None:
+    assert run("context_relevance", needed=["Made up."])[0].value == 0.0
+    assert run("context_relevance", needed=["Made up."], former=True)[0].value == 1.0
+
+
+@pytest.mark.parametrize("metric", ["faithfulness", "answer_consistency"])
+def test_a_list_that_leaves_sentences_out_is_asked_for_once_more(metric: str) -> None:
+    gateway = FakeGateway(lambda asked, number: {**Script()(asked, number), **one_entry(asked, Script())})
+    settings = effective_settings(spec(metric), {})
+
+    with pytest.raises(FailedForNow, match="no entry for the SENTENCES 2;") as refusal:
+        asyncio.run(FAMILY.score_with(SAMPLE, settings, gateway))
+
+    assert (refusal.value.code, len(gateway.questions)) == ("bad_output", 2)
+
+
+def one_entry(asked: Question, script: Script) -> dict[str, Any]:
+    """Return the lists of the script's answer, each cut after its first entry."""
+    return {name: value[:1] for name, value in script(asked, 0).items() if isinstance(value, list)}
+
+
+@pytest.mark.parametrize("metric", ["faithfulness", "answer_consistency"])
+def test_a_former_evaluator_believes_such_a_list(metric: str) -> None:
+    assert run(metric, former=True, statements=[True], points={"Apples are red.": True})[0].value == 1.0
 
 
 @each_metric

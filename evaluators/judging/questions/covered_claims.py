@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluators.base import JSONValue, Sample, Score, Settings, Span
 from evaluators.gateway import Answer, JudgeGateway
-from evaluators.grounding.answers import claiming_sentences
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.questions.claims import UNSUPPORTED_AT_MOST
+from evaluators.judging.questions.coverage import NUMBER_OF_SENTENCE, lacks, numbered, sentences_to_decide
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import (
     MAX_DETAILS,
@@ -24,11 +23,8 @@ from evaluators.judging.readings import (
 from evaluators.judging.sampling import judged
 from evaluators.judging.settings import answer_tokens, fails_unverified
 
-MAX_CLAIMS = 1_000
-MAX_NAMED = 20
-
 _CLAIM: dict[str, JSONValue] = {
-    "sentence": {"type": "integer", "minimum": 1},
+    "sentence": dict(NUMBER_OF_SENTENCE),
     "passage": {"type": "string"},
     "is_claim": {"type": "boolean"},
     "quote": {"type": "string"},
@@ -46,9 +42,6 @@ context that decides the claim, or nothing where there is none; `supported` is t
 claim or it follows from them. A claim is not supported when they contradict it, do not speak of it, or speak of \
 another person, time, number or condition, even if it is true in the world. A bare yes or no claims what the question \
 asks."""
-_digit = re.compile(r"\d")
-# A number that only counts the entries of a list claims nothing.
-_list_mark = re.compile(r"\s*\(?\d+[.):](?:\s|$)")
 
 
 async def judge_covered_claims(
@@ -60,58 +53,22 @@ async def judge_covered_claims(
     `flag`. Spans are the passages that are not supported, or their sentences where the judge did not copy them right.
     """
     output, contexts = sample.output or "", sample.context_texts
-    sentences = _sentences(output, sample.input or "")
+    sentences = sentences_to_decide(output, sample.input or "")
     asked = question(
         "hallucination/2",
         task=_TASK,
         data=[
             ("USER INPUT", sample.input or ""),
             ("MODEL OUTPUT", output),
-            ("SENTENCES", [f"{number}: {output[slice(*span)]}" for number, span in enumerate(sentences, start=1)]),
+            ("SENTENCES", numbered(output, sentences)),
             ("RETRIEVED CONTEXT", contexts),
         ],
         schema=_SCHEMA,
         max_output_tokens=answer_tokens(settings, 4_096),
-        check=lambda answer: _lacks(answer, [output[slice(*span)] for span in sentences]),
+        check=lambda answer: lacks(answer, "claims", output, sentences),
     )
     read = _reader(output, sentences, contexts, settings)
     return await judged(gateway, asked, settings, read, threshold=threshold, scanned=(output,), explain=explain)
-
-
-def _sentences(output: str, asked: str) -> list[Span]:
-    """Return the sentences to decide; where none seems to claim anything, the judge decides about the whole."""
-    found = [span for span in claiming_sentences(output, asked) if any(map(str.isalnum, output[slice(*span)]))]
-    start = len(output) - len(output.lstrip())
-    return found or [(start, len(output.rstrip()))]
-
-
-def _lacks(answer: Mapping[str, JSONValue], sentences: Sequence[str]) -> str | None:
-    """Say what is missing in an answer, in words that repeat nothing of the data."""
-    entries = read_objects(answer, "claims")
-    if len(entries) > MAX_CLAIMS:
-        return f"There are more than {MAX_CLAIMS} claims."
-    numbers = [int(read_number(entry, "sentence", high=float("inf"))) for entry in entries]
-    if max(numbers, default=0) > len(sentences):
-        return f"The numbers of the SENTENCES end at {len(sentences)}."
-    if missing := set(range(1, len(sentences) + 1)).difference(numbers):
-        return f"`claims` has no entry for the SENTENCES {_named(missing)}; every one of them must be decided."
-    claiming = {number for number, entry in zip(numbers, entries, strict=True) if read_truth(entry, "is_claim")}
-    counted = {number for number, text in enumerate(sentences, start=1) if _states_a_number(text)}
-    if excused := counted - claiming:
-        return f"The SENTENCES {_named(excused)} state numbers, so each makes a claim; decide it."
-    return None
-
-
-def _states_a_number(sentence: str) -> bool:
-    marked = _list_mark.match(sentence)
-    said = sentence[marked.end() :] if marked else sentence
-    return _digit.search(said) is not None and not said.rstrip().endswith(("?", "\uff1f", ":", "\uff1a"))
-
-
-def _named(numbers: set[int]) -> str:
-    listed = sorted(numbers)
-    more = f" and {len(listed) - MAX_NAMED} more" if len(listed) > MAX_NAMED else ""
-    return ", ".join(map(str, listed[:MAX_NAMED])) + more
 
 
 @dataclass(frozen=True, slots=True)
