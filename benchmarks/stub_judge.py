@@ -24,6 +24,7 @@ What it answers is in the model's name, for example `stub-judge-pass`, and so is
     :once-<one of those five>            the first time only, then right
     :logprobs, :logprobs-odd             tells the probabilities of tokens: 0.8 for what it says; such that say nothing
     :refuses-logprobs                    400 for the parameters that ask for them
+    :biased                              of two answers the first one, always; others prefer the longer one, `fail` the shorter
     :no-usage                            does not say what it used
     :unless-<word>                       as its name says, but as fail where the question has the word; nothing to list
 """

@@ -64,6 +64,8 @@ def member(name: str, schema: dict[str, Any], verdict: str, said: str, data: Map
         entry = instance_of(schema["items"], verdict, said, data)
         numbered = (text.partition(": ") for text in data["SENTENCES"])
         return [entry | _of_sentence(entry, int(number), text) for number, _, text in numbered]
+    if name == "winner" and "ANSWER A" in data:
+        return better(schema["enum"], data["ANSWER A"], data["ANSWER B"], prefers_long=verdict in ("pass", "echo"))
     if name == "entities":
         kinds = schema["items"]["properties"]["type"]["enum"]
         words = str(data.get("MODEL OUTPUT", "")).split()
@@ -75,6 +77,13 @@ def _of_sentence(entry: Mapping[str, Any], number: int, text: str) -> dict[str, 
     return {"sentence": number, **{name: text for name in ("passage", "statement", "point") if name in entry}}
 
 
+def better(choices: list[str], first: str, second: str, *, prefers_long: bool) -> str:
+    """Choose between two answers by their length alone; those of one length are a tie, where there may be one."""
+    if len(first) == len(second) and "tie" in choices:
+        return "tie"
+    return "A" if (len(first) > len(second)) is prefers_long else "B"
+
+
 def quoted(data: Mapping[str, Any]) -> str:
     """Quote the beginning of a context; without one, nothing."""
     contexts = data.get("RETRIEVED CONTEXT", "")
@@ -82,7 +91,7 @@ def quoted(data: Mapping[str, Any]) -> str:
     return next((text[:MAX_QUOTED] for text in texts if text.strip()), "")
 
 
-OTHERS = {"true": "false", "false": "true", "right": "wrong", "wrong": "right", "1": "2", "5": "4"}
+OTHERS = {"true": "false", "false": "true", "right": "wrong", "wrong": "right", "1": "2", "5": "4", "A": "B", "B": "A"}
 
 
 def token_chances(text: str, manner: str) -> dict[str, Any]:
@@ -150,10 +159,15 @@ def invented(value: Any) -> Any:
     return {name: INVENTED if name == "quote" else invented(inner) for name, inner in value.items()}
 
 
+def biased(instance: dict[str, Any]) -> dict[str, Any]:
+    return {**instance, "winner": "A"}
+
+
 LIES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "no-claims": without_claims,
     "one-claim": one_claim,
     "excuses": excused,
     "unmatched": unmatched,
     "invents": invented,
+    "biased": biased,
 }

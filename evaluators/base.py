@@ -44,6 +44,7 @@ class Field(StrEnum):
     SYSTEM_PROMPT = "evaluated_model_system_prompt"
     GOLD_CONTEXT = "evaluated_model_gold_context"
     TOP_K_CONTEXT = "evaluated_model_top_k_context"
+    BASELINE = "evaluated_model_baseline_output"
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -94,7 +95,8 @@ class Sample:
     `contexts` are the retrieved passages in the order of their ranks, `gold_contexts` those that should have been
     retrieved, and `top_k_contexts` the longer list that the retrieved ones were chosen from. `golds` are the accepted
     answers, any of which counts as right. `answer` is the output with its place or value, where it came as more than
-    text. `unread` holds the fields whose values do not fit, and `attached` the media type of a picture or a recording
+    text. `baseline_output` is another application's answer, or another version's, to compare the output with.
+    `unread` holds the fields whose values do not fit, and `attached` the media type of a picture or a recording
     that belongs to a field.
     """
 
@@ -106,6 +108,7 @@ class Sample:
     gold_contexts: tuple[Passage, ...] | None = None
     top_k_contexts: tuple[Passage, ...] | None = None
     answer: AnswerText | None = None
+    baseline_output: str | None = None
     unread: Mapping[Field, Unread] = field(default_factory=lambda: NOTHING_UNREAD)
     attached: Mapping[Field, str] = field(default_factory=lambda: NOTHING_ATTACHED)
 
@@ -144,6 +147,8 @@ class Sample:
                 return self.gold
             case Field.SYSTEM_PROMPT:
                 return self.system_prompt
+            case Field.BASELINE:
+                return self.baseline_output
         passages = self.passages_of(name)
         return None if passages is None else texts_of(passages)
 
@@ -172,7 +177,7 @@ class Sample:
     @property
     def n_chars(self) -> int:
         """How many characters a family may have to read. It decides whether the work may stay inline."""
-        n_chars = len(self.input or "") + len(self.output or "")
+        n_chars = len(self.input or "") + len(self.output or "") + len(self.baseline_output or "")
         for gold in self.golds or ():
             n_chars += len(gold.text)
         for passages in (self.contexts, self.gold_contexts, self.top_k_contexts):

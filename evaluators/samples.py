@@ -26,9 +26,9 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
     """Return the sample that these fields describe; an absent key, or None, is a field that was not sent.
 
     Keys: `input`, `output`, `golds` and `gold` (joined, `gold` first), `contexts`, `gold_contexts`, `top_k_contexts`,
-    `system_prompt`. Values are JSON as it came. What cannot be read is left out and named in `Sample.unread`: an
-    evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are objects with `media_type`
-    and `usage_type`, the field that each belongs to.
+    `system_prompt`, `baseline_output`. Values are JSON as it came. What cannot be read is left out and named in
+    `Sample.unread`: an evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are
+    objects with `media_type` and `usage_type`, the field that each belongs to.
     """
     unread: Rest = {}
     answer = _output(fields.get("output"), unread)
@@ -41,6 +41,7 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
         gold_contexts=_passages(Field.GOLD_CONTEXT, fields.get("gold_contexts"), unread),
         top_k_contexts=_passages(Field.TOP_K_CONTEXT, fields.get("top_k_contexts"), unread),
         answer=answer if isinstance(answer, AnswerText) else None,
+        baseline_output=_text(Field.BASELINE, fields.get("baseline_output"), unread),
         unread=unread or NOTHING_UNREAD,
         attached=_attached(fields.get("attachments")),
     )

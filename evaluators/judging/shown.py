@@ -17,6 +17,7 @@ _TEXTS: dict[str, JSONValue] = {
     "gold": "(a gold answer)",
     "system_prompt": "(the system prompt)",
     "top_k_contexts": ["(a retrieved context)"],
+    "baseline_output": "(The baseline's output.)",
 }
 
 

@@ -18,7 +18,7 @@ GOOD = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label"
 SAID = (
     *("task_input", "evaluated_model_input", "input", "task_output", "evaluated_model_output", "output"),
     *("gold_answer", "evaluated_model_gold_answer", "label", "system_prompt", "evaluated_model_system_prompt"),
-    *("gold_answers", "evaluated_model_gold_answers"),
+    *("gold_answers", "evaluated_model_gold_answers", "baseline_output", "evaluated_model_baseline_output"),
 )
 RETRIEVED = (
     *("task_context", "evaluated_model_retrieved_context"),

@@ -42,6 +42,7 @@ VERDICT_KEYS = {
     *("favorite", "evaluation_feedback", "evaluation_run_id", "evaluation_type", "metric_name", "metric_description"),
     *("annotation_criteria_id", "usage_tokens", "score_normalized", "explain"),
     *("evaluated_model_gold_answers", "evaluated_model_gold_context", "evaluated_model_top_k_context"),
+    "evaluated_model_baseline_output",
 }
 NEVER_NULL = {"evaluator_family", "criteria", "evaluator_profile_public_id", "additional_info", "external"}
 

@@ -66,6 +66,7 @@ def test_fields_have_the_names_that_the_api_answers_with() -> None:
         "evaluated_model_system_prompt",
         "evaluated_model_gold_context",
         "evaluated_model_top_k_context",
+        "evaluated_model_baseline_output",
     ]
 
 

@@ -61,6 +61,7 @@ PARAMETERS = {
     Field.SYSTEM_PROMPT: "system_prompt",
     Field.GOLD_CONTEXT: "gold_contexts",
     Field.TOP_K_CONTEXT: "top_k_contexts",
+    Field.BASELINE: "baseline_output",
 }
 LISTS = {"contexts", "gold_contexts", "top_k_contexts"}
 PLAIN: dict[str, str | tuple[str, ...]] = {
@@ -69,6 +70,7 @@ PLAIN: dict[str, str | tuple[str, ...]] = {
     "contexts": ("The answer to the question is 42, says the book.", "The towel is a useful thing."),
     "gold": "The answer is 41.",
     "system_prompt": "Answer the question.",
+    "baseline_output": "The answer is 40.",
     "gold_contexts": ("The answer to the question is 42, says the book.",),
     "top_k_contexts": ("The answer to the question is 42, says the book.", "The towel is a useful thing.", "Fish."),
 }

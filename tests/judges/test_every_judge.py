@@ -36,6 +36,7 @@ def test_it_has_a_verdict(judge: Judge, family: Any, spec: Any) -> None:
         "evaluated_model_gold_answer": "At nine.",
         "evaluated_model_retrieved_context": ["The library opens at nine.", "Fish swim."],
         "evaluated_model_top_k_context": ["The library opens at nine.", "Fish swim.", "Dogs bark."],
+        "evaluated_model_baseline_output": "At ten.",
         "app": "judged",
     }
     answer = judge.caller.post("/v1/evaluate", body, prefer="respond-async")

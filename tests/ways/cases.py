@@ -281,6 +281,7 @@ CASES = {
 LEFT_OUT = {
     "latency_ms, cost, input_tokens, output_tokens": "measured, not judged: there is no best value",
     "pii-judge": "as pii-broad, by the passages that a judge copies out: the scripted one has none to copy",
+    "judge-pairwise": "it compares with another answer, and these data have one answer each",
     "toxicity-moderation": "its endpoint is a page of its own; what it flags is tested with it",
     "webhook": "scores are the account's own",
     "metrics/precision-at-3, -5, -10": "a perfect ranking of two relevant texts is 2/k at k",

@@ -70,6 +70,7 @@ INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
     "system_prompt": TEXT,
     "gold_contexts": PASSAGES,
     "top_k_contexts": PASSAGES,
+    "baseline_output": TEXT,
 }
 
 

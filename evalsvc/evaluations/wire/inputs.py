@@ -54,6 +54,8 @@ class InputSpellings(msgspec.Struct):
     evaluated_model_gold_answers: Any = None
     system_prompt: Any = None
     evaluated_model_system_prompt: Any = None
+    baseline_output: Any = None
+    evaluated_model_baseline_output: Any = None
     evaluated_model_attachments: list[Attachment] | None = None
     evaluated_model_id: Identifier = None
     evaluated_model_name: str | None = None
@@ -71,6 +73,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "system_prompt": ("system_prompt", "evaluated_model_system_prompt"),
     "gold_contexts": ("gold_context", "evaluated_model_gold_context"),
     "top_k_contexts": ("top_k_context", "evaluated_model_top_k_context"),
+    "baseline_output": ("baseline_output", "evaluated_model_baseline_output"),
 }
 """The fields of a sample, and what requests call them, newest dialect first."""
 COLUMNS = ("input", "output", "gold", "system_prompt")
@@ -97,6 +100,7 @@ def fields_in(raw: InputSpellings) -> Fields:
         "system_prompt": first_spelling(raw.system_prompt, raw.evaluated_model_system_prompt),
         "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context),
         "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context),
+        "baseline_output": first_spelling(raw.baseline_output, raw.evaluated_model_baseline_output),
         "attachments": raw.evaluated_model_attachments and attachments_of(raw.evaluated_model_attachments),
     }
 
@@ -136,6 +140,8 @@ def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
     for name in ("golds", "gold_contexts", "top_k_contexts"):
         if (value := fields[name]) is not None:
             sent[name] = [value] if isinstance(value, str) else value
+    if (baseline := fields["baseline_output"]) is not None:
+        sent["baseline_output"] = baseline
     if "golds" in sent:
         # The column then holds the first of them, which nobody sent by itself.
         sent["gold"] = fields["gold"]
@@ -197,6 +203,7 @@ def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, objec
         "evaluated_model_gold_answers": sent.get("golds"),
         "evaluated_model_gold_context": sent.get("gold_contexts"),
         "evaluated_model_top_k_context": sent.get("top_k_contexts"),
+        "evaluated_model_baseline_output": sent.get("baseline_output"),
     }
 
 
@@ -254,7 +261,7 @@ def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     if sample.unread is NOTHING_UNREAD:
         return []
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}
-    names |= {field: name for name, field in LISTS.items()}
+    names |= {field: name for name, field in LISTS.items()} | {Field.BASELINE: "baseline_output"}
     names[Field.GOLD] = (
         "gold" if first_spelling(*(getattr(raw, one) for one in SPELLINGS["gold"])) is not None else "golds"
     )

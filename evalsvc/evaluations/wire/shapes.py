@@ -50,6 +50,7 @@ class EvaluationVerdict(AnswerShape):
     evaluated_model_gold_answers: Json
     evaluated_model_gold_context: Json
     evaluated_model_top_k_context: Json
+    evaluated_model_baseline_output: Json
     evaluated_model_attachments: Json
     evaluated_model_id: Json
     evaluated_model_name: Json

@@ -40,6 +40,7 @@ class SampleIn(Strict):
     system_prompt = serializers.CharField(max_length=200, required=False, validators=[pointer])
     gold_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
     top_k_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    baseline_output = serializers.CharField(max_length=200, required=False, validators=[pointer])
     output = serializers.CharField(max_length=200, required=False, validators=[pointer])
 
 

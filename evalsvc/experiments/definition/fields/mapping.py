@@ -21,10 +21,12 @@ FIELDS = {
     "system_prompt": Field.SYSTEM_PROMPT,
     "gold_contexts": Field.GOLD_CONTEXT,
     "top_k_contexts": Field.TOP_K_CONTEXT,
+    "baseline_output": Field.BASELINE,
 }
 SYSTEM_PROMPTS = ("system_prompt", "evaluated_model_system_prompt")
 GOLD_COLUMNS = ("gold_contexts", "gold_context", "evaluated_model_gold_context")
 TOP_K_COLUMNS = ("top_k_contexts", "top_k_context", "evaluated_model_top_k_context")
+BASELINES = ("baseline_output", "evaluated_model_baseline_output")
 UNMAPPED = "unmapped"
 # What stands beside an answer under these names belongs to it, and is no component that answers too.
 NOT_COMPONENTS = {OUTPUT, *answers.PASSAGES, *answers.TOP_K_PASSAGES}
@@ -149,6 +151,7 @@ DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
     "system_prompt": lambda example, _: _of_metadata(example, SYSTEM_PROMPTS),
     "gold_contexts": _gold_contexts,
     "top_k_contexts": _top_k_contexts,
+    "baseline_output": lambda example, _: _of_metadata(example, BASELINES),
 }
 
 

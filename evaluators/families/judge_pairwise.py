@@ -1,0 +1,98 @@
+"""Pairwise judge: is the output better than a baseline's answer?"""
+
+from __future__ import annotations
+
+from evaluators.base import (
+    CannotScore,
+    EvaluatorSpec,
+    Family,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Sample,
+    Score,
+    Settings,
+    SettingsProblem,
+)
+from evaluators.gateway import JudgeGateway
+from evaluators.judging.questions.pairs import judge_pair
+from evaluators.judging.settings import ASKING, DEFAULT_THRESHOLD, ON_INJECTION, threshold_of
+from evaluators.settings import THRESHOLD, object_schema
+from evaluators.values import ALL_PARTS, GENERATED
+
+CRITERIA = (
+    "The better answer serves the USER INPUT better: it is right, as far as the GOLD ANSWER and the RETRIEVED CONTEXT "
+    "tell where they are there, it answers what was asked and all of it, and it is clear and says little else."
+)
+_SCORE_FROM: JSONValue = {
+    "type": "string",
+    "enum": ["answer", "logprobs"],
+    "default": "answer",
+    "description": "`logprobs`: the output's mean chance to win over both orders, half of a tie's included, where the "
+    "endpoint tells chances; else by the answers.",
+}
+
+
+class PairwiseJudge(Family):
+    """Ask an LLM which of two answers is better, in both orders; where the orders disagree it is a tie."""
+
+    name = "judge-pairwise"
+    description = "Compares the output with a baseline's by criteria in plain words; asks an LLM of yours, twice."
+    lane = Lane.JUDGE
+    binary = False
+    required_fields = (Field.OUTPUT, Field.BASELINE)
+    optional_fields = (Field.INPUT, Field.GOLD, Field.CONTEXT)
+    accepts_own_profiles = True
+    settings_schema = object_schema(
+        {
+            "criteria": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 20_000,
+                "description": "What makes an answer the better one. The words USER INPUT, GOLD ANSWER, RETRIEVED "
+                "CONTEXT, ANSWER A and ANSWER B stand for the data.",
+            },
+            "allow_tie": {"type": "boolean", "default": True, "description": "Whether the judge may call it a tie."},
+            "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},
+            **ASKING,
+            "on_injection": ON_INJECTION,
+            "score_from": _SCORE_FROM,
+        }
+    )
+    managed_profiles = (
+        ManagedProfile(
+            "better-answer",
+            "Passes when the output is at least as good an answer as the baseline's.",
+            {"criteria": CRITERIA},
+        ),
+    )
+    evaluators = (
+        EvaluatorSpec(
+            id="judge-pairwise-2026-11-23",
+            name="Judge, pairwise",
+            description="An LLM of your choice compares the output with a baseline's, in both orders.",
+            aliases=("judge-pairwise",),
+            default_profile="better-answer",
+            formula="1 where the output wins in both orders, 0 where it loses in both, else 0.5",
+            output_types=(GENERATED,),
+            components=ALL_PARTS,
+            judge_calls="2",
+        ),
+    )
+
+    def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
+        """Refuse criteria without a word."""
+        is_blank = not str(settings.get("criteria", CRITERIA)).strip()
+        return [SettingsProblem("/criteria", "must say something")] if is_blank else []
+
+    def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+        """Refuse: without an LLM there is no score."""
+        raise CannotScore("not_configured", "A comparison needs an LLM to ask.")
+
+    async def score_with(
+        self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
+    ) -> Score:
+        """Ask an LLM twice; answers that are the same or blank are compared without it."""
+        criteria, threshold = str(settings.get("criteria", CRITERIA)), threshold_of(settings)
+        return await judge_pair(sample, settings, gateway, criteria=criteria, threshold=threshold, explain=explain)
