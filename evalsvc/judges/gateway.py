@@ -91,10 +91,9 @@ class AccountGateway:
         n_at_once = min(MAX_AT_ONCE, len(questions), connection.max_concurrency or MAX_AT_ONCE)
         outcomes = await self._outcomes(questions, settings, n_at_once)
         answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
-        failed = next((outcome for outcome in outcomes if isinstance(outcome, CannotScore)), None)
-        if failed is not None:
-            failed.extra = {**(failed.extra or {}), "answered": _sum_of(answers)}
-            raise failed
+        failures = [outcome for outcome in outcomes if isinstance(outcome, CannotScore)]
+        if failures:
+            raise _first_of(failures, answers)
         return answers
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
@@ -187,8 +186,16 @@ def _at_no_cost(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, **nothing, "cached": True, "original_usage": used}
 
 
-def _sum_of(answers: Sequence[Answer]) -> dict[str, Any]:
-    parts: list[Mapping[str, Any]] = [answer.provenance for answer in answers]
+def _first_of(failures: Sequence[CannotScore], answers: Sequence[Answer]) -> CannotScore:
+    """Return the first failure, which tells what all that failed have used, and what the answered ones have."""
+    told: list[Any] = [used for failed in failures if isinstance(used := (failed.extra or {}).get("judge"), dict)]
+    first = failures[0]
+    both = {"judge": {**told[0], **_sum_of(told)}} if len(told) > 1 else {}
+    first.extra = {**(first.extra or {}), **both, "answered": _sum_of([answer.provenance for answer in answers])}
+    return first
+
+
+def _sum_of(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     sums: dict[str, Any] = {
         name: sum(part[name] for part in parts) for name in ("calls", "input_tokens", "output_tokens")
     }
