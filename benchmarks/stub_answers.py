@@ -52,6 +52,20 @@ def completion(
     return answer(200, orjson.dumps(body))
 
 
+def text_of(message: dict[str, Any]) -> str:
+    """Return the text of a message; of parts that are none their kind and their size."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(str(part["text"]) if "text" in part else f"\n[{_told(part)}]" for part in content)
+
+
+def _told(part: dict[str, Any]) -> str:
+    inner = part[part["type"]]
+    written = inner.get("url") or inner["data"]
+    return f"{part['type']} {written[:22]} {len(written)}"
+
+
 def embeddings(call: dict[str, Any]) -> dict[str, Any]:
     """Return a small vector for each text, from its bytes."""
     texts = call.get("input")

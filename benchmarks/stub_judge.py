@@ -37,7 +37,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.stub_answers import completion, error
+from benchmarks.stub_answers import completion, error, text_of
 from benchmarks.stub_verdicts import data_in, instance_of, lie, token_chances
 
 _named = re.compile(r"stub-judge-(pass|fail|echo|[01](?:\.\d+)?)(?::([a-z0-9-]+))?(?:@\d+)?$")
@@ -110,7 +110,7 @@ def refused(call: dict[str, Any], manner: str, n: int, key: str) -> bytes | None
 def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
     """Write an answer in this manner."""
     messages, model = call["messages"], str(call["model"])
-    prompt = "".join(str(message.get("content") or "") for message in messages)
+    prompt = "".join(map(text_of, messages))
     if manner.startswith("unless-") and manner.removeprefix("unless-") in prompt.lower():
         verdict = "none"
     if manner == "refusal":
@@ -119,7 +119,7 @@ def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
     if schema is None or (manner == "ignores" and len(messages) < 3):
         return completion(model, prompt, "I think that it is quite good, all in all.")
     is_first = n == 1 and len(messages) < 3
-    instance = instance_of(schema, verdict, str(messages[-1].get("content")), data_in(call))
+    instance = instance_of(schema, verdict, text_of(messages[-1]), data_in(call))
     text = spoiled(lie(instance, manner, is_first=len(messages) < 3), manner, is_first=is_first)
     limit = call.get("max_tokens") or call.get("max_completion_tokens") or 0
     if manner == "cut" or (manner == "short" and limit < 2000):
@@ -165,7 +165,7 @@ def schema_of(call: dict[str, Any]) -> dict[str, Any] | None:
         case "tool":
             return call["tools"][0]["function"]["parameters"]  # type: ignore[no-any-return]
     for message in call["messages"]:
-        found = _in_words.search(str(message.get("content") or ""))
+        found = _in_words.search(text_of(message))
         if found:
             return orjson.loads(found[1])  # type: ignore[no-any-return]
     return None

@@ -46,7 +46,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.stub_answers import PLAIN, answer, completion, embeddings, error
+from benchmarks.stub_answers import PLAIN, answer, completion, embeddings, error, text_of
 from benchmarks.stub_judge import behaviour_of, is_judge, judged, moderations
 from benchmarks.stub_tasks import answer_to
 
@@ -157,7 +157,7 @@ class Connection(asyncio.Protocol):
 
     def chat(self, key: str, call: dict[str, Any]) -> None:
         model, messages = str(call.get("model")), call.get("messages") or [{}]
-        prompt = str(messages[-1].get("content") or "")
+        prompt = text_of(messages[-1])
         stub = self.stub
         stub.calls[model, key] += 1
         stub.prompts[model, prompt] += 1

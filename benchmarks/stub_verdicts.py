@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from benchmarks.stub_answers import text_of
+
 _block = re.compile(r"^BEGIN (.+) (\w+)\n(.*)\nEND \1 \2$", re.MULTILINE)
 _bad_words = ("fail", "incorrect", "wrong", "no", "false", "unsupported", "contradict", "irrelevant", "insufficient")
 LISTS = ("claims", "statements", "points")
@@ -18,7 +20,7 @@ MAX_QUOTED = 60
 
 def data_in(call: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data that a judge was shown, by their names."""
-    said = [str(message.get("content") or "") for message in call["messages"] if message.get("role") == "user"]
+    said = [text_of(message) for message in call["messages"] if message.get("role") == "user"]
     return {name: json.loads(text) for name, _, text in _block.findall(said[0] if said else "")}
 
 

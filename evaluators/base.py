@@ -17,7 +17,7 @@ from evaluators.score_map import score_map_problems
 # Re-exported: families, also those written by others, import these names from here.
 from evaluators.settings import SettingsProblem as SettingsProblem
 from evaluators.settings import settings_problems
-from evaluators.values import NO_CALLS, Facts
+from evaluators.values import NO_CALLS, Attached, Facts
 from evaluators.values import CannotScore as CannotScore
 from evaluators.values import FailedForNow as FailedForNow
 from evaluators.values import JSONValue as JSONValue
@@ -97,7 +97,7 @@ class Sample:
     answers, any of which counts as right. `answer` is the output with its place or value, where it came as more than
     text. `baseline_output` is another application's answer, or another version's, to compare the output with.
     `unread` holds the fields whose values do not fit, and `attached` the media type of a picture or a recording
-    that belongs to a field.
+    that belongs to a field; `attachments` are these themselves, as they were sent.
     """
 
     input: str | None = None
@@ -111,6 +111,7 @@ class Sample:
     baseline_output: str | None = None
     unread: Mapping[Field, Unread] = field(default_factory=lambda: NOTHING_UNREAD)
     attached: Mapping[Field, str] = field(default_factory=lambda: NOTHING_ATTACHED)
+    attachments: tuple[Attached, ...] = ()
 
     @property
     def gold(self) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from evaluators.values import FailedForNow, JSONValue, Settings
+from evaluators.values import Attached, FailedForNow, JSONValue, Settings
 
 __all__ = ["BOUNDARY", "Answer", "FailedForNow", "JudgeGateway", "Moderation", "NotYet", "Question"]
 
@@ -42,6 +42,9 @@ class Question:
     borrow it either, they must not contain the text of `BOUNDARY` itself; whoever writes a question sees to that, for
     example by writing the data as JSON with every `{` as `\u007b`.
 
+    `attachments` are fetched when the question is asked, and stand after `user`; a connection that is not marked as
+    able to read them answers `unsupported_input`.
+
     `check` says what is missing in an answer that fits the schema, or returns None. Such an answer is asked for once
     more with these words, and is `bad_output` when it still lacks something; so nothing of the data may stand in them.
     """
@@ -53,6 +56,7 @@ class Question:
     max_output_tokens: int = 1024
     check: AnswerCheck = field(default=None, compare=False)
     weighed: Weighed | None = None
+    attachments: tuple[Attached, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

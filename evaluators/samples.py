@@ -7,10 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 from evaluators.base import NOTHING_ATTACHED, NOTHING_UNREAD, AnswerText, Field, JSONValue, Passage, Sample, Unread
+from evaluators.values import Attached
 
 Rest: TypeAlias = dict[Field, Unread]
 
 MAX_SHOWN = 60
+MEDIA_TYPES = {
+    "image/jpg": "image/jpeg",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+}
+"""Other names of media types, and the usual ones."""
 _PASSAGE_TEXTS = ("text", "content")
 _PASSAGE_IDS = ("id", "document_id", "doc_id", "_id")
 _GRADES = ("relevance", "score", "grade")
@@ -44,6 +52,7 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
         baseline_output=_text(Field.BASELINE, fields.get("baseline_output"), unread),
         unread=unread or NOTHING_UNREAD,
         attached=_attached(fields.get("attachments")),
+        attachments=_attachments(fields.get("attachments")),
     )
     return sample
 
@@ -58,6 +67,17 @@ def _attached(sent: Any) -> Mapping[Field, str]:
         named = [field for field in Field if field.removeprefix(_WIRE) == usage]
         found.update({field: str(one["media_type"]) for field in named or Field})
     return found
+
+
+def _attachments(sent: Any) -> tuple[Attached, ...]:
+    return tuple([_attachment(one) for one in sent or ()])
+
+
+def _attachment(one: Mapping[str, Any]) -> Attached:
+    named = str(one["media_type"]).partition(";")[0].strip().lower()
+    usage = str(one["usage_type"]).removeprefix(_WIRE)
+    known = any(field.removeprefix(_WIRE) == usage for field in Field)
+    return Attached(str(one.get("url", "")), MEDIA_TYPES.get(named, named), usage if known else "all data")
 
 
 def _text(field: Field, value: Any, unread: Rest) -> str | None:

@@ -31,6 +31,15 @@ class Facts:
     judge_calls: str = NO_CALLS
 
 
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A picture or a recording: where it lies, what it is said to be, and the field that it belongs to."""
+
+    url: str
+    media_type: str
+    usage: str
+
+
 class CannotScore(Exception):
     """The sample cannot be scored, and trying again would not help.
 

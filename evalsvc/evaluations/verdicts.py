@@ -133,7 +133,7 @@ def unfit(family: Family, evaluator_id: str, settings: Settings, sample: Sample)
     """Refuse a sample that lacks what the evaluator needs, or has something there that it cannot read."""
     if sample.attached and (attached := family.unsupported_fields(sample, settings)):
         kinds = ", ".join(f"{sample.attached[name]} attached to `{name}`" for name in attached)
-        return refused("unsupported_input", f"Evaluator {evaluator_id!r} reads texts, and cannot read {kinds}.")
+        return refused("unsupported_input", f"Evaluator {evaluator_id!r} cannot read {kinds}.")
     if unread := family.unread_fields(sample, settings):
         return refused("wrong_type", " ".join(map(sample.why_unread, unread)))
     if missing := family.missing_fields(sample, settings):

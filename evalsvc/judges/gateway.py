@@ -16,6 +16,7 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
+from evalsvc.judges.questions.attachments import Fetched, check_senses, fetch
 from evalsvc.judges.questions.cache import Flight, Kept, digest_of_question
 from evalsvc.judges.questions.judge_call import JudgeCall
 from evalsvc.judges.questions.retries import RetryPolicy
@@ -24,6 +25,7 @@ from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, FailedForNow, JSONValue, Settings
 from evaluators.gateway import Answer, Moderation, Question
+from evaluators.values import Attached
 
 WAIT_IN_PLACE_SECONDS = 2.0
 """For the connection's limits a question waits so long in place; a longer wait is better spent in the database."""
@@ -48,6 +50,7 @@ class AccountGateway:
         self.until = until
         self.patience_seconds = patience_seconds
         self._connections: dict[str | None, ConnectionFacts] = {}
+        self._fetched: dict[tuple[Attached, ...], tuple[Fetched, ...]] = {}
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         """Ask a judge once."""
@@ -55,6 +58,7 @@ class AccountGateway:
         model, optional = _text(settings, "model") or connection.model, _optional(settings)
         usage = Usage(connection, model, prompt_hash=prompt_hash(question))
         until = self._until(settings, connection)
+        fetched = await self._fetched_for(question, connection, until)
         asked = {
             "prompt_id": question.prompt_id,
             "model": model,
@@ -63,6 +67,7 @@ class AccountGateway:
             "system": question.system,
             "user": question.user,
             "sample_number": sample_number,
+            **({"attachments": [one.digest for one in fetched]} if fetched else {}),
             **({"weighed": [weighed.name, *weighed.options]} if (weighed := question.weighed) else {}),
         }
         digest = None if settings.get("no_cache") is True else digest_of_question(connection, asked)
@@ -73,7 +78,8 @@ class AccountGateway:
                 if flight.found is not None:
                     return Answer(flight.found.data, _at_no_cost(flight.found.provenance), flight.found.chances)
                 retries = RetryPolicy(connection, model, usage, until=until, patience_seconds=self.patience_seconds)
-                parsed = await JudgeCall(retries, question, model, optional).answer()
+                parts = [one.part() for one in fetched]
+                parsed = await JudgeCall(retries, question, model, optional, parts).answer()
                 provenance = usage.provenance(cached=False, repaired=parsed.was_repaired)
                 flight.keep(Kept(parsed.data, provenance, parsed.chances))
                 return Answer(parsed.data, provenance, parsed.chances)
@@ -141,6 +147,15 @@ class AccountGateway:
                 for worker in workers:
                     worker.cancel()
         return [outcomes[index] for index in sorted(outcomes)]
+
+    async def _fetched_for(self, question: Question, connection: ConnectionFacts, until: float) -> tuple[Fetched, ...]:
+        """Return what is attached to a question, fetched once for all its samples."""
+        if not (attached := question.attachments):
+            return ()
+        check_senses(connection, attached)
+        if attached not in self._fetched:
+            self._fetched[attached] = await fetch(attached, until=until)
+        return self._fetched[attached]
 
     def _until(self, settings: Settings, connection: ConnectionFacts) -> float:
         """Return when one question must be done: its own timeout, the connection's, or the score's, what is first."""

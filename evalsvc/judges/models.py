@@ -47,6 +47,12 @@ class Connection(TenantModel):
     is_default = models.BooleanField(
         default=False, db_default=False, help_text="Asked by evaluators whose profile names no other."
     )
+    sees_images = models.BooleanField(
+        default=False, db_default=False, help_text="Its model reads attached images, as judge-image sends them."
+    )
+    hears_audio = models.BooleanField(
+        default=False, db_default=False, help_text="Its model reads attached recordings, as judge-audio sends them."
+    )
     epoch = models.PositiveIntegerField(default=1, editable=False)
     """Grows with each change, so that whoever holds an older state can tell."""
     created_at = models.DateTimeField(db_default=Now())

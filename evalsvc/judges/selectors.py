@@ -98,6 +98,8 @@ def facts_of_connection(connection: Connection) -> ConnectionFacts:
         tpm=connection.tpm,
         max_concurrency=connection.max_concurrency,
         daily_budget=_float(connection.daily_budget),
+        sees_images=connection.sees_images,
+        hears_audio=connection.hears_audio,
         epoch=connection.epoch,
     )
 

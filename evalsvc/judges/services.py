@@ -26,6 +26,7 @@ MAX_CONNECTIONS = 200
 PLAIN_FIELDS = (
     *("name", "base_url", "model", "price_input_per_million", "price_output_per_million", "timeout_seconds"),
     *("rpm", "tpm", "max_concurrency", "daily_budget", "is_enabled", "is_default"),
+    *("sees_images", "hears_audio"),
 )
 SECRET_FIELDS = ("key", "headers")
 SHOWN_OF_LONG_KEYS = 4

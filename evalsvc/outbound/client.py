@@ -10,12 +10,14 @@ from urllib.parse import SplitResult
 import orjson
 
 from evalsvc.outbound.aio import wires
-from evalsvc.outbound.allowance import Allowance
+from evalsvc.outbound.allowance import Allowance, CheckHead
+from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_headers, check_url
-from evalsvc.outbound.headers import RawHeaders
-from evalsvc.outbound.wires import parse_origin
+from evalsvc.outbound.headers import RawHeaders, lower_named
+from evalsvc.outbound.wires import Origin, parse_origin
 
 MAX_BYTES = 4 * 1024 * 1024
+MAX_HEAD_BYTES = 16 * 1024
 USER_AGENT = "evalsvc"
 
 
@@ -58,10 +60,32 @@ async def post_json_async(
 ) -> Answer:
     """Do what `post_json` does, for coroutines."""
     parts, raw, content = _written(url, body, headers)
-    target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode()
-    origin = parse_origin(parts.scheme, parts.hostname or "", parts.port)
     with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
-        return _read(*await wires().send("POST", origin, target, headers=raw, content=content))
+        return _read(*await wires().send("POST", origin_of(parts), target_of(parts), headers=raw, content=content))
+
+
+async def get_bytes(url: str, *, timeout_seconds: float, max_bytes: int, check_head: CheckHead) -> bytes:
+    """Fetch what lies at a URL; raises OutboundFailed. `check_head` may refuse the answer before its body is read.
+
+    The answer's head has a few kilobytes on top of `max_bytes`.
+    """
+    parts = check_url(url)
+    headers = [(b"host", parts.netloc.encode()), (b"user-agent", USER_AGENT.encode()), (b"accept", b"*/*")]
+    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes + MAX_HEAD_BYTES, check_head=check_head):
+        _, _, body = await wires().send("GET", origin_of(parts), target_of(parts), headers=headers, content=b"")
+    if len(body) > max_bytes:
+        raise OutboundFailed(OutboundFailed.TOO_LARGE, "The answer is larger than this service reads.")
+    return body
+
+
+def origin_of(parts: SplitResult) -> Origin:
+    """Return where a checked URL leads."""
+    return parse_origin(parts.scheme, parts.hostname or "", parts.port)
+
+
+def target_of(parts: SplitResult) -> bytes:
+    """Return the path and the query of a checked URL, as a request has them."""
+    return f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode()
 
 
 def _written(
@@ -82,5 +106,4 @@ def _written(
 
 
 def _read(status: int, headers: RawHeaders, body: bytes) -> Answer:
-    named = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
-    return Answer(status, named, body)
+    return Answer(status, lower_named(headers), body)

@@ -95,6 +95,7 @@ class Wire(asyncio.Protocol):
         response, body = await self._head(), bytearray()
         headers = response.headers.raw_items()
         refuse_compression(headers)
+        current_allowance().head(response.status_code, headers)
         while True:
             event = await self._event()
             if isinstance(event, h11.Data):

@@ -159,7 +159,14 @@ EVALUATION_ERRORS = {
             "unsupported_input",
             200,
             "The evaluator cannot read what is attached to a field that it reads",
-            "Leave the attachment out, or use an evaluator that does not read the field.",
+            "Leave the attachment out, or use an evaluator that does not read the field. PNG, JPEG and WebP are read "
+            "by `judge-image`, WAV and MP3 by `judge-audio`, all by `judge-mm`, with a connection marked for it.",
+        ),
+        Code(
+            "attachment_failed",
+            200,
+            "An attachment cannot be fetched, is too large, or is not what its media type says",
+            "Send what the message names: a public URL, at most 5 MiB, with the right media type.",
         ),
         Code("unsupported_language", 200, "The evaluator does not serve this language", "Use an evaluator that does."),
         Code(

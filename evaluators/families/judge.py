@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from evaluators.base import (
     EvaluatorSpec,
@@ -15,6 +16,7 @@ from evaluators.base import (
     SettingsProblem,
 )
 from evaluators.gateway import JudgeGateway
+from evaluators.judging.attachments import media_read
 from evaluators.judging.criteria import MANAGED
 from evaluators.judging.forms import is_csv, is_json
 from evaluators.judging.questions.plain_words import (
@@ -39,6 +41,39 @@ _BY_JUDGE = EvaluatorSpec(
     output_types=(GENERATED,),
     components=ALL_PARTS,
     judge_calls=SAMPLED,
+)
+
+
+def _with(name: str, attachments: str, title: str, description: str, *aliases: str) -> EvaluatorSpec:
+    return replace(
+        _BY_JUDGE,
+        id=f"{name}-2026-11-23",
+        name=title,
+        description=description,
+        aliases=(name, *aliases),
+        settings={**STRICT, "attachments": attachments},
+    )
+
+
+_BY_IMAGE = _with(
+    "judge-image",
+    "images",
+    "Judge, images",
+    "An LLM of your choice that sees attached images decides by criteria in plain words.",
+    "judge-image-small",
+    "judge-image-large",
+)
+_BY_AUDIO = _with(
+    "judge-audio",
+    "recordings",
+    "Judge, recordings",
+    "An LLM of your choice that hears attached recordings decides by criteria in plain words.",
+)
+_BY_ANY = _with(
+    "judge-mm",
+    "any",
+    "Judge, multimodal",
+    "An LLM of your choice that sees and hears what is attached decides by criteria in plain words.",
 )
 
 
@@ -73,6 +108,9 @@ class Judge(Family):
     managed_profiles = MANAGED
     evaluators = (
         _BY_JUDGE,
+        _BY_IMAGE,
+        _BY_AUDIO,
+        _BY_ANY,
         before_strict(_BY_JUDGE, "judge-2026-11-20"),
     )
 
@@ -91,6 +129,12 @@ class Judge(Family):
     def reads(self, settings: Settings) -> tuple[Field, ...]:
         """Name what is judged: a form is that of the output, and a judge is shown all there is."""
         return self.fields_for(settings) if "check" in settings else super().reads(settings)
+
+    def unsupported_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+        """Let what the evaluator's id can read pass; a form is that of the text alone."""
+        read = frozenset[str]() if "check" in settings else media_read(settings)
+        is_read = all(one.media_type in read for one in sample.attachments)
+        return [] if is_read else super().unsupported_fields(sample, settings)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Check the form that the profile names."""

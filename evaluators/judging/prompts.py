@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
 from evaluators.gateway import BOUNDARY, AnswerCheck, Question, Weighed
+from evaluators.values import Attached
 
 Data: TypeAlias = "Sequence[tuple[str, str | Sequence[str]]]"
 """Named texts, or lists of texts, in the order in which they are shown. The names are ours, never the data's."""
@@ -53,8 +54,9 @@ def question(
     max_output_tokens: int,
     check: AnswerCheck = None,
     weighed: Weighed | None = None,
+    attachments: Sequence[Attached] = (),
 ) -> Question:
-    """Write a question. `task` is trusted text, and `check` and `weighed` are those of Question.
+    """Write a question. `task` is trusted text; `check`, `weighed` and `attachments` are those of Question.
 
     Raises CannotScore("input_too_long") where the data have no bound.
     """
@@ -71,6 +73,7 @@ def question(
         max_output_tokens=max_output_tokens,
         check=check,
         weighed=weighed,
+        attachments=tuple(attachments),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from evaluators.base import CannotScore, Family, Lane, Sample, Settings
 from evaluators.gateway import Answer, Moderation, Question
+from evaluators.judging.attachments import media_read
 from evaluators.samples import build_sample
 from evaluators.values import JSONValue
 
@@ -29,7 +30,7 @@ async def shown_prompts(family: Family, settings: Settings) -> list[Question]:
     if family.lane_of(settings) is not Lane.JUDGE:
         return []
     recorder = _Recorder()
-    for sample in _samples():
+    for sample in _samples(settings):
         if not family.missing_fields(sample, settings):
             await _ask(family, sample, settings, recorder)
     found = {(question.prompt_id, question.system, str(question.schema)): question for question in recorder.questions}
@@ -44,10 +45,17 @@ async def _ask(family: Family, sample: Sample, settings: Settings, recorder: _Re
         return
 
 
-def _samples() -> list[Sample]:
-    sample = build_sample(_TEXTS)
-    several = build_sample({**_TEXTS, "golds": ["(another gold answer)"]})
+def _samples(settings: Settings) -> list[Sample]:
+    texts: dict[str, JSONValue] = {**_TEXTS, **_attachments(settings)}
+    sample = build_sample(texts)
+    several = build_sample({**texts, "golds": ["(another gold answer)"]})
     return [sample, replace(sample, golds=None), several]
+
+
+def _attachments(settings: Settings) -> dict[str, JSONValue]:
+    """Return a placeholder of what the settings read, if they read anything but texts."""
+    kinds = sorted(media_read(settings))
+    return {"attachments": [{"media_type": kinds[0], "usage_type": "input"}]} if kinds else {}
 
 
 class _Recorder:

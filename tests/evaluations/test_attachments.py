@@ -1,4 +1,4 @@
-"""Pictures and recordings: no evaluator reads them, and what would ignore them says so instead."""
+"""Pictures and recordings: few evaluators read them, and what would ignore them says so instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from evalsvc.evaluations.verdicts import unfit
 from evaluators.base import EvaluatorSpec, Family, Field, effective_settings
-from evaluators.registry import all_evaluators
+from evaluators.registry import all_evaluators, find_evaluator
 from evaluators.samples import build_sample
 from tests.conftest import Caller, scores_of
 
@@ -35,7 +35,8 @@ def test_what_reads_a_field_refuses_what_is_attached_to_it(family: Family, spec:
     verdict = unfit(family, spec.id, settings, build_sample({**TEXTS, "attachments": attached}))
 
     refusal = verdict.error_code if verdict is not None else None
-    assert refusal == ("unsupported_input" if field in family.reads(settings) else None)
+    is_refused = field in family.reads(settings) and settings.get("attachments") not in ("recordings", "any")
+    assert refusal == ("unsupported_input" if is_refused else None)
 
 
 def test_a_judge_does_not_answer_as_if_there_were_no_picture(alice: Caller) -> None:
@@ -64,6 +65,42 @@ def test_a_call_that_does_not_wait_is_refused_as_well(alice: Caller, prefer: str
     (found,) = evaluated(alice, "exact-match", usage_type="evaluated_model_output", headers={"prefer": prefer})
 
     assert found["error_code"] == "unsupported_input"
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "media_type", "is_read"),
+    [
+        *((name, "image/png", True) for name in ("judge-image", "judge-image-small", "judge-image-large", "judge-mm")),
+        *(("judge-image", kind, True) for kind in ("image/jpeg", "image/jpg", "image/webp", "IMAGE/PNG; a=b")),
+        *(
+            (name, kind, True)
+            for name in ("judge-audio", "judge-mm")
+            for kind in ("audio/wav", "audio/mpeg", "audio/mp3")
+        ),
+        *(("judge-image", kind, False) for kind in ("audio/wav", "image/gif", "image/svg+xml", "text/html")),
+        *(("judge-audio", kind, False) for kind in ("image/png", "audio/flac", "video/mp4")),
+        *(("judge-mm", kind, False) for kind in ("image/gif", "audio/flac")),
+        ("judge", "image/png", False),
+    ],
+)
+def test_judges_read_what_their_names_say(evaluator: str, media_type: str, is_read: bool) -> None:
+    found = find_evaluator(evaluator)
+    assert found is not None
+    family, spec = found
+    attached = [{"media_type": media_type, "usage_type": "evaluated_model_output"}]
+    settings = effective_settings(spec, {"pass_criteria": "The MODEL OUTPUT is polite."})
+    verdict = unfit(family, spec.id, settings, build_sample({**TEXTS, "attachments": attached}))
+
+    assert (verdict is None) is is_read
+
+
+def test_there_are_at_most_four(alice: Caller) -> None:
+    answer = alice.evaluate(
+        "exact-match", output="a", gold_answer="a", evaluated_model_attachments=[PICTURE] * 5, app="seen"
+    )
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/evaluated_model_attachments"
 
 
 def test_no_attachments_are_none(alice: Caller) -> None:

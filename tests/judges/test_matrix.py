@@ -73,18 +73,18 @@ ROWS = [
     # It leaves out, invents or hides.
     Row("invents", "success", 0.0, 1, REPORTED),
     Row("no-usage", "success", 1.0, 1, ESTIMATED),
-    *(
-        Row(manner, *expected, evaluator)
-        for evaluator in (CLAIMS, "faithfulness")
-        for manner, *expected in (
-            ("no-claims", "bad_output", None, 2, REPORTED),
-            ("one-claim", "bad_output", None, 2, REPORTED),
-            ("excuses", "bad_output", None, 2, REPORTED),
-            ("once-one-claim", "success", 1.0, 2, REPORTED),
-            ("invents", "success", 0.0, 1, REPORTED),
-            ("no-usage", "success", 1.0, 1, ESTIMATED),
-        )
-    ),
+    Row("no-claims", "bad_output", None, 2, REPORTED, CLAIMS),
+    Row("one-claim", "bad_output", None, 2, REPORTED, CLAIMS),
+    Row("excuses", "bad_output", None, 2, REPORTED, CLAIMS),
+    Row("once-one-claim", "success", 1.0, 2, REPORTED, CLAIMS),
+    Row("invents", "success", 0.0, 1, REPORTED, CLAIMS),
+    Row("no-usage", "success", 1.0, 1, ESTIMATED, CLAIMS),
+    Row("no-claims", "bad_output", None, 2, REPORTED, "faithfulness"),
+    Row("one-claim", "bad_output", None, 2, REPORTED, "faithfulness"),
+    Row("excuses", "bad_output", None, 2, REPORTED, "faithfulness"),
+    Row("once-one-claim", "success", 1.0, 2, REPORTED, "faithfulness"),
+    Row("invents", "success", 0.0, 1, REPORTED, "faithfulness"),
+    Row("no-usage", "success", 1.0, 1, ESTIMATED, "faithfulness"),
     # One call for the points, and one for each of the three.
     Row("no-claims", "bad_output", None, 2, REPORTED, "answer-consistency"),
     Row("one-claim", "bad_output", None, 2, REPORTED, "answer-consistency"),

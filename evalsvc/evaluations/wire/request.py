@@ -28,6 +28,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.base import Sample
 from evaluators.samples import build_sample
 
+MAX_ATTACHMENTS = 4
 MAX_EVALUATORS = 50
 MAX_ID = 255
 # The widths of the columns: a longer name is nobody's.
@@ -229,6 +230,9 @@ def requested_evaluator_errors(raw: Body) -> list[FieldError]:
 def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
     """Check what is to be judged."""
     errors = size_errors(raw, sample)
+    if len(sample.attachments) > MAX_ATTACHMENTS:
+        detail = f"At most {MAX_ATTACHMENTS} attachments; {len(sample.attachments)} were sent."
+        errors.append(FieldError("/evaluated_model_attachments", detail))
     if not is_judgeable(sample):
         detail = "Send an input, an output or both; ranking metrics make do with contexts and gold contexts."
         errors.insert(0, FieldError("/evaluated_model_output", detail))

@@ -63,6 +63,8 @@ class ConnectionIn(serializers.Serializer[Any]):
     daily_budget = money()
     is_enabled = serializers.BooleanField(required=False)
     is_default = serializers.BooleanField(required=False)
+    sees_images = serializers.BooleanField(required=False)
+    hears_audio = serializers.BooleanField(required=False)
 
 
 class ConnectionOut(AnswerShape):
@@ -85,6 +87,8 @@ class ConnectionOut(AnswerShape):
     spent_today: float | None
     is_enabled: bool
     is_default: bool
+    sees_images: bool
+    hears_audio: bool
     epoch: int
     created_at: Moment
     revised_at: Moment

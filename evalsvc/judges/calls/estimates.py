@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 CHARS_PER_TOKEN = 3.5
 DEFAULT_ANSWER_TOKENS = 1024
+IMAGE_TOKENS = 1_600
+"""What the usual models charge for an image of about a thousand by a thousand, the dearest of them."""
+RECORDING_BYTES_PER_TOKEN = 500
+"""32 tokens a second, the dearest that is usual, of 128 kbit/s; a recording that is not compressed counts for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,23 @@ def estimated_tokens(messages: Sequence[Mapping[str, object]], parameters: Mappi
 
 def prompt_tokens(messages: Sequence[Mapping[str, object]]) -> int:
     """Return about how many tokens messages are: 3.5 bytes each, and eight a message for its frame."""
-    return text_tokens("".join(str(message.get("content") or "") for message in messages)) + 8 * len(messages)
+    return sum(_content_tokens(message.get("content")) for message in messages) + 8 * len(messages)
+
+
+def _content_tokens(content: object) -> int:
+    if isinstance(content, list):
+        return sum(_part_tokens(part) for part in content if isinstance(part, dict))
+    return text_tokens(str(content or ""))
+
+
+def _part_tokens(part: Mapping[str, Any]) -> int:
+    """Estimate one part of a message: an image as one of full size, and a recording by its length."""
+    match part.get("type"):
+        case "image_url":
+            return IMAGE_TOKENS
+        case "input_audio":
+            return int(len(part["input_audio"]["data"]) * 3 / 4 / RECORDING_BYTES_PER_TOKEN) + 1
+    return text_tokens(str(part.get("text") or ""))
 
 
 def text_tokens(text: str) -> int:

@@ -28,6 +28,8 @@ class ConnectionFields(TypedDict, total=False):
     daily_budget: Decimal | None
     is_enabled: bool
     is_default: bool
+    sees_images: bool
+    hears_audio: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class ConnectionFacts:
     tpm: int | None = None
     max_concurrency: int | None = None
     daily_budget: float | None = None
+    sees_images: bool = False
+    hears_audio: bool = False
     epoch: int = 1
 
     def __reduce__(self) -> NoReturn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evalsvc.judges import failures
@@ -33,11 +33,19 @@ MAX_SHOWN_CHARS = 8000
 class JudgeCall:
     """One question to one model."""
 
-    def __init__(self, retries: RetryPolicy, question: Question, model: str, optional: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        retries: RetryPolicy,
+        question: Question,
+        model: str,
+        optional: Mapping[str, object],
+        parts: Sequence[Mapping[str, object]] = (),
+    ) -> None:
         self.retries = retries
         self.question = question
         self.model = model
         self.optional = {**optional, **_weighing(question)}
+        self.parts = parts
         self.max_tokens = question.max_output_tokens
         self.dialect = self._known = RequestDialect()
         boundary = secrets.token_hex(12)
@@ -123,7 +131,8 @@ class JudgeCall:
         system = self._system
         if dialect.mode in (Mode.JSON_OBJECT, Mode.PLAIN):
             system = f"{system}\n\n{form_in_words(schema)}"
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": self._user}, *more]
+        asked: dict[str, object] = {"role": "user", "content": self._content()}
+        messages: list[Mapping[str, object]] = [{"role": "system", "content": system}, asked, *more]
         parameters = parameters_for(
             dialect,
             prompt_id=self.question.prompt_id,
@@ -142,6 +151,10 @@ class JudgeCall:
                 is_watched=True,
             )
         )
+
+    def _content(self) -> object:
+        """Return the user's message: a text, or parts where something is attached."""
+        return [{"type": "text", "text": self._user}, *self.parts] if self.parts else self._user
 
 
 def _weighing(question: Question) -> dict[str, object]:

@@ -11,6 +11,7 @@ from evaluators.judging.questions.scales import Scale
 from evaluators.judging.readings import Quoted, Reading, checks_extra, read_reasoning, share_met, spans_of
 from evaluators.judging.sampling import judged
 from evaluators.judging.settings import answer_tokens
+from evaluators.values import Attached
 
 
 async def judged_by_criteria(
@@ -25,6 +26,7 @@ async def judged_by_criteria(
     scanned: Sequence[str],
     threshold: float,
     explain: bool,
+    attachments: Sequence[Attached] = (),
 ) -> Score:
     """Ask whether the data meet a task's criteria. Spans are the quotes in `output` of the checks that are not met."""
     asked = question(
@@ -34,6 +36,7 @@ async def judged_by_criteria(
         schema=scale.schema(),
         max_output_tokens=answer_tokens(settings, 1_536),
         weighed=scale.weighed(),
+        attachments=attachments,
     )
     read = _reader(scale, data, output, settings)
     return await judged(gateway, asked, settings, read, threshold=threshold, scanned=scanned, explain=explain)

@@ -7,11 +7,13 @@ import re
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Score, Settings, SettingsProblem
 from evaluators.gateway import JudgeGateway
+from evaluators.judging.attachments import TASK, listed, media_read
 from evaluators.judging.prompts import Data, trusted
 from evaluators.judging.questions.by_criteria import judged_by_criteria
 from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
 from evaluators.judging.settings import SCORE_FROM, judge_settings, threshold_of
 from evaluators.settings import object_schema, settings_problems
+from evaluators.values import Attached
 
 WORDS = {
     "USER INPUT": Field.INPUT,
@@ -77,13 +79,14 @@ def criteria_fields(settings: Settings) -> tuple[Field, ...]:
 
 
 async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool) -> Score:
-    """Ask whether a sample meets the criteria; one without any text to judge is decided by `blank_output` alone."""
+    """Ask whether a sample meets the criteria; one without anything to judge is decided by `blank_output` alone."""
+    attached = _shown_attachments(sample, settings)
     subject = _subject(sample, criteria_fields(settings))
-    if not subject.strip():
+    if not subject.strip() and not attached:
         return _blank(settings, explain=explain)
     scale = Scale(settings)
     return await judged_by_criteria(
-        "judge/1",
+        "judge-attached/1" if attached else "judge/1",
         _task(settings, scale, len(sample.gold_texts)),
         _data(sample, settings),
         scale,
@@ -93,7 +96,18 @@ async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGatew
         scanned=(subject,),
         threshold=threshold_of(settings),
         explain=explain,
+        attachments=attached,
     )
+
+
+def _shown_attachments(sample: Sample, settings: Settings) -> tuple[Attached, ...]:
+    """Return what the judge shall look at or listen to; an evaluator that is there for it needs some."""
+    if not (read := media_read(settings)):
+        return ()
+    if not sample.attachments:
+        kinds = ", ".join(sorted(read))
+        raise CannotScore("missing_input", f"Send `evaluated_model_attachments`: this judge reads {kinds}.")
+    return sample.attachments
 
 
 def _subject(sample: Sample, named: tuple[Field, ...]) -> str:
@@ -123,7 +137,8 @@ def _data(sample: Sample, settings: Settings) -> Data:
         for word, field in WORDS.items()
         if field is not Field.SYSTEM_PROMPT or field in named
     ]
-    return [(word, value) for word, value in values if value is not None]
+    given = [(word, value) for word, value in values if value is not None]
+    return [*given, ("ATTACHMENTS", listed(sample.attachments))] if media_read(settings) else given
 
 
 def _shown(sample: Sample, field: Field) -> str | tuple[str, ...] | None:
@@ -139,6 +154,8 @@ def _task(settings: Settings, scale: Scale, n_golds: int = 1) -> str:
         f"<<<\n{settings['pass_criteria']}\n>>>",
         scale.task(),
     ]
+    if media_read(settings):
+        parts.append(TASK)
     if n_golds > 1:
         parts.append("The GOLD ANSWER is a list of accepted answers: agreement with any one of them is agreement.")
     if examples := settings.get("examples"):
