@@ -24,9 +24,10 @@ class Caller:
 
         client = Client(raise_request_exception=False)
         data = raw if raw is not None else (json.dumps(body) if body is not None else "")
+        content_type = headers.pop("Content_Type", "application/json")
         meta = {"HTTP_X_API_KEY": self.key} | {f"HTTP_{name.upper()}": value for name, value in headers.items()}
         try:
-            response: Any = client.generic(method, path, data, content_type="application/json", **meta)
+            response: Any = client.generic(method, path, data, content_type=content_type, **meta)
             check_described(method, path, response)
             return response
         finally:

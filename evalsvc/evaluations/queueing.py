@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.workers.computing import waking as computing
@@ -12,8 +12,13 @@ from evaluators.base import Lane
 
 def enqueue_lane(request_id: int, lane: str, *, reply_to: str | None) -> bool:
     """Tell that one lane of a request has work, and where its verdicts are waited for; say whether that was heard."""
+    return enqueue_lanes([request_id], lane, reply_to=reply_to)
+
+
+def enqueue_lanes(request_ids: Sequence[int], lane: str, *, reply_to: str | None) -> bool:
+    """Tell the same of several requests, by one message."""
     wake = judging.wake_judging if lane == Lane.JUDGE else computing.wake_computing
-    return wake(request_id, reply_to=reply_to)
+    return wake(*request_ids, reply_to=reply_to)
 
 
 def enqueue_again(refs: Iterable[LaneRef]) -> bool:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evalsvc.evaluations.api.batch import EvaluationBatchView
+from evalsvc.evaluations.api.bulk import EvaluateBatchView
 from evalsvc.evaluations.api.deletes import EvaluationsView, OneEvaluationView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
 from evalsvc.evaluations.api.history import HistoryView
@@ -13,6 +14,7 @@ from evalsvc.evaluations.api.search import EvaluationSearchView
 urlpatterns = [
     # First, as each pattern before it would be tried at every evaluation.
     path("v1/evaluate", EvaluateView.as_view()),
+    path("v1/evaluate/batch", EvaluateBatchView.as_view()),
     path("v1/evaluate/<id:id>", StoredEvaluateView.as_view()),
     path("v1/evaluations", EvaluationsView.as_view()),
     path("v1/evaluations/batch", EvaluationBatchView.as_view()),

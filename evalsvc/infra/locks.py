@@ -10,6 +10,7 @@ transaction.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
@@ -29,6 +30,14 @@ class AdvisoryLock:
     def take(self, cursor: CursorWrapper, object_id: int) -> None:
         """Wait for the lock and hold it until the transaction ends."""
         cursor.execute(f"SELECT pg_advisory_xact_lock({self._key})", [object_id])
+
+    def take_all(self, cursor: CursorWrapper, object_ids: Collection[int]) -> None:
+        """Wait for the locks of several objects, in the order that everyone takes them in."""
+        ids = sorted(set(object_ids))
+        cursor.execute(
+            f"SELECT pg_advisory_xact_lock({self.key.format('i.id')}) FROM unnest(%s::bigint[]) i(id)",  # noqa: S608
+            [ids],
+        )
 
     def try_take(self, cursor: CursorWrapper, object_id: int) -> bool:
         """Take the lock, if it is free, until the transaction ends. Return False if another transaction has it."""

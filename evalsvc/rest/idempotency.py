@@ -134,13 +134,14 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: floa
             return Claim(account_id, key, token)
         cursor.execute(EXISTING, [account_id, key])
         row = cursor.fetchone()
-    return _replay(row, fingerprint)
+    return replay_of(row, fingerprint)
 
 
-def _replay(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
+def replay_of(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
+    """Return the answer that a key's record holds; raise for another request's, and for one that still runs."""
     if row is None:
         # Released between the two statements, so the next try can claim the key.
-        raise _in_progress(1)
+        raise in_progress(1)
     stored, status, body, headers, resource_id, seconds = row
     if bytes(stored) != fingerprint:
         raise Problem(f"This {HEADER} was used for a request with another body.", code="idempotency_key_reused")
@@ -148,10 +149,11 @@ def _replay(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
         return Replay(_replayed(status, bytes(body), headers))
     if resource_id is not None:
         return Replay(None, resource_id)
-    raise _in_progress(seconds)
+    raise in_progress(seconds)
 
 
-def _in_progress(seconds: int) -> Problem:
+def in_progress(seconds: int) -> Problem:
+    """Make the 409."""
     # Some clients retry a 409 by themselves, and obey these two headers.
     return Problem(code="in_progress", headers={"Retry-After": str(min(seconds, 5)), "x-should-retry": "true"})
 
@@ -184,7 +186,7 @@ def _update(claim: Claim, assignments: str, values: list[Any]) -> None:
         cursor.execute(sql, [*values, claim.account_id, claim.key, claim.token])
         # Another request took the claim over after its lease; the error rolls this request's work back.
         if cursor.rowcount != 1:
-            raise _in_progress(1)
+            raise in_progress(1)
 
 
 def release_claim(claim: Claim) -> None:

@@ -68,10 +68,10 @@ class Invalid(Problem):
         super().__init__("; ".join(error.detail for error in errors[:3]), code=code, errors=errors)
 
 
-def problem_response(problem: Problem) -> HttpResponse:
-    """Write a problem as an HTTP answer."""
+def problem_body(problem: Problem) -> dict[str, Any]:
+    """Return the members of a problem's answer."""
     row = problem.row
-    body: dict[str, Any] = {
+    return {
         "type": f"/docs/errors#{row.code}",
         "title": row.title,
         "status": row.status,
@@ -81,7 +81,11 @@ def problem_response(problem: Problem) -> HttpResponse:
         "request_id": current_request_id(),
         "remedy": row.remedy,
     }
-    response = HttpResponse(orjson.dumps(body), status=row.status, content_type=CONTENT_TYPE)
+
+
+def problem_response(problem: Problem) -> HttpResponse:
+    """Write a problem as an HTTP answer."""
+    response = HttpResponse(orjson.dumps(problem_body(problem)), status=problem.row.status, content_type=CONTENT_TYPE)
     for name, value in problem.headers.items():
         response[name] = value
     return response

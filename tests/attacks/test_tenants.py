@@ -36,6 +36,10 @@ NOWHERE = str(uuid.uuid4())
 PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a", "source": "client"}]}}
 BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluate"): {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"},
+    ("post", "/v1/evaluate/batch"): {
+        "evaluators": [{"evaluator": "exact-match"}],
+        "samples": [{"output": "x", "label": "x"}],
+    },
     ("post", "/v1/evaluations/search"): {"filters": [{"field": "log_id", "operation": "like", "value": "%"}]},
     ("post", "/v1/evaluations/batch"): {"evaluations": [{"evaluator_id": "mine", "log_id": NOWHERE, "score": 1}]},
     ("delete", "/v1/evaluations"): None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from evalsvc.accounts.access.authentication import Caller, limits_of
+from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.rest.problems import Problem
 
 if TYPE_CHECKING:
@@ -30,12 +32,29 @@ class AccountThrottle(BaseThrottle):
 
 def check_limits(caller: Caller) -> None:
     """Raise 429 with the headers that clients pace themselves by, where the request is one too many."""
+    if n_too_many(caller):
+        raise refusal_of(caller)
+
+
+def n_too_many(caller: Caller) -> int:
+    """Return how many of the requests that were counted last are above a limit."""
     rpm, monthly = limits_of(caller.key)
-    if caller.admission.n_minute <= rpm and caller.admission.n_month <= monthly:
-        return
-    wait = seconds_left(caller) if caller.admission.n_month <= monthly else seconds_left_of_month()
-    headers = clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
-    raise Problem(code="too_many_requests", headers=headers)
+    return max(0, caller.admission.n_minute - rpm, caller.admission.n_month - monthly)
+
+
+def refusal_of(caller: Caller) -> Problem:
+    """Make the 429."""
+    wait = seconds_left(caller)
+    if caller.admission.n_month > limits_of(caller.key)[1]:
+        wait = seconds_left_of_month()
+    return Problem(code="too_many_requests", headers=clamped(rate_limit_headers(caller)) | {"Retry-After": str(wait)})
+
+
+def counted_for(caller: Caller, n: int) -> tuple[Caller, int]:
+    """Count a request as `n`, of which one was counted with its key; return its caller, and how many are allowed."""
+    if n > 1:
+        caller = replace(caller, admission=count_requests(caller.account.pk, n=n - 1))
+    return caller, max(0, n - n_too_many(caller))
 
 
 def seconds_left(caller: Caller) -> int:

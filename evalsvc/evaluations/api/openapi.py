@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 from drf_spectacular.utils import OpenApiParameter
 
+from evalsvc.evaluations.wire.bulk import MAX_SAMPLES, NDJSON
 from evalsvc.evaluations.wire.history_shapes import SCOPE, SINCE
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
-from evalsvc.evaluations.wire.shapes import EvaluateAnswer
+from evalsvc.evaluations.wire.shapes import BatchOfAnswers, EvaluateAnswer, SampleAnswer
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
@@ -135,6 +136,31 @@ EVALUATE: dict[str, Any] = {
     "responses": {
         (200, "application/json"): answer_with(EvaluateAnswer, "A result per evaluator, each with its own status."),
         (202, "application/json"): answer_with(EvaluateAnswer, "Accepted; fetch the rest at `Location`."),
+    },
+}
+
+
+def evaluate_batch_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the body of POST /v1/evaluate/batch: what samples share, and the samples."""
+    properties = evaluate_schema()["properties"]
+    samples = {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_SAMPLES,
+        "items": {"type": "object", "properties": properties},
+        "description": "Each has the fields of POST /v1/evaluate; what it does not say is what the batch says.",
+    }
+    return {"type": "object", "required": ["samples"], "properties": {**properties, "samples": samples}}
+
+
+EVALUATE_BATCH: dict[str, Any] = {
+    "operation_id": "evaluate_batch",
+    "tags": ["evaluations"],
+    "request": {"application/json": evaluate_batch_schema(), NDJSON: {"type": "string"}},
+    "parameters": [PREFER],
+    "responses": {
+        (200, "application/json"): answer_with(BatchOfAnswers, "A row for each sample, in order."),
+        (200, NDJSON): answer_with(SampleAnswer, "A line for each sample, in order, as it is done."),
     },
 }
 STORED_EVALUATE: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +16,11 @@ from evalsvc.evaluations.selectors import id_at
 from evalsvc.tenancy.scope import account_scope, current_role
 
 RETRY_WINDOW_SECONDS = 600
+FIND_MANY = """
+SELECT a.place, r.request_id, r.try_again
+FROM unnest(%s::bigint[], %s::int[], %s::text[]) WITH ORDINALITY a(digest, n, sign, place),
+  LATERAL find_repeated(%s, a.digest, %s, a.n, a.sign) r
+"""
 # In the order of everyone who takes several: see `locks`.
 LOCK_FAILED = """
 SELECT id FROM evaluations_evaluation
@@ -80,6 +86,18 @@ def find_repeated(
         values = [account_id, fingerprint, oldest, n_results, evidence]
         row = raw_connection().execute(sql, values, prepare=True).fetchone()
     return RepeatOf(*row) if row else None
+
+
+def find_many_retried(
+    *, account_id: int, asked: Sequence[tuple[int, int, RetryEvidence | None]], now: datetime
+) -> list[RepeatOf | None]:
+    """Return for each (fingerprint, number of results, evidence) what `find_retried` would, in one message."""
+    oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
+    values = [[one[0] for one in asked], [one[1] for one in asked], [one[2] for one in asked], account_id, oldest]
+    with connection.wrap_database_errors:
+        rows = raw_connection().execute(FIND_MANY, values, prepare=True).fetchall()
+    found = {place: RepeatOf(request_id, try_again) for place, request_id, try_again in rows}
+    return [found.get(place) for place in range(1, len(asked) + 1)]
 
 
 def reopen(*, account_id: int, request_id: int) -> list[str]:

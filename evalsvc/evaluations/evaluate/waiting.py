@@ -139,7 +139,7 @@ def _receive(
         if not verdicts and waiter.released is None:
             # Perhaps the work was enqueued again, by somebody who knows nothing of this process.
             is_announced = is_announced or reply_box().announce(request_id)
-            _look_for_all(waiter.account_id)
+            look_for_all(waiter.account_id)
             verdicts = waiter.take(0)
         if any([receive(verdict) for verdict in verdicts]):
             WAITS.labels("answered").inc()
@@ -148,7 +148,7 @@ def _receive(
     return False
 
 
-def _look_for_all(account_id: int) -> None:
+def look_for_all(account_id: int) -> None:
     """Look for the verdicts of all of an account's requests that are waited for here, if it is time for that."""
     request_ids = reply_box().due_for_a_look(account_id, LOOK_SECONDS * 0.75)
     if request_ids:

@@ -110,6 +110,38 @@ class EvaluateAnswer(AnswerWithWarnings):
     results: list[EvaluatorAnswer]
 
 
+class ProblemInRow(AnswerShape):
+    """A problem document within a row."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[dict[str, str]]
+    request_id: str
+    remedy: str
+
+
+class SampleAnswer(AnswerShape):
+    """A sample's row: what the single call would have answered."""
+
+    index: Annotated[int, Meta(description="The place of the sample in the request, from 0.")]
+    status: Annotated[
+        int, Meta(description="200 done; 202 not finished yet, see `location`; else the status of `problem`.")
+    ]
+    answer: EvaluateAnswer | None
+    problem: ProblemInRow | None
+    location: Annotated[str | None, Meta(description="Where the rest is fetched.")]
+    retry_after: Annotated[int | None, Meta(description="Seconds after which to ask again.")]
+
+
+class BatchOfAnswers(AnswerShape):
+    """A row for each sample, in the order of the samples."""
+
+    rows: list[SampleAnswer]
+
+
 class RowError(AnswerShape):
     """Why a row was left out."""
 

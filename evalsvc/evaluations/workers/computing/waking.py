@@ -28,14 +28,14 @@ CALLED_SECONDS = 5
 """For so long one message is enough: whoever it starts goes on while there is work."""
 
 
-def wake_computing(request_id: int, *, reply_to: str | None) -> bool:
-    """Tell of a request with work, and where its verdicts are waited for; say whether that could be told."""
-    return _told(f"request {request_id}", (request_id, reply_to) if reply_to else None)
+def wake_computing(*request_ids: int, reply_to: str | None) -> bool:
+    """Tell of requests with work, and where their verdicts are waited for; say whether that could be told."""
+    return _told(f"{len(request_ids)} requests, the first {request_ids[0]}", request_ids if reply_to else (), reply_to)
 
 
 def nudge_computing() -> bool:
     """Let another process look: there is more than one can do, or something was given back."""
-    return _told("what is left", None)
+    return _told("what is left")
 
 
 def answer_call() -> None:
@@ -70,12 +70,12 @@ def _held_key(name: str) -> str:
     return f"{KEY}:held:{name}"
 
 
-def _told(what: str, listener: tuple[int, str] | None) -> bool:
+def _told(what: str, awaited: Sequence[int] = (), reply_to: str | None = None) -> bool:
     try:
         client = shared_client(timeout=PUSHING_SECONDS)
         with client.pipeline(transaction=False) as pipe:
-            if listener:
-                listen(pipe, *listener)
+            for request_id in awaited:
+                listen(pipe, request_id, reply_to or "")
             push(pipe, KEY)
             pipe.llen(KEY)
             n_unheard = pipe.execute()[-1]

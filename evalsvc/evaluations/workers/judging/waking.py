@@ -17,16 +17,16 @@ log = logging.getLogger(__name__)
 KEY = "evalsvc:judging"
 
 
-def wake_judging(request_id: int, *, reply_to: str | None) -> bool:
+def wake_judging(*request_ids: int, reply_to: str | None) -> bool:
     """Tell the runners that there is work, and where its verdicts are waited for; say whether that could be told."""
     try:
         with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
-            if reply_to:
-                listen(pipe, request_id, reply_to)
+            for request_id in request_ids if reply_to else ():
+                listen(pipe, request_id, reply_to or "")
             push(pipe, KEY)
             pipe.execute()
     except RedisError:
-        log.warning("request %s: Redis does not answer; a runner finds it by itself", request_id)
+        log.warning("requests %s: Redis does not answer; a runner finds them by itself", request_ids[:3])
         return False
     return True
 

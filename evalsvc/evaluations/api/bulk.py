@@ -1,0 +1,86 @@
+"""POST /v1/evaluate/batch: up to a thousand calls of /v1/evaluate in one, each with its own answer."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from evalsvc.accounts.access.throttling import counted_for
+from evalsvc.accounts.views import AccountView
+from evalsvc.evaluations.api import openapi
+from evalsvc.evaluations.bulk.use_case import AskedBatch, Batch
+from evalsvc.evaluations.queueing import enqueue_lanes
+from evalsvc.evaluations.wire.bulk import NDJSON, read_batch
+from evalsvc.evaluations.wire.prefer import read_prefer
+from evalsvc.rest.answering.answers import JSON
+from evalsvc.rest.bodies.parsing import read_body
+from evalsvc.rest.idempotency import REPLAYED_HEADER, Claim, Replay, read_idempotency_key, retries_of
+from evalsvc.rest.idempotent_rows import RowsClaim, claim_rows, claim_rows_of_try
+
+
+class EvaluateBatchView(AccountView):
+    """Evaluate many samples."""
+
+    scoped = False
+
+    @extend_schema(**openapi.EVALUATE_BATCH)
+    def post(self, request: Request) -> HttpResponseBase:
+        """Run evaluators on 1 to 1000 samples; each gets a row of the answer, with the status that it alone would have.
+
+        The rows come in the order of the samples: as one JSON object, or, with `Accept: application/x-ndjson`, a line
+        each as soon as it is done. A sample that cannot be read harms no other. Under an `Idempotency-Key` a request
+        that was cut off goes on where it stood, and no sample is done twice.
+        """
+        body = read_body(request)
+        sent = read_batch(body, request.META.get("CONTENT_TYPE", ""))
+        claim = self._claim_rows(request)
+        n_kept = claim.n_kept(len(sent.samples)) if claim else 0
+        caller, n_allowed = counted_for(self.caller, len(sent.samples) - n_kept)
+        request.user = caller  # type: ignore[assignment]  # the headers of the answer tell what is left
+        asked = AskedBatch(
+            sent=sent,
+            caller=caller,
+            prefer=read_prefer(request.META.get("HTTP_PREFER", "")),
+            is_retry=retries_of(request),
+            claim=claim,
+            n_allowed=n_allowed,
+            is_streamed=NDJSON in request.META.get("HTTP_ACCEPT", "").lower(),
+        )
+        return self._answer(asked, is_replayed=bool(n_kept))
+
+    def _answer(self, asked: AskedBatch, *, is_replayed: bool) -> HttpResponseBase:
+        rows = Batch(asked, enqueue_lanes).rows()
+        connection.close()
+        response: HttpResponseBase
+        if asked.is_streamed:
+            response = StreamingHttpResponse((row + b"\n" for row in rows), content_type=NDJSON)
+            # Else a proxy would collect the rows.
+            response["X-Accel-Buffering"] = "no"
+        else:
+            response = HttpResponse(b'{"rows":[' + b",".join(rows) + b"]}", content_type=JSON)
+        if is_replayed:
+            response[REPLAYED_HEADER] = "true"
+        if asked.prefer.applied:
+            response["Preference-Applied"] = asked.prefer.applied
+        return response
+
+    def receive(self, request: Request) -> None:
+        """Take the body in. Its sender may be slow: no connection to the database is held meanwhile."""
+        connection.close()
+        read_body(request)
+
+    def _claim(self, request: Request) -> Claim | Replay | None:
+        """Claim nothing yet: each sample is claimed with its own work."""
+        return None
+
+    def _claim_rows(self, request: Request) -> RowsClaim | None:
+        account_id = self.account.pk
+        if key := read_idempotency_key(request):
+            return claim_rows(account_id=account_id, key=key, fingerprint=self.fingerprint(request))
+        if (is_retry := retries_of(request)) is None:
+            return None
+        return claim_rows_of_try(
+            account_id=account_id, actor=self.caller.actor, fingerprint=self.fingerprint(request), is_retry=is_retry
+        )

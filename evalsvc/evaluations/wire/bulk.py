@@ -1,0 +1,84 @@
+"""POST /v1/evaluate/batch as it comes in: one JSON object with samples, or a line of JSON for each."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+import msgspec
+
+from evalsvc.evaluations.wire.inputs import SPELLINGS
+from evalsvc.rest.bodies.parsing import decode
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+
+MAX_SAMPLES = 1000
+NDJSON = "application/x-ndjson"
+NDJSON_TYPES = {NDJSON, "application/ndjson", "application/jsonl", "application/jsonlines"}
+# A sample that says one of a group replaces what the batch says under the other names.
+GROUPS = [*SPELLINGS.values(), ("app", "experiment_id"), ("project_id", "project_name")]
+ALTERNATIVES = {name: frozenset(group) for group in GROUPS for name in group}
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list = msgspec.json.Decoder(list[msgspec.Raw])
+_anything = msgspec.json.Decoder(msgspec.Raw)
+
+
+@dataclass(frozen=True, slots=True)
+class SentBatch:
+    """What came: the samples, each still to be read, and what they share."""
+
+    samples: list[bytes]
+    shared: Mapping[str, msgspec.Raw] = field(default_factory=dict)
+
+    def body_of(self, index: int) -> bytes:
+        """Return the body that a single call for this sample would have; raise a Problem where there is none."""
+        sample = self.samples[index]
+        if not self.shared:
+            return sample
+        try:
+            own = _object.decode(sample)
+        except msgspec.ValidationError:
+            raise Invalid(FieldError("", "A sample is a JSON object.")) from None
+        replaced = {name for one in own for name in ALTERNATIVES.get(one, ())}
+        kept = {name: value for name, value in self.shared.items() if name not in replaced}
+        return msgspec.json.encode({**kept, **own})
+
+
+def read_batch(body: bytes, content_type: str) -> SentBatch:
+    """Take a batch apart, without reading its samples.
+
+    Raises 413 for too many of them, 422 for none, and 400 for JSON that is broken. A broken line is the error of its
+    own row.
+    """
+    is_lines = content_type.partition(";")[0].strip().lower() in NDJSON_TYPES
+    return _of_lines(body) if is_lines else _of_object(body)
+
+
+def _of_lines(body: bytes) -> SentBatch:
+    lines = (line.strip() for line in io.BytesIO(body))
+    return SentBatch(_checked([*islice((line for line in lines if line), MAX_SAMPLES + 1)], ""))
+
+
+def _of_object(body: bytes) -> SentBatch:
+    # The whole document first: what is broken behind the samples must not be found after some were judged.
+    decode(body, _anything, storable=False)
+    shared = decode(body, _object, storable=False)
+    sent = shared.pop("samples", None)
+    if sent is None:
+        raise Invalid(FieldError("/samples", "Send a list of samples."))
+    try:
+        samples = _list.decode(sent)
+    except msgspec.ValidationError:
+        raise Invalid(FieldError("/samples", "Send a list of samples.")) from None
+    return SentBatch([bytes(sample) for sample in _checked(samples, "/samples")], shared)
+
+
+def _checked(samples: list[bytes] | list[msgspec.Raw], pointer: str) -> list[bytes]:
+    if not samples:
+        raise Invalid(FieldError(pointer, f"Send 1 to {MAX_SAMPLES} samples."))
+    if len(samples) > MAX_SAMPLES:
+        detail = f"At most {MAX_SAMPLES} samples a request."
+        raise Problem(detail, code="body_too_large", errors=[FieldError(pointer, detail)])
+    return samples  # type: ignore[return-value]

@@ -1,0 +1,187 @@
+"""`Idempotency-Key` of a request that does many pieces of work: each row of it has a record of its own.
+
+The key's own record only says who works on the rows; whoever is gone loses it with a short lease. A row's record is
+written in the transaction that does the row. So a request that was cut off is done from where it stood, and no row of
+it twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from evalsvc.rest.basics.metrics import REPLAYS
+from evalsvc.rest.idempotency import EXISTING, KEPT_HOURS, MADE_PREFIX, RETRY_HOURS, in_progress, replay_of
+from evalsvc.rest.problems import Problem
+from evalsvc.tenancy.scope import account_scope
+
+LEASE_SECONDS = 30
+"""It is renewed with every part of the work, and while that is waited for."""
+
+HOLD = """
+INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
+VALUES (%(account)s, %(key)s, %(fingerprint)s, %(claim)s, clock_timestamp() + %(lease)s * interval '1 second', '{}')
+ON CONFLICT (account_id, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
+    created_at = CASE WHEN %(anew)s OR r.created_at < now() - %(kept)s * interval '1 hour' THEN now()
+                 ELSE r.created_at END,
+    resource_id = NULL, status = NULL, body = NULL, headers = '{}'
+WHERE r.created_at < now() - %(kept)s * interval '1 hour'
+   OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < clock_timestamp()
+       AND r.fingerprint = excluded.fingerprint)
+RETURNING created_at, xmax <> 0
+"""
+# The key is held on to in the same statement: who has lost it writes no row.
+KEEP = """
+WITH held AS (
+  UPDATE rest_idempotencyrecord SET lease_expires_at = clock_timestamp() + %(lease)s * interval '1 second'
+  WHERE account_id = %(account)s AND key = %(key)s AND claim = %(claim)s RETURNING fingerprint
+)
+INSERT INTO rest_idempotencyrecord AS r
+  (account_id, key, fingerprint, claim, lease_expires_at, resource_id, status, body, headers)
+SELECT %(account)s, n.key, h.fingerprint, %(claim)s, now(), n.resource_id, n.status, n.body, '{}'
+FROM held h, unnest(%(keys)s::text[], %(resources)s::bigint[], %(statuses)s::smallint[], %(bodies)s::bytea[])
+  AS n(key, resource_id, status, body)
+ON CONFLICT (account_id, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
+    resource_id = excluded.resource_id, status = excluded.status, body = excluded.body, created_at = now()
+WHERE r.created_at < %(since)s OR (r.status IS NULL AND r.resource_id = excluded.resource_id)
+"""
+KEPT = """
+SELECT key, status, body, resource_id FROM rest_idempotencyrecord
+WHERE account_id = %(account)s AND key = ANY(%(keys)s) AND created_at >= %(since)s
+"""
+N_KEPT = """
+SELECT count(*) FROM rest_idempotencyrecord
+WHERE account_id = %(account)s AND key = ANY(%(keys)s) AND created_at >= %(since)s
+"""
+RENEW = """
+UPDATE rest_idempotencyrecord SET lease_expires_at = clock_timestamp() + %(lease)s * interval '1 second'
+WHERE account_id = %(account)s AND key = %(key)s AND claim = %(claim)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """What is kept of a row: its answer, or the work that it stands for."""
+
+    status: int | None
+    body: bytes | None
+    resource_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsClaim:
+    """The right to do the rows of one key. `is_known` says that somebody has had it before."""
+
+    account_id: int
+    key: str
+    token: uuid.UUID
+    since: datetime
+    is_known: bool
+
+    def n_kept(self, n_rows: int) -> int:
+        """Return how many of the rows are done, or under way."""
+        if not self.is_known:
+            return 0
+        with account_scope(self.account_id), connection.cursor() as cursor:
+            cursor.execute(N_KEPT, self._values | {"keys": self._keys(range(n_rows))})
+            n_kept = int(cursor.fetchone()[0])
+        if n_kept:
+            REPLAYS.inc()
+        return n_kept
+
+    def kept(self, indexes: Sequence[int]) -> dict[int, KeptRow]:
+        """Return what is kept of rows, by index."""
+        if not self.is_known:
+            return {}
+        places = dict(zip(self._keys(indexes), indexes, strict=True))
+        with account_scope(self.account_id), connection.cursor() as cursor:
+            cursor.execute(KEPT, self._values | {"keys": list(places)})
+            return {
+                places[key]: KeptRow(status, None if body is None else bytes(body), resource_id)
+                for key, status, body, resource_id in cursor.fetchall()
+            }
+
+    def keep(self, rows: dict[int, KeptRow]) -> None:
+        """Write rows, inside the transaction that does their work; a lost claim rolls that back."""
+        values: dict[str, Any] = {
+            "keys": self._keys(rows),
+            "resources": [row.resource_id for row in rows.values()],
+            "statuses": [row.status for row in rows.values()],
+            "bodies": [row.body for row in rows.values()],
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(KEEP, self._values | values)
+            if cursor.rowcount != len(rows):
+                raise in_progress(1)
+
+    def renew(self, seconds: float = LEASE_SECONDS) -> None:
+        """Hold the key for so long from now on; raise `in_progress` where another request has taken it over."""
+        with account_scope(self.account_id), connection.cursor() as cursor:
+            cursor.execute(RENEW, self._values | {"lease": seconds})
+            if not cursor.rowcount:
+                raise in_progress(1)
+
+    def leave(self) -> None:
+        """Let the same request be sent again at once: what is not done is done then."""
+        try:
+            self.renew(0)
+        except Problem:
+            return
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        return {
+            "account": self.account_id,
+            "key": self.key,
+            "claim": self.token,
+            "since": self.since,
+            "lease": LEASE_SECONDS,
+        }
+
+    def _keys(self, indexes: Iterable[int]) -> list[str]:
+        # Of one length, whatever a caller's key is, and none that a caller may send.
+        digest = hashlib.sha256(self.key.encode()).hexdigest()
+        return [f"{MADE_PREFIX}row {digest} {index}" for index in indexes]
+
+
+def claim_rows(*, account_id: int, key: str, fingerprint: bytes) -> RowsClaim:
+    """Claim the rows of a caller's key. Raises `idempotency_key_reused` and `in_progress` as `claim_key` does."""
+    return _held(account_id, key, fingerprint, KEPT_HOURS, anew=False)
+
+
+def claim_rows_of_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> RowsClaim | None:
+    """Claim the key that is made from a request of a client that counts its retries; a first try is always new work.
+
+    Returns None for one while an equal request still runs: the caller wants both.
+    """
+    key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
+    try:
+        return _held(account_id, key, fingerprint, RETRY_HOURS, anew=not is_retry)
+    except Problem:
+        if is_retry:
+            raise
+        return None
+
+
+def _held(account_id: int, key: str, fingerprint: bytes, kept_hours: float, *, anew: bool) -> RowsClaim:
+    token = uuid.uuid4()
+    values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
+    values["lease"] = LEASE_SECONDS
+    with account_scope(account_id), connection.cursor() as cursor:
+        cursor.execute(HOLD, values | {"kept": kept_hours, "anew": anew})
+        if held := cursor.fetchone():
+            since, is_known = held
+            return RowsClaim(account_id, key, token, since, is_known and not anew)
+        cursor.execute(EXISTING, [account_id, key])
+        row = cursor.fetchone()
+    replay_of(row, fingerprint)
+    # Another kind of request has answered under this key; no batch does so itself.
+    raise Problem(code="idempotency_key_reused")
