@@ -20,6 +20,7 @@ from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.rows import Row, RowScore
+from evalsvc.client.results.samples import SampleResult
 from evalsvc.client.results.verdicts import EvaluateResult, History, HistoryPoint, Interval, Verdict
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric
@@ -49,6 +50,7 @@ __all__ = [
     "RateLimitError",
     "Row",
     "RowScore",
+    "SampleResult",
     "ServerError",
     "Standing",
     "UnreachableError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
@@ -11,9 +12,11 @@ from typing import Any, Self, cast
 import httpx
 
 from evalsvc.client.results.bodies import EvaluateBody, HistoryBody
+from evalsvc.client.results.samples import SampleResult
 from evalsvc.client.results.verdicts import EvaluateResult, History
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, normalise_evaluators, split_evaluator
 from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.service.samples import build_body, split_samples
 from evalsvc.client.service.transport import Param, Transport, read_retry_pause
 
 Passages = str | Sequence[str | Mapping[str, object]]
@@ -116,6 +119,52 @@ class Service:
             time.sleep(min(pause, left))
             result, pause = self._ask("GET", f"/v1/evaluate/{result.request_id}", deadline)
         return result
+
+    def evaluate_batch(
+        self,
+        samples: Sequence[Mapping[str, object]],
+        evaluators: Evaluators | None = None,
+        *,
+        capture: str | None = None,
+        strategy: str | None = None,
+        interval: Mapping[str, object] | None = None,
+        explain: str | None = None,
+        app: str | None = None,
+        project: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        wait: float | None = None,
+        **fields: object,
+    ) -> list[SampleResult]:
+        """Judge many samples in few requests; return a result for each, in their order.
+
+        A sample has the fields of `evaluate`: `{"output": …, "gold": …}`. What it does not say, such as `evaluators`,
+        is what the call says. Work that is queued is waited for up to `wait` seconds (default: the client's timeout)
+        with each request; what is unfinished then stays `pending`. A sample that the service refuses has a `problem`.
+        """
+        shared: dict[str, object] = {"evaluators": evaluators, "capture": capture, "explain": explain, **fields}
+        shared |= {"app": app, "project": project, "tags": tags, "strategy": strategy}
+        if interval is not None:
+            shared["strategy"] = _build_interval_options(strategy, interval)
+        results: list[SampleResult] = []
+        for part in split_samples(samples):
+            content, seconds = build_body(shared, part), self._timeout if wait is None else wait
+            results += self._ask_batch(content, time.monotonic() + seconds, offset=len(results))
+        return results
+
+    def _ask_batch(self, content: bytes, deadline: float, *, offset: int) -> list[SampleResult]:
+        """Ask until nothing is left that may change: under one key, so that no sample is done twice."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            seconds = int(min(left, LONGEST_WAIT_SECONDS, self._timeout * PART_OF_TIMEOUT))
+            headers["Prefer"] = f"wait={seconds}"
+            response = self._transport.call("POST", "/v1/evaluate/batch", headers=headers, content=content)
+            rows = [SampleResult.read(row, offset=offset) for row in response.json()["rows"]]
+            unfinished = [row for row in rows if row.may_change]
+            pause = min((row.retry_after or 1.0 for row in unfinished), default=0.0)
+            if not unfinished or time.monotonic() + pause >= deadline:
+                return rows
+            time.sleep(pause)
 
     def _ask(
         self, method: str, path: str, deadline: float, content: bytes | None = None

@@ -1,0 +1,54 @@
+"""What `evaluate_batch` answers: a result for each sample, or the problem that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.client.results.verdicts import EvaluateResult
+
+LATER = {202, 409, 429, 500, 503}
+"""Statuses of a sample that the same request again may mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """One sample of a batch: its verdicts, or the `problem` for which it has none."""
+
+    index: int
+    status: int
+    result: EvaluateResult | None
+    problem: Mapping[str, Any] | None = None
+    retry_after: float | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any], *, offset: int = 0) -> SampleResult:
+        """Read a row of the answer; `offset` is how many samples other requests have had before."""
+        answer = body["answer"]
+        return cls(
+            index=offset + body["index"],
+            status=body["status"],
+            result=None if answer is None else EvaluateResult.read(answer),
+            problem=body["problem"],
+            retry_after=body["retry_after"],
+        )
+
+    @property
+    def passed(self) -> bool:
+        """Say whether every evaluator gave a score and passed it."""
+        return self.result is not None and self.result.passed
+
+    @property
+    def is_pending(self) -> bool:
+        """Say whether workers still have some of it."""
+        return self.result is not None and self.result.is_pending
+
+    @property
+    def may_change(self) -> bool:
+        """Say whether the same request again may bring more."""
+        return self.is_pending or self.status in LATER
+
+    def __str__(self) -> str:
+        told = self.problem["detail"] if self.problem else ", ".join(map(str, self.result or ()))
+        return f"{self.index}: {told}"

@@ -1,0 +1,58 @@
+"""Samples as the wire has them, and in requests of a size that the service takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from evalsvc.client.service.evaluators import build_evaluator_entry, normalise_evaluators
+
+MOST_SAMPLES, MOST_BYTES = 1000, 3_000_000
+"""Of a request; the service takes 4 MiB."""
+NAMES = {
+    "input": "evaluated_model_input",
+    "output": "evaluated_model_output",
+    "contexts": "evaluated_model_retrieved_context",
+    "gold": "evaluated_model_gold_answer",
+    "golds": "evaluated_model_gold_answers",
+    "system_prompt": "evaluated_model_system_prompt",
+    "gold_contexts": "evaluated_model_gold_context",
+    "top_k_contexts": "evaluated_model_top_k_context",
+    "project": "project_name",
+    "strategy": "confidence_interval_strategy",
+    "interval": "confidence_interval_strategy",
+}
+"""The client's words, and the wire's; others go along as they are."""
+
+
+def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return what a sample, or a batch, says in the words of the wire; what is None is not said."""
+    said = {NAMES.get(name, name): value for name, value in fields.items() if value is not None}
+    if "evaluators" in said:
+        said["evaluators"] = [build_evaluator_entry(one) for one in normalise_evaluators(said["evaluators"])]  # type: ignore[arg-type]
+    return {name: _as_list(value) for name, value in said.items()}
+
+
+def _as_list(value: object) -> object:
+    return [*value] if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
+
+
+def split_samples(samples: Sequence[Mapping[str, object]]) -> Iterator[list[str]]:
+    """Yield the samples as JSON, as many at a time as one request takes."""
+    part, size = list[str](), 0
+    for sample in samples:
+        text = json.dumps(build_fields(sample), allow_nan=False)
+        if part and (len(part) >= MOST_SAMPLES or size + len(text) > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += len(text)
+    if part:
+        yield part
+
+
+def build_body(shared: Mapping[str, object], samples: Sequence[str]) -> bytes:
+    """Write a request."""
+    head = json.dumps(build_fields(shared), allow_nan=False)[:-1]
+    separator = ", " if len(head) > 1 else ""
+    return f'{head}{separator}"samples": [{",".join(samples)}]}}'.encode()
