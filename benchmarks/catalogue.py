@@ -34,6 +34,7 @@ BENCHMARKS = {
     "evaluate": Benchmark("POST /v1/evaluate against a view that does nothing", 200, takes_turns_itself=True),
     "queued": Benchmark("five evaluators through Celery against inline", 90, takes_turns_itself=True),
     "batch": Benchmark("finished scores, 1000 a call", 60, takes_turns_itself=True),
+    "bulk": Benchmark("many samples in one call against single calls; killed once in the middle", 150, only_now=True),
     "history": Benchmark("the interval of a history against arch", 60, only_now=True),
     "waiting": Benchmark("500 callers who wait for a judge of 2 s, and what others get beside them", 90, only_now=True),
     "attack": Benchmark(

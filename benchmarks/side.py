@@ -31,6 +31,8 @@ def main(parts: list[str]) -> None:
         groups, ports = servers.processes(), {}
         if "web" in parts:
             ports["web"], groups["web"] = exits.enter_context(gunicorn())
+        if "workers" in parts:
+            groups["workers"] = exits.enter_context(celery("cpu"))
         if "queued" in parts:
             ports["queued"], groups["queued"] = exits.enter_context(gunicorn(EVALSVC_INLINE_LANE="worker"))
             groups["workers"] = exits.enter_context(celery("cpu", EVALSVC_INLINE_LANE="worker"))
