@@ -153,6 +153,7 @@ INSTALLED_APPS = [
     "evalsvc.catalog",
     "evalsvc.datasets",
     "evalsvc.projects",
+    "evalsvc.prompts",
     "evalsvc.telemetry",
     "evalsvc.evaluations",
     "evalsvc.annotations",

@@ -13,6 +13,7 @@ from evalsvc.experiments import urls as experiments
 from evalsvc.judges import urls as judges
 from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
 from evalsvc.projects import urls as projects
+from evalsvc.prompts import urls as prompts
 from evalsvc.telemetry import urls as telemetry
 
 handler400 = "evalsvc.rest.problems.bad_request"
@@ -23,6 +24,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # In the order in which they are tried: what is called most comes first.
 APPS = (
     evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
+    prompts,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +22,7 @@ from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings, with_warnings
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.fields import naming_choices
-from evalsvc.rest.bodies.parsing import join_chunks, read_body
+from evalsvc.rest.bodies.parsing import decode, join_chunks, keys_of, read_body
 from evalsvc.rest.idempotency import (
     KEY_META,
     Claim,
@@ -36,6 +37,8 @@ from evalsvc.rest.idempotency import (
 )
 from evalsvc.rest.problems import FieldError, Invalid, escape
 from evalsvc.tenancy.scope import account_scope
+
+Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class Answered(Exception):
@@ -155,6 +158,13 @@ class AccountView(APIView):
         self.warn_of(serializer.initial_data, serializer.fields)
         fields: Mapping[str, Any] = serializer.validated_data
         return fields
+
+    def decoded(self, request: Request, kind: type[Body]) -> Body:
+        """Return a body of the wire, and warn of unknown keys. Fields that do not fit are 422, with pointers."""
+        body = read_body(request)
+        found = decode(body, msgspec.json.Decoder(kind))
+        self.warn_of(keys_of(body), kind.__struct_fields__)
+        return found
 
     def receive(self, request: Request) -> None:
         """Take the body in, as far as that must be done before the transaction begins."""

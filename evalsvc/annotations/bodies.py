@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from evalsvc.annotations.services import MAX_NAME, CriteriaFields
-from evalsvc.annotations.values import Categories, Category
+from evalsvc.annotations.values import Categories
 from evalsvc.evaluations.wire.request import MAX_ID
 
 
@@ -41,13 +41,3 @@ class AnnotateBody(msgspec.Struct):
     value_score: float | None = None
     value_text: str | None = None
     explanation: str | None = None
-
-
-def body_schema(kind: type[msgspec.Struct]) -> dict[str, object]:
-    """Return the JSON Schema of a body, categories written out, for the OpenAPI document."""
-    _, parts = msgspec.json.schema_components([kind, Category], ref_template="#/components/schemas/{name}")
-    schema: dict[str, Any] = parts[kind.__name__]
-    for option in schema["properties"].get("categories", {}).get("anyOf", ()):
-        if "items" in option:
-            option["items"] = parts["Category"]
-    return {"application/json": schema}

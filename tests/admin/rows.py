@@ -13,6 +13,7 @@ from tests.datasets.shapes import new_version
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.factories import new_experiment
 from tests.judges.conftest import made
+from tests.prompts.shapes import prompt_of, prompt_revision_of
 from tests.telemetry.otlp import attribute, log, logs, new_id, span, traces
 
 
@@ -98,6 +99,8 @@ MAKERS = {
     "catalog/profile/": lambda caller: new_profile(caller.account),
     "evaluations/evaluation/": new_evaluation,
     "annotations/annotationcriteria/": criteria_of,
+    "prompts/prompt/": prompt_of,
+    "prompts/promptrevision/": prompt_revision_of,
     "telemetry/span/": span_of,
     "telemetry/logrecord/": record_of,
     "datasets/dataset/": lambda caller: new_version(caller).dataset,

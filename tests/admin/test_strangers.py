@@ -12,12 +12,15 @@ from tests.annotations.shapes import criteria_of
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
 from tests.judges.conftest import made
+from tests.prompts.shapes import prompt_of, prompt_revision_of
 
 PAGES = (
     "catalog/evaluator",
     "catalog/profile",
     "evaluations/evaluation",
     "annotations/annotationcriteria",
+    "prompts/prompt",
+    "prompts/promptrevision",
     "accounts/apikey",
     "projects/app",
     "datasets/dataset",
@@ -44,6 +47,8 @@ MAKERS = {
     "catalog/profile": lambda caller: new_profile(caller.account),
     "evaluations/evaluation": lambda caller: new_evaluation(caller, app="secret-app"),
     "annotations/annotationcriteria": criteria_of,
+    "prompts/prompt": prompt_of,
+    "prompts/promptrevision": prompt_revision_of,
     "accounts/apikey": key_of,
     "projects/app": app_of,
     "judges/connection": connection_of,

@@ -19,6 +19,7 @@ from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_own_evaluator, new_experiment
+from tests.prompts.shapes import GREETING, revise, set_labels
 from tests.rest.shapes import assert_problem, view_of
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
@@ -63,6 +64,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/annotation-criteria"): {"project_id": NOWHERE, "name": "new", "annotation_type": "binary"},
     ("put", "/v1/annotation-criteria/{id}"): {"name": "new", "annotation_type": "binary"},
     ("delete", "/v1/annotation-criteria/{id}"): None,
+    ("delete", "/v1/prompt-definitions"): None,
+    ("patch", "/v1/prompt-definitions/{id}"): {"description": "new"},
+    ("post", "/v1/prompt-revisions"): GREETING,
+    ("post", "/v1/prompt-revisions/{id}/set-labels"): {"labels": ["new"]},
+    ("post", "/v1/prompt-revisions/{id}/remove-labels"): {"labels": ["new"]},
     ("post", "/v1/connections"): {"name": "new", "base_url": "https://llm.example.com/v1", "model": "m"},
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
@@ -139,7 +145,12 @@ def belongings() -> Belongings:
     trace_id = new_id()
     alice.post("/v1/traces", traces(span(trace_id, name=MARK)))
     alice.post("/v1/logs", logs(log(MARK + "telemetry", traceId=trace_id)))
+    prompt = revise(alice, prompt_name=MARK, project_name=MARK, body=MARK, prompt_description=MARK)
+    set_labels(alice, prompt, MARK)
     ids = {
+        "/v1/prompt-definitions/{id}": prompt["prompt_definition_id"],
+        "/v1/prompt-revisions/{id}/set-labels": prompt["id"],
+        "/v1/prompt-revisions/{id}/remove-labels": prompt["id"],
         **{path: dataset_id for _, path in operations() if path.startswith("/v1/datasets/{")},
         **{path: run.id for _, path in operations() if path.startswith("/v1/experiments/{")},
         **{path: f"{run.id}/{run.configs[0]}" for _, path in operations() if "{config_id}" in path},

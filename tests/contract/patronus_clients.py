@@ -15,7 +15,6 @@ from patronus_api._resource import AsyncAPIResource, SyncAPIResource
 KINDS = ("sync", "async")
 NOT_SERVED = {
     "trace_insight": "insights into traces are tier 3",
-    "prompts": "prompts are tier 3",
 }
 """Methods of the client, or all of a resource, that this service does not have, and why."""
 

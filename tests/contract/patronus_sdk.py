@@ -66,6 +66,8 @@ def initialised(
             otel_endpoint=otel_endpoint or url,
             otel_exporter_otlp_protocol="http/protobuf",
             api_key=key,
+            prompt_providers=["local", "api"],
+            prompt_templating_engine="f-string",
             client_http=http,
             # No connection outlives the event loop of the test's call.
             client_http_async=httpx.AsyncClient(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import patronus_api
 import pytest
 
-from tests.contract import patronus_exercises, patronus_more_exercises
+from tests.contract import patronus_exercises, patronus_more_exercises, patronus_prompt_exercises
 from tests.contract.patronus_clients import Called, served_methods
 
 EXERCISES = patronus_exercises.EXERCISES
-assert patronus_more_exercises.__doc__, "imported for what it enters"
+for module in (patronus_more_exercises, patronus_prompt_exercises):
+    assert module.__doc__, "imported for what it enters"
 
 
 def test_every_method_has_an_exercise(client: Called) -> None:

@@ -18,6 +18,7 @@ from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
 from tests.evaluations.bulk.shapes import BATCH, exact
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
+from tests.prompts.shapes import GREETING, revise
 from tests.rest.shapes import assert_problem, view_of
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
@@ -84,6 +85,7 @@ def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
 
 
 CALIBRATIONS = "/v1/calibrations"
+SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for verb in ("set", "remove"))
 CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
 ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
@@ -111,6 +113,9 @@ ROUTES: dict[str, Route] = {
     "/v1/projects": lambda caller: ("/v1/projects", {"name": "new"}),
     CRITERIA: lambda caller: (CRITERIA, criteria_body(caller)),
     ANNOTATE: lambda caller: (ANNOTATE, annotate_body(new_criteria(caller))),
+    "/v1/prompt-revisions": lambda caller: ("/v1/prompt-revisions", GREETING),
+    SET_LABELS: lambda caller: (f"/v1/prompt-revisions/{revise(caller)['id']}/set-labels", {"labels": ["new"]}),
+    REMOVE_LABELS: lambda caller: (f"/v1/prompt-revisions/{revise(caller)['id']}/remove-labels", {"labels": ["new"]}),
     CALIBRATIONS: lambda caller: (CALIBRATIONS, CALIBRATION),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
@@ -145,7 +150,12 @@ ROUTES: dict[str, Route] = {
 CREATED = {"/v1/connections"}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
-NO_CONTENT = {"/v1/evaluation-results/{id}/favorite", "/v1/evaluation-results/{id}/evaluation-feedback"}
+NO_CONTENT = {
+    "/v1/evaluation-results/{id}/favorite",
+    "/v1/evaluation-results/{id}/evaluation-feedback",
+    SET_LABELS,
+    REMOVE_LABELS,
+}
 PROMOTE = "/v1/experiments/{id}/configs/{config_id}/promote"
 WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite", PROMOTE}
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text.

@@ -11,6 +11,7 @@ from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
+from tests.prompts.shapes import revise, set_labels
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 TABLES = """
@@ -37,6 +38,7 @@ def new_filled_account(name: str) -> Caller:
     new_experiment(caller)
     new_version(caller)
     new_criteria(caller)
+    set_labels(caller, revise(caller), "production")
     filled_experiment(caller)
     assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert caller.post("/v1/logs", logs(log())).status_code == 200

@@ -17,7 +17,7 @@ from tests.conftest import Caller
 from tests.tenancy.shapes import TABLES, new_filled_account
 
 # The application's role has no UPDATE on these at all.
-FROZEN = {"datasets_datasetversion", "datasets_example"}
+FROZEN = {"datasets_datasetversion", "datasets_example", "prompts_promptrevision"}
 # Nor may it write these otherwise.
 READ_ONLY = {"evaluations_pruned"}
 

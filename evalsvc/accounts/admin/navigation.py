@@ -26,6 +26,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Datasets", "datasets.dataset", "dataset"),
             ("Dataset versions", "datasets.datasetversion", "layers"),
             ("Experiments", "experiments.experimentplan", "science"),
+            ("Prompts", "prompts.prompt", "chat"),
+            ("Prompt revisions", "prompts.promptrevision", "history_edu"),
             ("Connections", "judges.connection", "hub"),
         ),
     ),

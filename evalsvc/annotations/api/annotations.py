@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import msgspec
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -14,16 +13,14 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
 from evalsvc.annotations import services
-from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody, body_schema
+from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.values import Given
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, among, answers_with, shape_of
-from evalsvc.rest.bodies.parsing import decode, keys_of, read_body
-
-Body = TypeVar("Body", bound=msgspec.Struct)
+from evalsvc.rest.bodies.schemas import body_schema
 
 
 class AnnotationCriteriaQuery(serializers.Serializer[Any]):
@@ -74,18 +71,7 @@ def annotation_criteria_out(row: AnnotationCriteria) -> AnnotationCriteriaFacts:
 ENVELOPE = answers_with(AnnotationCriteriaAnswer)
 
 
-class AnnotationsView(AccountView):
-    """The base of the views of annotations: it reads request bodies."""
-
-    def read(self, request: Request, kind: type[Body]) -> Body:
-        """Decode the body, and warn of unknown keys. Fields that do not fit are answered 422, with pointers."""
-        body = read_body(request)
-        found = decode(body, msgspec.json.Decoder(kind))
-        self.warn_of(keys_of(body), kind.__struct_fields__)
-        return found
-
-
-class AllAnnotationCriteriaView(AnnotationsView):
+class AllAnnotationCriteriaView(AccountView):
     """The account's questions."""
 
     @extend_schema(
@@ -111,14 +97,14 @@ class AllAnnotationCriteriaView(AnnotationsView):
     )
     def post(self, request: Request) -> Response:
         """Make annotation criteria. The name is unique within the project."""
-        body = self.read(request, NewCriteriaBody)
+        body = self.decoded(request, NewCriteriaBody)
         row = services.create_criteria(
             account=self.account, project_id=body.project_id, fields=body.fields(), actor=self.caller.actor
         )
         return Response(AnnotationCriteriaAnswer(annotation_criteria=annotation_criteria_out(row)))
 
 
-class AnnotationCriteriaView(AnnotationsView):
+class AnnotationCriteriaView(AccountView):
     """One question."""
 
     @extend_schema(operation_id="get_annotation_criteria", tags=["annotations"], responses=ENVELOPE)
@@ -136,7 +122,7 @@ class AnnotationCriteriaView(AnnotationsView):
     def put(self, request: Request, id: uuid.UUID) -> Response:
         """Replace all but the project. The type stays once labels have been given, and labels keep their scores."""
         criteria = get_criteria(account=self.account, id=id)
-        fields = self.read(request, CriteriaBody).fields()
+        fields = self.decoded(request, CriteriaBody).fields()
         row = services.revise_criteria(account=self.account, criteria=criteria, fields=fields, actor=self.caller.actor)
         return Response(AnnotationCriteriaAnswer(annotation_criteria=annotation_criteria_out(row)))
 
@@ -152,7 +138,7 @@ class AnnotationCriteriaView(AnnotationsView):
         return Response(status=204)
 
 
-class AnnotateView(AnnotationsView):
+class AnnotateView(AccountView):
     """Labels that people give to logs."""
 
     # A repeated label replaces the first one, so a retry does no harm and needs no stored answer.
@@ -166,7 +152,7 @@ class AnnotateView(AnnotationsView):
     )
     def post(self, request: Request) -> Response:
         """Keep what a person says about a log. The same criteria and log again replace it: nothing counts twice."""
-        body = self.read(request, AnnotateBody)
+        body = self.decoded(request, AnnotateBody)
         row = services.annotate(
             account=self.account,
             criteria_id=body.annotation_criteria_id,

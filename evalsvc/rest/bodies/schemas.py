@@ -1,0 +1,23 @@
+"""What a body may be, as the OpenAPI document says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+def body_schema(kind: type[msgspec.Struct]) -> dict[str, object]:
+    """Return the JSON Schema of a body, its parts written out."""
+    _, parts = msgspec.json.schema_components([kind])
+    return {"application/json": _written_out(parts[kind.__name__], parts)}
+
+
+def _written_out(schema: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_written_out(one, parts) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _written_out(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {name: _written_out(value, parts) for name, value in schema.items()}
