@@ -76,6 +76,40 @@ def test_every_bad_key_is_refused_alike(alice: Caller) -> None:
         assert ("unknown, expired or revoked" in problem["detail"]) == looks_like_a_key, what
 
 
+def test_it_says_what_is_wrong_with_a_key(alice: Caller) -> None:
+    other = str(new_key_text())
+    for meta, said in (
+        ({}, "no API key"),
+        ({"HTTP_X_API_KEY": " "}, "no API key"),
+        ({"HTTP_AUTHORIZATION": "Bearer "}, "no API key"),
+        ({"HTTP_AUTHORIZATION": "Basic dXNlcjpwYXNz"}, "no API key"),
+        ({"HTTP_X_API_KEY": "sk-123"}, "not of the form `ek_…`"),
+        ({"HTTP_AUTHORIZATION": "Bearer eyJhbGciOi.J9.sig"}, "not of the form `ek_…`"),
+        ({"HTTP_X_API_KEY": alice.key[:-1]}, "not of the form `ek_…`"),
+        ({"HTTP_X_API_KEY": f"Bearer {alice.key}"}, "not of the form `ek_…`"),
+        ({"HTTP_X_API_KEY": f"{alice.key},{alice.key}"}, "more than one key"),
+        ({"HTTP_X_API_KEY": f"{alice.key}, {other}"}, "more than one key"),
+        ({"HTTP_AUTHORIZATION": f"Bearer {alice.key},Bearer {alice.key}"}, "more than one key"),
+    ):
+        problem = assert_problem(whoami(**meta), "unauthenticated")
+        assert said in problem["detail"], meta
+        assert alice.key.split(".")[1] not in str(problem)
+
+
+def test_two_keys_that_disagree_are_refused(alice: Caller, charlie: Caller) -> None:
+    for other in (charlie.key, str(new_key_text())):
+        answer = whoami(HTTP_X_API_KEY=alice.key, HTTP_AUTHORIZATION=f"Bearer {other}")
+        assert "two keys" in assert_problem(answer, "unauthenticated")["detail"]
+    assert whoami(HTTP_X_API_KEY=alice.key, HTTP_AUTHORIZATION=f"Bearer {alice.key}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "foreign", ["Basic dXNlcjpwYXNz", "Bearer eyJhbGciOi.J9.sig", "Bearer sk-123", "Digest x", "x"]
+)
+def test_an_authorization_of_somebody_else_is_ignored(alice: Caller, foreign: str) -> None:
+    assert whoami(HTTP_X_API_KEY=alice.key, HTTP_AUTHORIZATION=foreign).status_code == 200
+
+
 def test_a_bad_key_costs_the_account_nothing(alice: Caller) -> None:
     public = alice.key.removeprefix("ek_").split(".")[0]
     before = int(alice.get("/v1/whoami")["x-ratelimit-monthly-remaining-requests"])

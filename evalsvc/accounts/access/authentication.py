@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from evalsvc.accounts.access import permits
-from evalsvc.accounts.access.keys import KeyText, parse_key, same_secret
+from evalsvc.accounts.access.keys import PREFIX, KeyText, parse_key, same_secret
 from evalsvc.accounts.access.rate_limiter import Admission, count_requests
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import KeyRow, find_key
@@ -77,10 +78,12 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 def identified(request: Request | HttpRequest) -> Caller:
     """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike."""
-    text = read_api_key(request)
-    if text is None:
-        raise unauthenticated("The request carries no API key.")
-    caller = identify(text)
+    return identified_by(request.META.get("HTTP_X_API_KEY", ""), request.META.get("HTTP_AUTHORIZATION", ""))
+
+
+def identified_by(api_key: str, authorization: str) -> Caller:
+    """Return the caller of a request with these two headers, as `identified` does."""
+    caller = identify(read_api_key(api_key, authorization))
     if caller is None:
         raise unauthenticated("The API key is unknown, expired or revoked.")
     belongs_to(caller.account.pk)
@@ -92,12 +95,30 @@ def unauthenticated(detail: str) -> Problem:
     return Problem(detail, code="unauthenticated", headers={"WWW-Authenticate": 'Bearer realm="evalsvc"'})
 
 
-def read_api_key(request: Request | HttpRequest) -> KeyText | None:
-    """Read the key from either header."""
-    if text := request.META.get("HTTP_X_API_KEY"):
-        return parse_key(text)
-    scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-    return parse_key(text) if scheme.lower() == "bearer" else None
+def read_api_key(api_key: str, authorization: str) -> KeyText:
+    """Read the key from either header; raise `unauthenticated` for none, and for two that differ.
+
+    Beside a key in `X-API-KEY`, an Authorization that holds no key of ours is somebody else's: a proxy's, for example.
+    """
+    scheme, _, text = authorization.partition(" ")
+    bearer = text if scheme.lower() == "bearer" else ""
+    if not api_key:
+        return _read_one(bearer)
+    found, other = _read_one(api_key), parse_key(bearer)
+    if other not in (None, found):
+        raise unauthenticated("The request carries two keys, one in X-API-KEY and another in Authorization; send one.")
+    return found
+
+
+def _read_one(text: str) -> KeyText:
+    if not text.strip():
+        raise unauthenticated("The request carries no API key.")
+    if (found := parse_key(text)) is not None:
+        return found
+    # Servers join the values of a header that is sent twice.
+    if sum(part.startswith(PREFIX) for part in re.split(r"[\s,]+", text)) > 1:
+        raise unauthenticated("The request carries more than one key; send one.")
+    raise unauthenticated("The API key is not of the form `ek_…`, as it was shown when it was made.")
 
 
 def identify(text: KeyText) -> Caller | None:
