@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from evalsvc.telemetry.api.export import LogsView, LogView, TracesView, TraceView
+from evalsvc.telemetry.api.export import DoubledTracesView, LogsView, LogView, MetricsExportView, TracesView, TraceView
 from evalsvc.telemetry.api.search import LogSearchView, SpanSearchView
 from evalsvc.telemetry.api.spans import SpansView
 
 urlpatterns = [
     path("v1/traces", TracesView.as_view()),
+    path("v1/traces/v1/traces", DoubledTracesView.as_view()),
+    path("v1/metrics", MetricsExportView.as_view()),
     path("v1/traces/<str:trace_id>", TraceView.as_view()),
     path("v1/logs", LogsView.as_view()),
     path("v1/logs/<str:log_id>", LogView.as_view()),

@@ -93,6 +93,8 @@ ROUTES: dict[str, Route] = {
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
     "/v1/evaluations/batch": lambda caller: ("/v1/evaluations/batch", SCORES),
     "/v1/traces": lambda caller: ("/v1/traces", traces(span(new_id()))),
+    "/v1/traces/v1/traces": lambda caller: ("/v1/traces/v1/traces", traces(span(new_id()))),
+    "/v1/metrics": lambda caller: ("/v1/metrics", {"resourceMetrics": []}),
     "/v1/logs": lambda caller: ("/v1/logs", logs(log())),
     "/v1/otel/logs/search": lambda caller: ("/v1/otel/logs/search", {"limit": 5, "order": "timestamp asc"}),
     "/v1/otel/spans/search": lambda caller: ("/v1/otel/spans/search", {"limit": 5, "order": "timestamp asc"}),

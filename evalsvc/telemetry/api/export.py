@@ -16,7 +16,7 @@ from evalsvc.rest.answering.shapes import answers_with, shape_of
 from evalsvc.telemetry import services
 from evalsvc.telemetry.answers import LogEnvelope, TraceAnswer, log_out, span_out
 from evalsvc.telemetry.otlp.records import RecordBatch
-from evalsvc.telemetry.otlp.wire import JSON, LOGS, PROTOBUF, TRACES, Signal, answer, read_request
+from evalsvc.telemetry.otlp.wire import JSON, LOGS, METRICS, PROTOBUF, TRACES, Signal, answer, read_request
 from evalsvc.telemetry.selectors import get_log, get_trace
 
 
@@ -41,7 +41,7 @@ def answer_schema(name: str) -> dict[Any, Any]:
 
 
 class ExportView(AccountView):
-    """What the two exporters' addresses share."""
+    """What the exporters' addresses share."""
 
     signal: Signal
     batch: RecordBatch
@@ -69,6 +69,20 @@ class TracesView(ExportView):
         return answer(request, self.signal, self.batch)
 
 
+class DoubledTracesView(TracesView):
+    """Spans in, from exporters that put their path behind an endpoint that had it already."""
+
+    @extend_schema(
+        operation_id="export_traces_doubled",
+        tags=["telemetry"],
+        request=export_schema("resourceSpans"),
+        responses=answer_schema("rejectedSpans"),
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Store spans, as POST /v1/traces does."""
+        return super().post(request)
+
+
 class LogsView(ExportView):
     """Logs in."""
 
@@ -83,6 +97,23 @@ class LogsView(ExportView):
     def post(self, request: Request) -> HttpResponse:
         """Store logs (OTLP/HTTP); sent again they are stored once."""
         services.store_logs(account=self.account, batch=self.batch)
+        return answer(request, self.signal, self.batch)
+
+
+class MetricsExportView(ExportView):
+    """Metrics in, and none kept."""
+
+    signal = METRICS
+    remembers_tries = ()
+
+    @extend_schema(
+        operation_id="export_metrics",
+        tags=["telemetry"],
+        request=export_schema("resourceMetrics"),
+        responses=answer_schema("rejectedDataPoints"),
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Take metrics (OTLP/HTTP) and keep none: all points are rejected and counted, and no exporter fails."""
         return answer(request, self.signal, self.batch)
 
 

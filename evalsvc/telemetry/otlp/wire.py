@@ -14,12 +14,14 @@ from django.conf import settings
 from django.http import HttpResponse
 from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2 as logs
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
 from rest_framework.request import Request
 
 from evalsvc.rest.bodies.parsing import decode, read_body
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.telemetry.otlp import otlp_json
+from evalsvc.telemetry.otlp.metrics import MetricsRequest, read_metrics
 from evalsvc.telemetry.otlp.records import RecordBatch, read_logs, read_spans
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
@@ -31,7 +33,7 @@ _large = threading.Lock()
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """What one of the two addresses takes."""
+    """What one of the addresses takes."""
 
     protobuf: Any
     decoder: Any
@@ -57,6 +59,14 @@ LOGS = Signal(
     "rejected_log_records",
     "resourceLogs",
 )
+METRICS = Signal(
+    metrics.ExportMetricsServiceRequest,
+    msgspec.json.Decoder(MetricsRequest),
+    read_metrics,
+    metrics.ExportMetricsServiceResponse,
+    "rejected_data_points",
+    "resourceMetrics",
+)
 
 
 def read_request(request: Request, signal: Signal) -> RecordBatch:
@@ -66,7 +76,11 @@ def read_request(request: Request, signal: Signal) -> RecordBatch:
     and send it again after 429 and 503. They look at the status only, so our errors are problems in JSON as elsewhere.
     """
     kind = media_type(request)
-    body = inflate(read_body(request), request.META.get("HTTP_CONTENT_ENCODING", ""))
+    return read_batch(inflate(read_body(request), request.META.get("HTTP_CONTENT_ENCODING", "")), signal, kind)
+
+
+def read_batch(body: bytes, signal: Signal, kind: str) -> RecordBatch:
+    """Read an unpacked body of this encoding into rows; it raises as `read_request` does."""
     with limit_large_bodies(body):
         message = parse_protobuf(body, signal) if kind == PROTOBUF else parse_json(body, signal)
         try:
@@ -140,14 +154,20 @@ def whole_characters(body: bytes, problem: Problem) -> bytes:
 
 
 def answer(request: Request, signal: Signal, batch: RecordBatch) -> HttpResponse:
-    """Answer 200 as OTLP wants it: `partial_success` is there only where something was rejected."""
+    """Answer 200 in the encoding of the request."""
+    if media_type(request) == PROTOBUF:
+        return HttpResponse(protobuf_answer(signal, batch), content_type=PROTOBUF)
+    return HttpResponse(json.dumps(json_answer(signal, batch)), content_type=JSON)
+
+
+def protobuf_answer(signal: Signal, batch: RecordBatch) -> bytes:
+    """Return the answer as OTLP wants it: `partial_success` is there only where something was rejected."""
     response = signal.response()
     if batch.n_rejected:
         setattr(response.partial_success, signal.count, batch.n_rejected)
         response.partial_success.error_message = batch.message
-    if media_type(request) == PROTOBUF:
-        return HttpResponse(response.SerializeToString(), content_type=PROTOBUF)
-    return HttpResponse(json.dumps(json_answer(signal, batch)), content_type=JSON)
+    written: bytes = response.SerializeToString()
+    return written
 
 
 def json_answer(signal: Signal, batch: RecordBatch) -> dict[str, object]:
