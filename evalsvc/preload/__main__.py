@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evalsvc.local.supervisor.roster import (
     GIVES_UP,
+    OTLP,
     QUEUE_OF_CLOCK,
     QUEUES_WITH_MODELS,
     WEB,
@@ -75,6 +76,7 @@ def _run(site: ServiceSite, wanted: set[str], supervisor: Supervisor) -> None:
     specs = [parts.web(site)] if WEB in wanted else []
     queues = [queue for queue in WORKERS if worker_name(queue) in wanted]
     specs += [parts.worker(site, queue, with_clock=queue == QUEUE_OF_CLOCK) for queue in queues]
+    specs += [parts.receiver(site)] if OTLP in wanted else []
     children = [supervisor.add(spec) for spec in specs]
     supervisor.wait_ready(*children, timeout=READY_SECONDS)
     supervisor.watch()

@@ -11,7 +11,7 @@ from typing import Any
 from evalsvc.local.launch import die_with_parent
 from evalsvc.local.supervisor.child import ChildSpec
 from evalsvc.local.supervisor.forked import Fork
-from evalsvc.local.supervisor.roster import WEB, WORKERS, answers, ready_file, worker_name
+from evalsvc.local.supervisor.roster import OTLP, WEB, WORKERS, answers, ready_file, worker_name
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,29 @@ def worker(site: ServiceSite, queue: str, *, with_clock: bool) -> ChildSpec:
         return work
 
     return ChildSpec(worker_name(queue), begin, ready.exists, stop_timeout=20)
+
+
+def receiver(site: ServiceSite) -> ChildSpec:
+    """Describe the process that takes spans and logs over gRPC. It writes its ready file when it does."""
+    ready = ready_file(site.home, OTLP)
+    work = Fork(
+        "evalsvc: otlp over grpc", partial(run_receiver, site, ready), close_fds=(site.listener, *_terminal(site))
+    )
+
+    def begin() -> Fork:
+        ready.unlink(missing_ok=True)  # left there by an earlier run
+        return work
+
+    return ChildSpec(OTLP, begin, ready.exists, stop_timeout=20)
+
+
+def run_receiver(site: ServiceSite, ready: Path) -> None:
+    """Take exports until told to stop. gRPC is imported here, after the fork, and nothing is forked from here on."""
+    from evalsvc.ops.at_start import refuse_foreign_functions
+    from evalsvc.telemetry.receiver.server import serve
+
+    refuse_foreign_functions()
+    serve(site.host, int(os.environ["EVALSVC_OTLP_GRPC_PORT"]), ready=ready)
 
 
 def run_gunicorn(listener: int) -> None:

@@ -99,6 +99,9 @@ def test_there_is_one_clock() -> None:
     assert roster.QUEUE_OF_CLOCK in roster.WORKERS
 
 
+OTLP_PORT = {"EVALSVC_OTLP_GRPC_PORT": "4317"}
+
+
 def service(home: Path, env: dict[str, str], listener: socket.socket, **options: Any) -> ChildSpec:
     return roster.service(CHECKOUT, env, home, "127.0.0.1", listener, **options)
 
@@ -106,13 +109,13 @@ def service(home: Path, env: dict[str, str], listener: socket.socket, **options:
 def test_the_service_runs_this_python_in_the_checkout_and_is_told_where_to_listen(home: Path) -> None:
     env = {"A": "1", "EVALSVC_HOST": "10.0.0.1", "EVALSVC_PORT": "1"}
     with roster.listen_on_free_port("127.0.0.1", 0) as listener:
-        command = service(home, env, listener).command()
+        command = service(home, env, listener, otlp_port=4317).command()
         number, port = listener.fileno(), listener.getsockname()[1]
 
     assert isinstance(command, Command)
     assert command.argv[:3] == [sys.executable, "-m", "evalsvc.preload"]
     assert command.cwd == CHECKOUT
-    assert command.env == {"A": "1", "EVALSVC_HOST": "127.0.0.1", "EVALSVC_PORT": str(port)}
+    assert command.env == {"A": "1", "EVALSVC_HOST": "127.0.0.1", "EVALSVC_PORT": str(port), **OTLP_PORT}
     assert (option(command, "--listener"), command.pass_fds) == (str(number), (number,))
     assert option(command, "--parts").split(",") == list(roster.PARTS)
 

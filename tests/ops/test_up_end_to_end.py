@@ -36,7 +36,7 @@ QUESTION = {
     "evaluated_model_gold_answer": "Paris",
 }
 
-OURS = ("gunicorn", "-Q cpu", "evalsvc.preload")
+OURS = ("gunicorn", "-Q cpu", "otlp over grpc", "evalsvc.preload")
 SERVICES = ("/postgres -D", "valkey-server", *OURS)
 """Words in the command line of each service that stands on its own."""
 
@@ -86,6 +86,7 @@ class Installation:
             "EVALSVC_HOME": str(self.home),
             "EVALSVC_VENV": venv,
             "EVALSVC_PORT": "0",
+            "EVALSVC_OTLP_GRPC_PORT": "0",
             "HOME": "",
         }
 

@@ -27,5 +27,11 @@ class KeyScopePermission(BasePermission):
 def check_scope(caller: Any, request: Request | HttpRequest, view: APIView) -> None:
     """Raise `read_only_key` where the key of an authentication.Caller does not do."""
     only_reads = request.method in SAFE_METHODS or getattr(view, "reads", False)
-    if not only_reads and caller.key.scope != ApiKey.Scope.WRITE:
+    if not only_reads:
+        check_write_scope(caller)
+
+
+def check_write_scope(caller: Any) -> None:
+    """Raise `read_only_key` for a caller whose key may only read."""
+    if caller.key.scope != ApiKey.Scope.WRITE:
         raise Problem(code="read_only_key")

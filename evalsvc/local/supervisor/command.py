@@ -26,8 +26,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--port", default=port, type=int, help="first port to try, 0 for any (EVALSVC_PORT; default 8000)"
     )
+    otlp = os.environ.get("EVALSVC_OTLP_GRPC_PORT") or "4317"
+    parser.add_argument(
+        "--otlp-grpc-port",
+        default=otlp,
+        type=port_or_off,
+        help="first port to try for OTLP over gRPC, 0 for any, or `off` (EVALSVC_OTLP_GRPC_PORT; default 4317)",
+    )
     parser.add_argument("--no-demo", action="store_true", help="no demo account and no first evaluation")
     parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
+
+
+def port_or_off(text: str) -> int | None:
+    return None if text == "off" else int(text)
+
+
+def options_of(host: str, port: int, no_demo: bool, otlp_grpc_port: int | None) -> StartOptions:
+    return StartOptions(CHECKOUT, host, port, not no_demo, otlp_grpc_port)
 
 
 def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> str | None:
@@ -45,7 +60,7 @@ def run_command(arguments: list[str]) -> None:
     parser = ArgumentParser(prog="manage.py up", description=HELP)
     add_arguments(parser)
     given = parser.parse_args(arguments)
-    sys.exit(run_until_stopped(StartOptions(CHECKOUT, given.host, given.port, not given.no_demo), _write))
+    sys.exit(run_until_stopped(options_of(given.host, given.port, given.no_demo, given.otlp_grpc_port), _write))
 
 
 def _write(line: str) -> None:

@@ -35,7 +35,9 @@ def worker_name(queue: str) -> str:
     return f"worker-{queue}"
 
 
-PARTS = (WEB, *map(worker_name, WORKERS))
+# OTLP over gRPC. It imports grpcio after the fork, and forks nothing: gRPC's threads would not be in the child.
+OTLP = "otlp-grpc"
+PARTS = (WEB, *map(worker_name, WORKERS), OTLP)
 
 
 def python(*arguments: str, checkout: Path, env: Mapping[str, str], death: signal.Signals = signal.SIGKILL) -> Command:
@@ -50,6 +52,7 @@ def service(
     listener: socket.socket,
     *,
     parts: Sequence[str] = PARTS,
+    otlp_port: int = 0,
     terminal: int | None = None,
 ) -> ChildSpec:
     """Describe the process that forks web, workers and clock. It forks once the `go_file` is there.
@@ -60,7 +63,7 @@ def service(
     number, port = listener.fileno(), listener.getsockname()[1]
     options = ["--home", str(home), "--listener", str(number), "--parts", ",".join(parts)]
     options += [] if terminal is None else ["--terminal", str(terminal)]
-    env = {**env, "EVALSVC_HOST": host, "EVALSVC_PORT": str(port)}
+    env = {**env, "EVALSVC_HOST": host, "EVALSVC_PORT": str(port), "EVALSVC_OTLP_GRPC_PORT": str(otlp_port)}
     command = python("-m", "evalsvc.preload", *options, checkout=checkout, env=env)
     command = replace(command, pass_fds=(number, *([] if terminal is None else [terminal])))
 
@@ -90,8 +93,8 @@ def ready_file(home: Path, name: str) -> Path:
 
 
 def missing(home: Path, parts: Sequence[str]) -> list[str]:
-    """Return the names of workers that take no work yet. Other parts write no such file."""
-    return [name for name in parts if name.startswith("worker") and not ready_file(home, name).exists()]
+    """Return the names of parts that take no work yet. The web writes no such file."""
+    return [name for name in parts if name != WEB and not ready_file(home, name).exists()]
 
 
 def answers(host: str, port: int) -> bool:

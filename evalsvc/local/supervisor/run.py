@@ -1,6 +1,7 @@
 """`make up`: every process of the service on one machine, from an empty folder to the first answer."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -31,6 +32,8 @@ class StartOptions:
     host: str = "127.0.0.1"
     port: int = 8000
     demo: bool = True
+    otlp_port: int | None = 4317
+    """Of OTLP over gRPC; None: none is taken."""
 
 
 class StartProgress:
@@ -82,9 +85,11 @@ class Start:
     lock: HomeLock
     resources: contextlib.ExitStack
     _listener: socket.socket = field(init=False)
+    _otlp_port: int | None = field(init=False)
 
     def run(self) -> None:
         url = self._listen()
+        self._otlp_port = self._free_otlp_port()
         urls = self.backends.planned_urls()
         env, owner_env = self._environments(urls)
         service = self._import_service(env)
@@ -102,6 +107,7 @@ class Start:
             self.progress.write(demo.banner(url, account, verdict))
         else:
             self.progress.write(f"\n{url} is ready. Ctrl-C stops it.")
+        self._tell_otlp(url)
         self.progress.write(f"Ready after {time.monotonic() - self.progress.started:.1f} s.")
 
     def _first_verdict(self, url: str, key: str) -> str:
@@ -121,6 +127,24 @@ class Start:
         address = roster.reachable(host)
         return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
+    def _free_otlp_port(self) -> int | None:
+        """Find a port for OTLP over gRPC. gRPC listens by itself: it takes no socket that is bound already."""
+        if self.options.otlp_port is None:
+            return None
+        if importlib.util.find_spec("grpc") is None:
+            self.progress.write("  no OTLP over gRPC: the extra `grpc` is not installed")
+            return None
+        with roster.listen_on_free_port(self.options.host, self.options.otlp_port) as listener:
+            return int(listener.getsockname()[1])
+
+    def _tell_otlp(self, url: str) -> None:
+        if self._otlp_port is not None:
+            self.progress.write(f"OTLP over gRPC: {url.rpartition(':')[0]}:{self._otlp_port}")
+
+    @property
+    def _parts(self) -> list[str]:
+        return [part for part in roster.PARTS if part != roster.OTLP or self._otlp_port is not None]
+
     def _environments(self, urls: DatabaseUrls) -> tuple[dict[str, str], dict[str, str]]:
         """What the service's processes see, and what the migration sees: only the latter may change tables."""
         extra = application_secrets(self.secrets) | self.backends.broker_environment()
@@ -135,7 +159,14 @@ class Start:
         """Start the service's own process, which imports while the servers start; then it waits for the database."""
         roster.go_file(self.home).unlink(missing_ok=True)
         spec = roster.service(
-            self.options.checkout, env, self.home, self.options.host, self._listener, terminal=self._terminal()
+            self.options.checkout,
+            env,
+            self.home,
+            self.options.host,
+            self._listener,
+            parts=self._parts,
+            otlp_port=self._otlp_port or 0,
+            terminal=self._terminal(),
         )
         return self.supervisor.add(spec, must_start=True)
 
@@ -184,7 +215,7 @@ class Start:
         with self.progress.step("web answers"):
             self._until(lambda: [] if roster.answers(host, port) else [roster.WEB])
         with self.progress.step("workers take work"):
-            self._until(lambda: roster.missing(self.home, roster.PARTS))
+            self._until(lambda: roster.missing(self.home, self._parts))
             self.supervisor.wait_ready(service)
         with self.progress.step("every part gives signs of life"):
             silent = self._until(lambda: roster.silent(host, port), SILENCE_SECONDS)

@@ -6,8 +6,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.local.supervisor.command import CHECKOUT, HELP, add_arguments, run_until_stopped
-from evalsvc.local.supervisor.run import StartOptions
+from evalsvc.local.supervisor.command import HELP, add_arguments, options_of, run_until_stopped
 
 
 class Command(BaseCommand):
@@ -21,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["prepare"]:
             return self._prepare(demo=not options["no_demo"])
-        wanted = StartOptions(CHECKOUT, options["host"], options["port"], not options["no_demo"])
+        wanted = options_of(options["host"], options["port"], options["no_demo"], options["otlp_grpc_port"])
         if problem := run_until_stopped(wanted, self._write):
             raise CommandError(problem)
 
