@@ -98,6 +98,12 @@ PROBLEMS = {
             "Something broke on our side",
             "Retry; if it stays, give the operator the request_id.",
         ),
+        Code(
+            "not_implemented",
+            501,
+            "This service does not do that",
+            "Do without it; docs/patronus.md says what differs.",
+        ),
         Code("unavailable", 503, "A part of the service is down", "Retry after a few seconds."),
     )
 }

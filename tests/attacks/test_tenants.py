@@ -32,6 +32,9 @@ READS = {
     ("post", "/v1/experiments/preview"),
     ("post", "/v1/otel/logs/search"),
     ("post", "/v1/otel/spans/search"),
+    ("post", "/v1/trace-insight/search"),
+    ("post", "/v1/trace-insight/errors"),
+    ("post", "/v1/span-analysis/search"),
 }
 NOWHERE = str(uuid.uuid4())
 PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a", "source": "client"}]}}
@@ -80,6 +83,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/otel/logs/search"): {},
     ("post", "/v1/otel/spans/search"): {},
     ("delete", "/v1/otel/spans"): None,
+    ("post", "/v1/trace-insight/search"): {},
+    ("post", "/v1/trace-insight/errors"): {},
+    ("post", "/v1/trace-insight-jobs"): {"trace_id": NOWHERE},
+    ("post", "/v1/span-analysis/search"): {},
     ("post", "/v1/webhook-secret/rotate"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},

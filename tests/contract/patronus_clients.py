@@ -13,9 +13,7 @@ import patronus_api
 from patronus_api._resource import AsyncAPIResource, SyncAPIResource
 
 KINDS = ("sync", "async")
-NOT_SERVED = {
-    "trace_insight": "insights into traces are tier 3",
-}
+NOT_SERVED: dict[str, str] = {}
 """Methods of the client, or all of a resource, that this service does not have, and why."""
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import patronus_api
 import pytest
 
-from tests.contract import patronus_exercises, patronus_more_exercises, patronus_prompt_exercises
+from tests.contract import (
+    patronus_exercises,
+    patronus_insight_exercises,
+    patronus_more_exercises,
+    patronus_prompt_exercises,
+)
 from tests.contract.patronus_clients import Called, served_methods
 
 EXERCISES = patronus_exercises.EXERCISES
-for module in (patronus_more_exercises, patronus_prompt_exercises):
+for module in (patronus_insight_exercises, patronus_more_exercises, patronus_prompt_exercises):
     assert module.__doc__, "imported for what it enters"
 
 

@@ -98,6 +98,10 @@ ROUTES: dict[str, Route] = {
     "/v1/logs": lambda caller: ("/v1/logs", logs(log())),
     "/v1/otel/logs/search": lambda caller: ("/v1/otel/logs/search", {"limit": 5, "order": "timestamp asc"}),
     "/v1/otel/spans/search": lambda caller: ("/v1/otel/spans/search", {"limit": 5, "order": "timestamp asc"}),
+    **{
+        path: lambda caller, path=path: (path, {"limit": 5})
+        for path in ("/v1/trace-insight/search", "/v1/trace-insight/errors", "/v1/span-analysis/search")
+    },
     "/v1/evaluation-results/search": lambda caller: ("/v1/evaluation-results/search", {"limit": 5}),
     "/v1/evaluation-results/batch": lambda caller: ("/v1/evaluation-results/batch", RESULTS),
     "/v1/evaluation-results/{id}/favorite": of_result("favorite", {}),
@@ -160,8 +164,9 @@ NO_CONTENT = {
 }
 PROMOTE = "/v1/experiments/{id}/configs/{config_id}/promote"
 WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite", PROMOTE}
-# A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text.
-NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate"}
+# A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text. No job is
+# ever made.
+NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate", "/v1/trace-insight-jobs"}
 
 
 def status_of(route: str) -> int:

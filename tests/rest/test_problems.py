@@ -61,6 +61,7 @@ WAYS: dict[str, Callable[[Caller], Any]] = {
     "filter_required": lambda alice: alice.call("DELETE", "/v1/evaluations"),
     "idempotency_key_reused": reused,
     "too_many_requests": over_the_limit,
+    "not_implemented": lambda alice: alice.post("/v1/trace-insight-jobs", {"trace_id": "x"}),
 }
 # Raised by what the service stands on, or by a bug: shown by raising them in a view.
 RAISED: dict[str, list[BaseException]] = {
