@@ -64,7 +64,7 @@ def test_lists_are_newest_first_by_project_and_page(alice: Caller) -> None:
     assert listed(alice, "?offset=4") == []
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "offset=-1", "project_id=7", "limit=x"])
+@pytest.mark.parametrize("query", ["limit=-1", "limit=1001", "offset=-1", "project_id=7", "limit=x"])
 def test_a_wrong_query_is_named(alice: Caller, query: str) -> None:
     assert_problem(alice.get(f"{CRITERIA}?{query}"), "validation_failed", f"/{query.partition('=')[0]}")
 

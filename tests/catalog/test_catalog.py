@@ -193,7 +193,7 @@ def test_it_points_at_what_cannot_be_a_profile(alice: Caller, fields: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "offset=-1", "revision=0", "public_id=x", "enabled=perhaps", "name=%00"]
+    "query", ["limit=-1", "limit=1001", "offset=-1", "revision=-1", "public_id=x", "enabled=perhaps", "name=%00"]
 )
 def test_it_points_at_a_parameter_that_makes_no_sense(alice: Caller, query: str) -> None:
     pointer = "/" + query.partition("=")[0]

@@ -27,7 +27,7 @@ class AnnotationCriteriaQuery(serializers.Serializer[Any]):
     """The query of GET /v1/annotation-criteria."""
 
     project_id = serializers.UUIDField(required=False)
-    limit = serializers.IntegerField(min_value=1, max_value=services.MAX_CRITERIA, default=services.MAX_CRITERIA)
+    limit = serializers.IntegerField(min_value=0, max_value=services.MAX_CRITERIA, default=services.MAX_CRITERIA)
     offset = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
 
 

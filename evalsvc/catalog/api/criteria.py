@@ -52,11 +52,11 @@ class EvaluatorCriteriaQuery(serializers.Serializer[Any]):
     evaluator_id = serializers.CharField(required=False, max_length=100)
     name = serializers.CharField(required=False, max_length=255)
     public_id = serializers.UUIDField(required=False)
-    revision = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    revision = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
     is_patronus_managed = serializers.BooleanField(required=False, allow_null=True, default=None)
     enabled = serializers.BooleanField(required=False, default=True)
     get_last_revision = serializers.BooleanField(required=False, default=False)
-    limit = serializers.IntegerField(default=1000, min_value=1, max_value=1000)
+    limit = serializers.IntegerField(default=1000, min_value=0, max_value=1000)
     offset = serializers.IntegerField(default=0, min_value=0, max_value=2**31 - 1)
 
 

@@ -62,7 +62,7 @@ class ProjectIn(serializers.Serializer[Any]):
 class PageQuery(serializers.Serializer[Any]):
     """A page of a list."""
 
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    limit = serializers.IntegerField(min_value=0, max_value=1000, default=1000)
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 

@@ -28,6 +28,8 @@ def page(rows: QuerySet[Row], *, limit: int, cursor: str | None, of: str) -> tup
     """
     if cursor:
         rows = rows.filter(id__lt=read_cursor(cursor, of=of))
+    if not limit:
+        return [], cursor
     found = list(rows.order_by("-id")[: limit + 1])
     if len(found) <= limit:
         return found, None

@@ -24,7 +24,7 @@ class TelemetrySearchIn(serializers.Serializer[Any]):
 
     filters = serializers.ListField(child=serializers.DictField(), allow_null=True, default=list)
     order = serializers.ChoiceField(choices=ORDERS, default="timestamp desc")
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    limit = serializers.IntegerField(min_value=0, max_value=1000, default=1000)
 
 
 class TelemetrySearchView(AccountView):

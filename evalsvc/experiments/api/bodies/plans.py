@@ -313,7 +313,7 @@ class ExperimentsQuery(PageIn):
     name = serializers.CharField(max_length=100, required=False)
     tags = TagsParameter(required=False, help_text="`key:value`, or a JSON object of several.")
     metadata = PairsParameter(required=False, help_text="`key:value`, or a JSON object of any depth.")
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    limit = serializers.IntegerField(min_value=0, max_value=1000, default=1000)
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 
