@@ -49,7 +49,7 @@ class ConfigsView(AccountView):
         plan = get_plan(account=self.account, id=id)
         body = checked(plans.ConfigsIn(data=request.data))
         taken = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
-        candidates = expand(body["configs"], pointer="/configs", taken=taken)
+        candidates = expand(body["configs"], account=self.account, pointer="/configs", taken=taken)
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
         metrics = [Metric.from_json(row) for row in plan.metrics]
         check_components(plan.dataset_version, metrics, plan.sample, candidates)

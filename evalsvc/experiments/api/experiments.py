@@ -43,7 +43,7 @@ class PlansExperiments(AccountView):
                 raise Invalid(FieldError("/configs", "Configs need a `plan`: a dataset and metrics."))
             return body, None, []
         spec = check_plan(account=self.account, epoch=self.caller.admission.epoch, body=body["plan"])
-        candidates = expand(wanted, pointer="/configs")
+        candidates = expand(wanted, account=self.account, pointer="/configs")
         check_templates(account=self.account, version=spec.version, candidates=candidates)
         check_components(spec.version, spec.metrics, spec.fields["sample"], candidates)
         check_outputs(spec.version, spec.metrics, spec.fields["sample"], candidates)

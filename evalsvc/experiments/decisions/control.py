@@ -17,6 +17,7 @@ from evalsvc.experiments.definition.configs import Candidate, problems
 from evalsvc.experiments.definition.knobs import pointed, with_values
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
+from evalsvc.experiments.definition.prompt_sources import pin_prompt, unpinned
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.experiments.selectors import get_plan
@@ -162,6 +163,8 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
         parameters = _changed(config.parameters, changes)
         parameters = {knob: value for knob, value in parameters.items() if value is not None}
+        if config.kind == Config.Kind.CHAT:
+            parameters = pin_prompt(account, unpinned(parameters, _knobs(changes)), pointer="")
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
         (made,) = add_configs(
@@ -176,6 +179,10 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
             changed_ids=[made.pk],
         )
         return made
+
+
+def _knobs(changes: Mapping[str, object]) -> set[str]:
+    return {pointed(knob)[0] if knob.startswith("/") else knob for knob in changes}
 
 
 def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OUTPUT_SCHEMA, schema_problems
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.knobs import knobs_of, label, names_of, with_values
+from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, pin_prompt, prompt_source_problems
 from evalsvc.experiments.definition.templates import problem_with, template_names
 from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
@@ -37,10 +39,20 @@ SAMPLING = {
 }
 # The least that a number may be.
 COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
-CHAT_FIELDS = {"connection", "model", "prompt", "system", "messages", "top_k", "timeout_seconds", *SAMPLING}
+CHAT_FIELDS = {
+    "connection",
+    "model",
+    "prompt",
+    PROMPT_FROM,
+    "system",
+    "messages",
+    "top_k",
+    "timeout_seconds",
+    *SAMPLING,
+}
 HTTP_FIELDS = {"url", "headers", "body", "output", OUTPUT_SCHEMA, "timeout_seconds"}
 # Knobs that do not change what is asked: equal otherwise means equal outputs.
-NOT_HASHED = {"timeout_seconds", OUTPUT_SCHEMA}
+NOT_HASHED = {"timeout_seconds", OUTPUT_SCHEMA, PROMPT_FROM}
 MAX_TIMEOUT_SECONDS = 600
 
 
@@ -69,10 +81,12 @@ class Room:
         return point
 
 
-def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence[str] = ()) -> list[Candidate]:
+def expand(
+    wanted: Sequence[Mapping[str, Any]], *, account: Account, pointer: str, taken: Sequence[str] = ()
+) -> list[Candidate]:
     """Turn configs and searches over knobs into candidates with distinct names.
 
-    Raises Invalid with a pointer to each thing that is wrong.
+    Prompts that are named are looked up. Raises Invalid with a pointer to each thing that is wrong.
     """
     errors: list[FieldError] = []
     candidates: list[Candidate] = []
@@ -86,7 +100,8 @@ def expand(wanted: Sequence[Mapping[str, Any]], *, pointer: str, taken: Sequence
         except ValueError as exc:
             errors.append(FieldError(f"{at}/search", str(exc)))
             continue
-        for parameters, suffix in points:
+        for asked, suffix in points:
+            parameters = pin_prompt(account, asked, pointer=at) if row["kind"] == "chat" else asked
             name = _name(row, suffix, len(candidates) + len(taken) + 1)
             if name in names and suffix:
                 # Long values are shortened in names, and may then begin alike.
@@ -160,8 +175,9 @@ def _chat_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "/parameters/connection", "Name the connection that answers, or give its id."
     yield from _typed(parameters, {**SAMPLING, "model": str, "prompt": str, "system": str, "top_k": int})
     yield from _timeout(parameters)
-    if ("prompt" in parameters) == ("messages" in parameters):
-        yield "/parameters", "Give either `prompt` (with `system`, if you like) or `messages`."
+    yield from prompt_source_problems(parameters)
+    if ("prompt" in parameters or PROMPT_FROM in parameters) == ("messages" in parameters):
+        yield "/parameters", f"Give either `prompt` or `{PROMPT_FROM}` (with `system`, if you like), or `messages`."
     messages = parameters.get("messages", [])
     if "messages" in parameters and not (
         isinstance(messages, list) and messages and all(_is_message(message) for message in messages)

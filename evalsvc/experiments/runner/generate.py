@@ -30,7 +30,7 @@ MAX_OUTPUT_CHARS = 200_000
 MAX_LEVELS = 64
 # Not the fault of one example: the next one would meet the same, so the config stops instead.
 STOPPING = {"not_configured": "error", "budget_exhausted": "budget"}
-TEMPLATE_FIELDS = ("prompt", "system", "messages", "top_k")
+TEMPLATE_FIELDS = ("prompt", "prompt_from", "system", "messages", "top_k")
 # What was read of a connection is believed for so long: then a new key, or a switch, is seen.
 CONNECTION_SECONDS = 2.0
 MAX_CONNECTIONS = 1000
