@@ -46,6 +46,15 @@ class Site(UnfoldAdminSite):
         icons = self._get_favicons("SITE_FAVICONS", request)
         return {**files(), "site_favicons": icons, "site_title": self._get_config("SITE_TITLE", request)}
 
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the sign-in form, or sign in; whoever is locked out gets 429 and the seconds until it ends."""
+        answer = super().login(request, extra_context)
+        form = (getattr(answer, "context_data", None) or {}).get("form")
+        if (seconds := getattr(form, "locked_seconds", None)) is not None:
+            answer.status_code = 429
+            answer.headers["Retry-After"] = str(seconds)
+        return answer
+
     def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
         """Refuse every search: unfold caches the results by user, and a user may belong to several accounts."""
         raise Http404

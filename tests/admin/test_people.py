@@ -37,7 +37,8 @@ def test_ten_failures_close_the_door_for_one_address(monkeypatch: pytest.MonkeyP
 
     locked = sign_in(user.email, PASSWORD, ip)
 
-    assert locked.status_code == 200
+    assert locked.status_code == 429
+    assert 0 < int(locked["Retry-After"]) <= 900
     assert "Too many failed attempts" in locked.content.decode()
     assert sign_in(user.email, PASSWORD, "10.2.0.1").status_code == 302, "from elsewhere the door is open"
 

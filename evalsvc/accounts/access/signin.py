@@ -23,12 +23,16 @@ LOCK_SECONDS = 900
 class SignInForm(AuthenticationForm):
     """Django's sign-in form. It checks the password only while the caller has attempts left."""
 
+    locked_seconds: int | None = None
+    """How long the caller has none left; None for one who has."""
+
     def clean(self) -> dict[str, object]:
         """Count the attempt, then check the password. In the other order, parallel guesses would pass the limit."""
         email = self.cleaned_data.get("username") or ""
         counters = lockout_counters(email, caller_ip(self.request))
         if not count_attempt(counters):
             log.warning("sign-in locked after too many failures")
+            self.locked_seconds = seconds_locked(counters)
             raise ValidationError(
                 f"Too many failed attempts. Try again in {LOCK_SECONDS // 60} minutes.", code="locked"
             )
@@ -71,6 +75,14 @@ def count_attempt(counters: dict[str, int]) -> bool:
         log.warning("sign-in attempt not counted: Redis does not answer")
         return True
     return all(count <= limit for count, limit in zip(counts, counters.values(), strict=True))
+
+
+def seconds_locked(counters: dict[str, int]) -> int:
+    """Return how long the counters hold: afterwards there are attempts again."""
+    try:
+        return max(1, *(int(shared_client().ttl(key)) for key in counters))
+    except RedisError:
+        return LOCK_SECONDS
 
 
 def clear_failures(counters: dict[str, int]) -> None:
