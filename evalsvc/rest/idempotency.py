@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
+from psycopg_pool import PoolTimeout
 
 from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.basics.metrics import REPLAYS
@@ -24,6 +26,7 @@ from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope
 
+log = logging.getLogger(__name__)
 HEADER = "Idempotency-Key"
 KEY_META = "HTTP_IDEMPOTENCY_KEY"
 REPLAYED_HEADER = "Idempotency-Replayed"
@@ -190,8 +193,14 @@ def _update(claim: Claim, assignments: str, values: list[Any]) -> None:
 
 
 def release_claim(claim: Claim) -> None:
-    """Give the key back after a refused or broken request, so that a corrected one may use it."""
-    with account_scope(claim.account_id):
-        IdempotencyRecord.objects.filter(
-            account_id=claim.account_id, key=claim.key, claim=claim.token, status=None, resource_id=None
-        ).delete()
+    """Give the key back after a refused or broken request, so that a corrected one may use it.
+
+    Without a database it stays claimed until its lease ends; the request has its own error, which is the one to answer.
+    """
+    try:
+        with account_scope(claim.account_id):
+            IdempotencyRecord.objects.filter(
+                account_id=claim.account_id, key=claim.key, claim=claim.token, status=None, resource_id=None
+            ).delete()
+    except (OperationalError, InterfaceError, PoolTimeout):
+        log.warning("an Idempotency-Key was not given back: the database does not answer")

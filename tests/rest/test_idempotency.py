@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.rest.models import IdempotencyRecord
@@ -312,6 +312,24 @@ def test_a_rolled_back_request_gives_the_key_back(alice: Caller, monkeypatch: py
 
 class Crash(BaseException):
     """A process that dies takes no exit through any `except Exception`."""
+
+
+def test_a_database_that_goes_away_meanwhile_is_unavailable(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key cannot be given back then: the answer is of the failure, not of that."""
+
+    def gone(*args: object, **fields: object) -> None:
+        raise OperationalError("the server closed the connection")
+
+    def broken(*args: object) -> None:
+        monkeypatch.setattr("evalsvc.rest.idempotency.account_scope", gone)
+        gone()
+
+    monkeypatch.setattr("evalsvc.accounts.views.finish_claim", broken)
+    answer = alice.post("/v1/projects", {"name": "gone"}, Idempotency_Key="gone")
+    monkeypatch.undo()
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert answer["Retry-After"]
 
 
 def crash(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
