@@ -20,6 +20,12 @@ SUPPORTED = [(3, 13), (3, 12), (3, 11)]
 WITHOUT_WHEEL = "rouge-score"
 # Twice quiet: errors only.
 PIP_INSTALL = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "-q", "-q"]
+SHOWN_PIP_INSTALL = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+# What installers write for each package, beside what is large enough to be downloaded for a while.
+SINGLE_PACKAGES = (" + ", " - ", " ~ ", " Downloaded", "Collecting ", "  Using cached", "Requirement already")
+MOST_SHOWN = 110
+# A company's own authority is trusted by the system, and uv brings a list of its own. pip asks the system by itself.
+SYSTEM_TRUST = {"UV_SYSTEM_CERTS": "1"}
 PROBE = "import sys; print(*sys.version_info[:2]); import ensurepip, venv"
 
 
@@ -141,14 +147,29 @@ def installer(venv, lock, *options):
     python = str(venv_python(venv))
     uv = find_uv(venv)
     if uv:
-        argv = [uv, "pip", "install", "--python", python, "--require-hashes", "--compile-bytecode", "--quiet"]
-        done = subprocess.run([*argv, *options, "-r", str(lock)], env=without_venv(), check=False)
-        if done.returncode == 0:
+        argv = [uv, "pip", "install", "--python", python, "--require-hashes", "--compile-bytecode"]
+        if run_and_show([*argv, *options, "-r", str(lock)], {**without_venv(), **SYSTEM_TRUST}) == 0:
             return
         say("uv could not install it; trying pip")
     # Wheels where there are any: building runs code that the hash does not speak of, and may need a compiler.
     sources = ["--only-binary", ":all:", "--no-binary", WITHOUT_WHEEL]
-    run([python, *PIP_INSTALL, "--require-hashes", *options, *sources, "-r", str(lock)])
+    argv = [python, *SHOWN_PIP_INSTALL, "--require-hashes", *options, *sources, "-r", str(lock)]
+    if (code := run_and_show(argv, dict(os.environ))) != 0:
+        raise Refused(f"This failed with exit code {code}: {' '.join(argv)}")
+
+
+def run_and_show(argv, env):
+    """Run an installer and show its steps and sizes, without the lines of single packages; return its exit code."""
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as installing:
+        for line in installing.stdout:
+            if line.strip() and not line.startswith(SINGLE_PACKAGES):
+                say(f"  {shortened(line.strip())}")
+    return installing.returncode
+
+
+def shortened(line):
+    """A line of an installer; pip names all its packages in one."""
+    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]} ..."
 
 
 def find_uv(venv):

@@ -171,6 +171,37 @@ def test_what_was_installed_from_an_older_lock_is_not_taken_for_the_new_one(
     assert (tmp_path / ".installed-runtime").read_text() == bootstrap.fingerprint(lock)
 
 
+INSTALLER = """#!/bin/sh
+echo "Resolved 3 packages in 1s" >&2
+echo "Downloading numpy (15.6MiB)" >&2
+echo " + numpy==2.2.0" >&2
+echo "trusts the system: $UV_SYSTEM_CERTS" >&2
+echo "Installing collected packages: $(seq -s , 500)"
+exit $1
+"""
+
+
+def test_an_install_shows_its_steps_and_sizes_and_no_single_packages(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = tmp_path / "uv"
+    uv.write_text(INSTALLER.replace("$1", "0"))
+    uv.chmod(0o755)
+    monkeypatch.setattr(bootstrap, "find_uv", lambda venv: str(uv))
+    bootstrap.installer(tmp_path, tmp_path / "lock.txt")
+
+    shown = capfd.readouterr().out.splitlines()
+    assert shown[:3] == ["  Resolved 3 packages in 1s", "  Downloading numpy (15.6MiB)", "  trusts the system: 1"]
+    assert len(shown) == 4
+    assert len(shown[3]) < 120
+
+
+def test_an_installer_that_fails_says_so(tmp_path: Path) -> None:
+    script = tmp_path / "installer"
+    script.write_text(INSTALLER)
+    assert bootstrap.run_and_show(["sh", str(script), "3"], dict(os.environ)) == 3
+
+
 def test_the_lock_pins_uv_with_hashes() -> None:
     lines = bootstrap.uv_requirement().splitlines()
 
