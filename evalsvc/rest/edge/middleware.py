@@ -17,8 +17,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from evalsvc.rest.basics.metrics import count_request
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
+from evalsvc.rest.edge.policy import FEATURES_HEADER, NO_FEATURES, policy_of
 from evalsvc.rest.edge.policy import HEADER as POLICY_HEADER
-from evalsvc.rest.edge.policy import policy_of
 from evalsvc.rest.problems import Problem, problem_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -44,6 +44,7 @@ class RequestMiddleware:
         response = problem_response(refusal) if refusal else self.get_response(request)
         response.headers[HEADER] = request_id
         response.headers[POLICY_HEADER] = policy_of(request, response)
+        response.headers[FEATURES_HEADER] = NO_FEATURES
         if not response.streaming and "Content-Length" not in response.headers:
             # Without a length the answer would go out in chunks.
             response.headers["Content-Length"] = str(len(response.content))

@@ -5,6 +5,23 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 HEADER = "Content-Security-Policy"
+FEATURES_HEADER = "Permissions-Policy"
+NO_FEATURES = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "magnetometer",
+        "microphone",
+        "midi",
+        "payment",
+        "usb",
+    )
+)
+"""No page of ours uses what a device can do, so a script in one may not either."""
 ADMIN_PREFIX = "/admin/"
 NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 """For what no browser should show: nothing loads and nothing runs."""
@@ -15,6 +32,11 @@ PAGE = (
 """For our own pages: files of this service alone. Style sheets and the icon of the admin bring images as `data:`."""
 ADMIN_PAGE = f"{PAGE}; script-src 'self' 'unsafe-eval'; style-src-attr 'unsafe-inline'"
 """For pages on django-unfold: Alpine compiles its attributes, and unfold and select2 write style attributes."""
+
+
+def standing_headers() -> dict[str, str]:
+    """Return the policies of an answer that is no page."""
+    return {HEADER: NO_PAGE, FEATURES_HEADER: NO_FEATURES, "X-Content-Type-Options": "nosniff"}
 
 
 def policy_of(request: HttpRequest, response: HttpResponse) -> str:
