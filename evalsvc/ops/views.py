@@ -21,6 +21,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import shared_client
+from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
 from evalsvc.ops import alive
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
@@ -46,7 +47,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
         "status": "unavailable" if not ready else "ready" if complete else "degraded",
         **{name: words[up] for name, up in (needed | working).items()},
     }
-    return JsonResponse(body, status=200 if ready else 503)
+    answer = JsonResponse(body, status=200 if ready else 503)
+    if start := os.environ.get(START_VARIABLE):
+        answer.headers[START_HEADER] = start
+    return answer
 
 
 def database_answers() -> bool:

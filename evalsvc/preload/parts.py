@@ -11,7 +11,15 @@ from typing import Any
 from evalsvc.local.launch import die_with_parent
 from evalsvc.local.supervisor.child import ChildSpec
 from evalsvc.local.supervisor.forked import Fork
-from evalsvc.local.supervisor.roster import OTLP, WEB, WORKERS, answers, ready_file, worker_name
+from evalsvc.local.supervisor.roster import (
+    OTLP,
+    START_VARIABLE,
+    WEB,
+    WORKERS,
+    answers,
+    ready_file,
+    worker_name,
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,9 @@ def web(site: ServiceSite) -> ChildSpec:
         death_signal=signal.SIGQUIT,
         close_fds=_terminal(site),
     )
-    return ChildSpec(WEB, lambda: work, lambda: answers(site.host, site.port), stop_timeout=30)
+    return ChildSpec(
+        WEB, lambda: work, lambda: answers(site.host, site.port, os.environ.get(START_VARIABLE)), stop_timeout=30
+    )
 
 
 def worker(site: ServiceSite, queue: str, *, with_clock: bool) -> ChildSpec:

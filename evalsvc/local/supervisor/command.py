@@ -21,10 +21,13 @@ EXPECTED = (ServiceFailed, ServerFailed, OSError)
 
 def add_arguments(parser: ArgumentParser) -> None:
     host = os.environ.get("EVALSVC_HOST") or "127.0.0.1"
-    port = os.environ.get("EVALSVC_PORT") or "8000"
+    port = os.environ.get("EVALSVC_PORT") or None
     parser.add_argument("--host", default=host, help="address to listen on (EVALSVC_HOST; default 127.0.0.1)")
     parser.add_argument(
-        "--port", default=port, type=int, help="first port to try, 0 for any (EVALSVC_PORT; default 8000)"
+        "--port",
+        default=port,
+        type=int,
+        help="port to listen on, 0 for any (EVALSVC_PORT; without it the first free one from 8000 on)",
     )
     otlp = os.environ.get("EVALSVC_OTLP_GRPC_PORT") or "4317"
     parser.add_argument(

@@ -1,10 +1,12 @@
 """The service's own processes: web, one worker per queue, the clock. All are forked from one that has imported them."""
 
+import errno
 import http.client
 import json
 import signal
 import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,10 @@ QUEUE_OF_CLOCK = "system"
 WEB = "web"
 # The embedded servers have lower stages: they stop after everything that uses them.
 SERVICE_STAGE = 9
+# Which start a web process belongs to: another service may answer at the same address.
+START_HEADER = "X-Evalsvc-Start"
+START_VARIABLE = "EVALSVC_START"
+PORT_SECONDS = 30
 # The service ends with this exit code when a new start would fail again.
 GIVES_UP = 3
 
@@ -75,7 +81,7 @@ def service(
     return ChildSpec(
         "service",
         begin,
-        lambda: not missing(home, parts) and (WEB not in parts or answers(host, port)),
+        lambda: not missing(home, parts) and (WEB not in parts or answers(host, port, env.get(START_VARIABLE))),
         SERVICE_STAGE,
         stop_timeout=40,
         gives_up_with=GIVES_UP,
@@ -97,28 +103,29 @@ def missing(home: Path, parts: Sequence[str]) -> list[str]:
     return [name for name in parts if name != WEB and not ready_file(home, name).exists()]
 
 
-def answers(host: str, port: int) -> bool:
-    """Say whether ``/readyz`` answers 200."""
-    return readiness(host, port) is not None
+def answers(host: str, port: int, start: str | None = None) -> bool:
+    """Say whether ``/readyz`` answers 200, and as a process of this start if one is named."""
+    return readiness(host, port, start) is not None
 
 
-def readiness(host: str, port: int) -> dict[str, str] | None:
-    """Return the state that ``/readyz`` gives for each part; None until it answers 200."""
+def readiness(host: str, port: int, start: str | None = None) -> dict[str, str] | None:
+    """Return the state that ``/readyz`` gives for each part; None until it answers 200 for this start."""
     connection = http.client.HTTPConnection(reachable(host), port, timeout=2)
     try:
         connection.request("GET", "/readyz")
         answer = connection.getresponse()
         body = answer.read()
-        return dict(json.loads(body or b"{}")) if answer.status == http.client.OK else None
+        is_ours = start is None or answer.headers.get(START_HEADER) == start
+        return dict(json.loads(body or b"{}")) if answer.status == http.client.OK and is_ours else None
     except (OSError, http.client.HTTPException, ValueError):
         return None
     finally:
         connection.close()
 
 
-def silent(host: str, port: int) -> list[str]:
+def silent(host: str, port: int, start: str | None = None) -> list[str]:
     """Return the names of the parts that ``/readyz`` calls down."""
-    return [name for name, state in (readiness(host, port) or {}).items() if state == "down"]
+    return [name for name, state in (readiness(host, port, start) or {}).items() if state == "down"]
 
 
 def reachable(host: str) -> str:
@@ -129,20 +136,45 @@ def reachable(host: str) -> str:
 
 def listen_on_free_port(host: str, first: int, *, tries: int = 100) -> socket.socket:
     """Return a socket bound to `first`, or to the next port that nobody has; the caller closes it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(first, min(first + tries, 65_536)):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        # As gunicorn does: without it a port counts as taken for a minute after its last connection.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, port))
-            # While a socket is only bound, Linux lets a second one with the same option bind the port too.
-            listener.listen()
-        except PermissionError as error:
-            listener.close()
-            raise OSError(f"Port {port} is not for ordinary users. Choose one from 1024 on with --port.") from error
-        except OSError:
-            listener.close()
-            continue
-        return listener
+        if listener := _listen(host, port):
+            return listener
     raise OSError(f"No free port from {first} on at {host}. Choose another with --port.")
+
+
+def listen_on_port(host: str, port: int, *, seconds: float = PORT_SECONDS) -> socket.socket:
+    """Return a socket bound to this port and no other; the caller closes it.
+
+    Waits for whoever has it: the web processes of a service that was killed may listen on it for a while.
+    """
+    if not 0 <= port < 65_536:
+        raise OSError(f"{port} is no port. Choose one below 65536 with --port.")
+    deadline = time.monotonic() + seconds
+    while (listener := _listen(host, port)) is None:
+        if time.monotonic() >= deadline:
+            raise OSError(
+                f"Port {port} at {host} is still taken after {seconds:g} s. End what listens there, or choose another "
+                "with --port; without --port and EVALSVC_PORT the next free one is taken."
+            )
+        time.sleep(0.1)
+    return listener
+
+
+def _listen(host: str, port: int) -> socket.socket | None:
+    """Return a socket bound to a port; None if somebody has it."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    # As gunicorn does: without it a port counts as taken for a minute after its last connection.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        # While a socket is only bound, Linux lets a second one with the same option bind the port too.
+        listener.listen()
+    except PermissionError as error:
+        listener.close()
+        raise OSError(f"Port {port} is not for ordinary users. Choose one from 1024 on with --port.") from error
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return listener

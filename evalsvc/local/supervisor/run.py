@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from evalsvc.local.supervisor.lock import HomeLock, hold_home
 from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
 
+FIRST_PORT = 8000
 START_SECONDS = 300  # for each of web and workers
 SAYING_SECONDS = 5  # after so long it is said what the start waits for
 SILENCE_SECONDS = 20  # for the first sign of life of a worker that has said that it is ready
@@ -30,7 +32,8 @@ SILENCE_SECONDS = 20  # for the first sign of life of a worker that has said tha
 class StartOptions:
     checkout: Path
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: int | None = None
+    """The port that was named; None for the first free one from 8000 on."""
     demo: bool = True
     otlp_port: int | None = 4317
     """Of OTLP over gRPC; None: none is taken."""
@@ -86,6 +89,7 @@ class Start:
     resources: contextlib.ExitStack
     _listener: socket.socket = field(init=False)
     _otlp_port: int | None = field(init=False)
+    _start: str = field(init=False, default_factory=lambda: uuid.uuid4().hex)
 
     def run(self) -> None:
         url = self._listen()
@@ -120,10 +124,8 @@ class Start:
     def _listen(self) -> str:
         """Take a port; return the address under which this machine reaches it."""
         host = self.options.host
-        self._listener = self.resources.enter_context(roster.listen_on_free_port(host, self.options.port))
+        self._listener = self.resources.enter_context(self._bound())
         port = self._listener.getsockname()[1]
-        if self.options.port and port != self.options.port:
-            self.progress.write(f"  port {self.options.port} is taken, using {port}")
         address = roster.reachable(host)
         return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
@@ -145,6 +147,16 @@ class Start:
     def _parts(self) -> list[str]:
         return [part for part in roster.PARTS if part != roster.OTLP or self._otlp_port is not None]
 
+    def _bound(self) -> socket.socket:
+        """Bind the port that was named, and no other: programs call it there. Without one, look for a free one."""
+        named = self.options.port
+        if named is not None:
+            return roster.listen_on_port(self.options.host, named)
+        listener = roster.listen_on_free_port(self.options.host, FIRST_PORT)
+        if (port := listener.getsockname()[1]) != FIRST_PORT:
+            self.progress.write(f"  port {FIRST_PORT} is taken, using {port}")
+        return listener
+
     def _environments(self, urls: DatabaseUrls) -> tuple[dict[str, str], dict[str, str]]:
         """What the service's processes see, and what the migration sees: only the latter may change tables."""
         extra = application_secrets(self.secrets) | self.backends.broker_environment()
@@ -152,7 +164,8 @@ class Start:
         write_env_file(self.home / "run" / "services.env", extra | all_urls)
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
         metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
-        service_env = child_environment(self.home, extra | service_urls | metrics)
+        own = metrics | {roster.START_VARIABLE: self._start}
+        service_env = child_environment(self.home, extra | service_urls | own)
         return service_env, child_environment(self.home, extra | all_urls)
 
     def _import_service(self, env: Mapping[str, str]) -> Child:
@@ -213,12 +226,12 @@ class Start:
         """Wait until every part of the service does its work, and say which one the start still waits for."""
         host, port = self.options.host, self._listener.getsockname()[1]
         with self.progress.step("web answers"):
-            self._until(lambda: [] if roster.answers(host, port) else [roster.WEB])
+            self._until(lambda: [] if roster.answers(host, port, self._start) else [roster.WEB])
         with self.progress.step("workers take work"):
             self._until(lambda: roster.missing(self.home, self._parts))
             self.supervisor.wait_ready(service)
         with self.progress.step("every part gives signs of life"):
-            silent = self._until(lambda: roster.silent(host, port), SILENCE_SECONDS)
+            silent = self._until(lambda: roster.silent(host, port, self._start), SILENCE_SECONDS)
         if silent:
             self.progress.write(f"  WARNING: no sign of life of {', '.join(silent)}; see {self.home / 'logs'}")
 
