@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -167,8 +168,13 @@ class AccountView(APIView):
         return found
 
     def receive(self, request: Request) -> None:
-        """Take the body in, as far as that must be done before the transaction begins."""
+        """Take the body in before the transaction begins: no slow sender keeps a database connection."""
         join_chunks(request._request)
+        if request.method in SAFE_METHODS:
+            return
+        # A body of another type is refused by whoever reads it, unread.
+        if self.get_content_negotiator().select_parser(request, self.get_parsers()) is not None:
+            read_body(request)
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the digest of what must be the same for the request to count as repeated."""

@@ -1,25 +1,35 @@
-"""gunicorn's threaded worker: it bounds who may wait and compute, and lets those who wait go when it stops."""
+"""gunicorn's threaded worker: it bounds who may send, wait and compute, and lets those who wait go when it stops."""
 
 from __future__ import annotations
 
+import errno
+import time
 from functools import partial
 from types import FrameType
 from typing import Any
 
-from gunicorn.workers.gthread import TConn, ThreadWorker
+from gunicorn.workers.gthread import _DEFER, ThreadWorker
 
+from evalsvc.ops.serving.body import Application, heard
+from evalsvc.ops.serving.connection import ClientConnection
+from evalsvc.ops.serving.lingering import lingering
+from evalsvc.ops.serving.pace import slow_senders
 from evalsvc.rest.edge.door import Visit, door, visiting
 
-PATIENCE_SECONDS = 0.005
-"""For the first bytes of a new connection."""
 NOBODY = 0
 """Whose requests have no key, as those for health: a connection that had one has turns apart from new ones."""
 MOST_ACCEPTED = 16
 """Connections at once; the others may be another process'."""
+LAST_MOMENT_SECONDS = 2.0
+"""For senders to read their last answer, when the process stops."""
+NOT_YET = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
 
 
 class WebWorker(ThreadWorker):
     """One web process."""
+
+    wsgi: Application
+    _looked_at = 0.0
 
     def run(self) -> None:
         """Serve, once the application is loaded."""
@@ -29,39 +39,79 @@ class WebWorker(ThreadWorker):
         n_threads = self.cfg.threads
         room.resize(places_for(n_threads))
         turns.resize(n_threads - places_for(n_threads))
+        slow_senders.resize(n_threads // 2)
+        self.wsgi = heard(self.wsgi)
         super().run()
+        lingering.finish(LAST_MOMENT_SECONDS)
 
-    def accept(self, listener: object) -> None:
+    def accept(self, listener: Any) -> None:
         """Accept connections, several at a time: between two looks of this loop many threads have had their turns."""
         for _ in range(MOST_ACCEPTED):
-            n_before = self.nr_conns
-            super().accept(listener)
-            if self.nr_conns == n_before:
+            try:
+                sock, client = listener.accept()
+            except OSError as exc:
+                if exc.errno not in NOT_YET:
+                    raise
                 return
+            self.nr_conns += 1
+            self.enqueue_req(ClientConnection(self.cfg, sock, client, listener.getsockname()))
 
-    def enqueue_req(self, conn: Any) -> None:
+    def enqueue_req(self, conn: ClientConnection) -> None:
         """Have a request of a connection served when it is its turn, by the account of the one before it."""
-        visit = Visit(partial(super().enqueue_req, conn), getattr(conn, "account_id", None))
-        conn.visit = visit
-        door.come(visit)
+        conn.visit = Visit(partial(super().enqueue_req, conn), conn.account_id)
+        door.come(conn.visit)
 
-    def handle(self, conn: Any) -> object:
+    def handle(self, conn: ClientConnection) -> object:
         """Serve a request, in a thread of the pool."""
         visit, conn.visit = conn.visit, None
+        assert visit is not None  # noqa: S101  # nosec B101 - every request comes by the door
         with visiting(visit):
             answered = self._served(conn)
         conn.account_id = visit.account_id or NOBODY
         return answered
 
-    def _served(self, conn: Any) -> Any:
-        if conn.initialized or conn.data_ready:
-            return super().handle(conn)
-        # Who says nothing is waited for by the poller; gunicorn would keep a thread for it for five seconds.
-        conn.wait_for_data = lambda seconds: TConn.wait_for_data(conn, min(seconds, PATIENCE_SECONDS))
+    def _served(self, conn: ClientConnection) -> object:
+        if not conn.has_request():
+            # Who stops waits for no head: nothing of the request has been answered.
+            return _DEFER if self.alive else False
+        conn.unreader.begin()
+        return super().handle(conn)
+
+    def on_pending_socket_readable(self, conn: ClientConnection, client: Any) -> None:
+        """Take more of a head in; only a whole one takes a thread."""
+        if conn.has_request():
+            super().on_pending_socket_readable(conn, client)
+
+    def murder_pending(self) -> None:
+        """Close connections that say nothing, and refuse those whose headers do not come to an end."""
+        super().murder_pending()
+        now = time.monotonic()
+        if now - self._looked_at >= 1.0:
+            self._looked_at = now
+            for conn in [conn for conn in self.pending_conns if conn.is_late(now)]:
+                self._refuse_late(conn)
+
+    def _refuse_late(self, conn: ClientConnection) -> None:
+        from evalsvc.ops.serving.refusals import head_too_slow, last_answer
+
+        self.pending_conns.remove(conn)
+        self.poller.unregister(conn.sock)
+        self.nr_conns -= 1
+        conn.send_last(last_answer(head_too_slow()))
+        conn.close(graceful=True)
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Answer what could not be read, or not be served, with a problem; the connection is closed then."""
+        from evalsvc.ops.serving.refusals import as_refusal, is_senders_fault, last_answer
+
+        if is_senders_fault(exc):
+            self.log.info("Refused what is no request: %s", type(exc).__name__)
+        else:
+            self.log.error("Error handling request", exc_info=exc)
         try:
-            return super().handle(conn)
-        finally:
-            del conn.wait_for_data  # it refers to the connection, which only the collector would free then
+            client.sendall(last_answer(as_refusal(exc)))
+        except OSError:
+            self.log.debug("Failed to send error message.")
 
     def notify(self) -> None:
         """Give a sign of life, once a second at least; and whoever is slow loses its place."""

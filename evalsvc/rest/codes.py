@@ -23,6 +23,21 @@ PROBLEMS = {
             "bad_request", 400, "The request cannot be read", "Check the request line, the headers and the host name."
         ),
         Code(
+            "request_timeout",
+            408,
+            "The request came too slowly",
+            "Send it again, without pauses: headers within 10 s, the body at 8 kB a second or more.",
+        ),
+        Code("uri_too_long", 414, "The address is too long", "Send what is long in a body."),
+        Code("expectation_failed", 417, "The header Expect asks for what is not offered", "Leave `Expect` out."),
+        Code("headers_too_large", 431, "The headers are too large", "Send fewer or shorter headers and cookies."),
+        Code(
+            "transfer_coding_unsupported",
+            501,
+            "The Transfer-Encoding is not known",
+            "Send `Transfer-Encoding: chunked`, or a `Content-Length`.",
+        ),
+        Code(
             "unauthenticated",
             401,
             "No valid API key",

@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404
 from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 from rest_framework import exceptions as drf
 
+from evalsvc.rest.basics.body_errors import BodyFailed
 from evalsvc.rest.basics.request_id import current_request_id
 from evalsvc.rest.basics.routes import path_hint
 from evalsvc.rest.codes import PROBLEMS
@@ -110,6 +111,10 @@ def as_problem(exc: BaseException) -> Problem | None:
             return Problem(str(exc.detail), code="unsupported_media_type")
         case RequestDataTooBig():
             return Problem(code="body_too_large")
+        case BodyFailed():
+            return Problem(str(exc), code=exc.code)
+        case UnreadablePostError():
+            return as_problem(exc.__cause__) if exc.__cause__ else Problem("The body ends early.", code="bad_request")
         case drf.PermissionDenied() | PermissionDenied():
             return Problem(code="forbidden")
         case drf.NotFound() | Http404():

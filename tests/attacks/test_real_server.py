@@ -17,6 +17,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from tests.conftest import CHECKOUT, Caller, stop_group, wait_until
+from tests.serving import CONFIGURED
 
 GOOD = json.dumps({"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"}).encode()
 
@@ -31,8 +32,8 @@ def server() -> Iterator[Path]:
     """gunicorn on a socket of its own."""
     with tempfile.TemporaryDirectory(prefix="evalsvc-") as folder:
         path = Path(folder) / "web.sock"
-        command = [sys.executable, "-m", "gunicorn", "evalsvc.wsgi:application", "-k", "gthread", "--threads", "4"]
-        command += ["--bind", f"unix:{path}", "--log-level", "error", "--no-control-socket"]
+        command = [sys.executable, "-m", "gunicorn", *CONFIGURED, "evalsvc.wsgi:application", "--workers", "1"]
+        command += ["--bind", f"unix:{path}", "--log-level", "error"]
         process = subprocess.Popen(command, cwd=CHECKOUT, env=os.environ, start_new_session=True)
         try:
             wait_until(lambda: is_listening(path))
@@ -118,6 +119,50 @@ def test_it_refuses_what_could_be_read_two_ways(server: Path, alice: Caller, hea
 
     assert status in (400, 501)
     assert answer.count(b"HTTP/1.1") == 1
+    assert_is_last_problem(answer, status)
+
+
+def assert_is_last_problem(answer: bytes, status: int) -> None:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"Content-Type: application/problem+json" in head
+    assert b"Connection: close" in head
+    assert b"Permissions-Policy: " in head
+    problem = json.loads(body)
+    assert problem["status"] == status
+    assert f"X-Request-ID: {problem['request_id']}".encode() in head
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "status", "code"),
+    [
+        ("/v1/evaluate?" + "x" * 5000, "", 414, "uri_too_long"),
+        ("/v1/evaluate", "X-Long: " + "x" * 9000 + "\r\n", 431, "headers_too_large"),
+        ("/v1/evaluate", "X-Many: x\r\n" * 120, 431, "headers_too_large"),
+        ("/v1/evaluate", "Transfer-Encoding: secret\r\n", 501, "transfer_coding_unsupported"),
+        ("/v1/evaluate", "Expect: secret\r\n", 417, "expectation_failed"),
+        ("/v1/evaluate", "secret\r\n", 400, "bad_request"),
+        ("/v1/evaluate secret", "", 400, "bad_request"),
+    ],
+)
+def test_what_the_server_refuses_by_itself_is_a_problem(
+    server: Path, alice: Caller, path: str, head: str, status: int, code: str
+) -> None:
+    found, answer = talk(server, alice, head, path=path)
+
+    assert found == status
+    assert_is_last_problem(answer, status)
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == code
+    assert b"secret" not in answer
+
+
+@pytest.mark.parametrize("path", ["/v1/evaluate", "/v1/projects", "/v1/traces", "/v1/datasets"])
+@pytest.mark.parametrize("body", [b"zz\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n", b"5;\x01\r\nabcde\r\n0\r\n\r\n"])
+def test_chunks_that_make_no_sense_are_the_senders_fault(server: Path, alice: Caller, path: str, body: bytes) -> None:
+    kind = MULTIPART_CONTENT if path == "/v1/datasets" else "application/json"
+    status, answer = talk(server, alice, f"Content-Type: {kind}\r\nTransfer-Encoding: chunked\r\n", body, path)
+
+    assert status == 400
+    assert b'"code":"bad_request"' in answer
 
 
 def test_a_header_cannot_become_another(server: Path, alice: Caller) -> None:

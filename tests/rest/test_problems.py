@@ -10,10 +10,12 @@ import psycopg_pool
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
+from django.http import UnreadablePostError
 from django.test import Client, override_settings
 from redis.exceptions import ConnectionError as RedisDown
 from rest_framework import exceptions as drf
 
+from evalsvc.rest.basics.body_errors import BodyBroken, BodyTooSlow
 from evalsvc.rest.codes import PROBLEMS
 from evalsvc.rest.problems import Problem
 from tests.conftest import Caller, new_caller
@@ -71,9 +73,20 @@ RAISED: dict[str, list[BaseException]] = {
         RedisDown("secret"),
     ],
     "forbidden": [PermissionDenied("secret"), drf.PermissionDenied()],
-    "bad_request": [SuspiciousOperation("secret"), UnicodeDecodeError("utf-8", b"", 0, 1, "secret")],
+    "bad_request": [
+        UnreadablePostError("secret"),
+        BodyBroken("Broken."),
+        SuspiciousOperation("secret"),
+        UnicodeDecodeError("utf-8", b"", 0, 1, "secret"),
+    ],
     "unsupported_media_type": [drf.UnsupportedMediaType("x/y")],
     "in_progress": [Problem(code="in_progress")],
+    # The web worker's, before there is a view; shown at a real one in tests/attacks.
+    **{
+        code: [Problem(code=code)]
+        for code in ("uri_too_long", "headers_too_large", "expectation_failed", "transfer_coding_unsupported")
+    },
+    "request_timeout": [BodyTooSlow("Too slow.")],
     "in_use": [Problem(code="in_use")],
     "search_too_slow": [Problem(code="search_too_slow")],
     "stale_epoch": [Problem(code="stale_epoch")],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from django.conf import settings
-from django.http import HttpRequest, UnreadablePostError
+from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 
@@ -78,7 +78,7 @@ def receive_form(request: HttpRequest) -> Form:
         body = CountedBody(source, settings.MAX_UPLOAD_BYTES)
         try:
             fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
-        except (MultiPartParserError, UnreadablePostError) as exc:
+        except MultiPartParserError as exc:
             raise Problem(f"The form cannot be read: {str(exc).rstrip('.')}.", code="bad_request") from None
     # Django closes the files in `_files` once the request is answered.
     request._files = files  # type: ignore[attr-defined]

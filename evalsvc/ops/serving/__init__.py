@@ -1,0 +1,1 @@
+"""One connection of gunicorn's: how its requests are heard, refused and left."""

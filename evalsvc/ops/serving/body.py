@@ -1,0 +1,111 @@
+"""A request's body as the application reads it: what goes wrong is one error, and what is unread is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gunicorn.http.body import Body, ChunkedReader
+from gunicorn.http.errors import NoMoreData, ParseException
+
+from evalsvc.ops.serving.pace import PacedUnreader
+from evalsvc.rest.basics.body_errors import BodyBroken
+
+MOST_TAKEN_IN = 32 * 1024
+"""Of a body that nobody has read. Below what gunicorn discards by itself, once it has come."""
+Application = Callable[[dict[str, Any], Callable[..., object]], Iterable[bytes]]
+
+
+class HeardBody:
+    """`wsgi.input`."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        # gunicorn knows two kinds of bodies: in chunks, and of a length, which may be 0.
+        is_chunked = isinstance(body.reader, ChunkedReader)
+        self._announced: int | None = None if is_chunked else body.reader.length
+        self._unreader: PacedUnreader | None = None if is_chunked else body.reader.unreader
+        self._n_read = 0
+        self._has_ended = False
+        self._has_failed = False
+
+    def read(self, size: int = -1) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+        data = self._heard(self._body.read, size)
+        return self._counted(data, is_end=size < 0 or len(data) < size)
+
+    def readline(self, size: int = -1) -> bytes:
+        """Return a line."""
+        data = self._heard(self._body.readline, size)
+        return self._counted(data, is_end=not data and size != 0)
+
+    def __iter__(self) -> HeardBody:
+        return self
+
+    def __next__(self) -> bytes:
+        if line := self.readline():
+            return line
+        raise StopIteration
+
+    def is_over(self) -> bool:
+        """Say whether the next request can follow on this connection: all of this body has come."""
+        if self._has_failed:
+            return False
+        if self._announced is None or self._unreader is None:
+            return self._has_ended
+        n_left = self._announced - self._n_read
+        return n_left == 0 or self._has_come(n_left - self._body.buf.getbuffer().nbytes, self._unreader)
+
+    @staticmethod
+    def _has_come(n_bytes: int, unreader: PacedUnreader) -> bool:
+        n_left = n_bytes - unreader.n_buffered()
+        if 0 < n_left <= MOST_TAKEN_IN:
+            unreader.take_in(n_left)
+        return n_bytes <= min(unreader.n_buffered(), MOST_TAKEN_IN)
+
+    def _heard(self, read: Callable[[int], bytes], size: int) -> bytes:
+        try:
+            return read(size)
+        except (ParseException, NoMoreData) as exc:
+            self._has_failed = True
+            raise BodyBroken(f"The body cannot be read: {type(exc).__name__}.") from None
+        except ConnectionError:
+            self._has_failed = True
+            raise ended_early() from None
+        except OSError:
+            self._has_failed = True
+            raise
+
+    def _counted(self, data: bytes, *, is_end: bool) -> bytes:
+        self._n_read += len(data)
+        self._has_ended |= is_end
+        if is_end and self._announced is not None and self._n_read < self._announced:
+            self._has_failed = True
+            raise ended_early()
+        return data
+
+
+def ended_early() -> BodyBroken:
+    """Make the error for a sender that has gone."""
+    return BodyBroken("The body ends before its announced length.")
+
+
+def heard(application: Application) -> Application:
+    """Let an application read bodies as HeardBody, and close a connection on which one is left unread.
+
+    It must be said before the answer goes out: a connection that was promised to stay would be used again.
+    """
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+        response = start_response.__self__  # type: ignore[attr-defined]  # gunicorn's Response
+        body = HeardBody(environ["wsgi.input"])
+        environ["wsgi.input"] = body
+
+        def begin(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
+            if not body.is_over():
+                response.force_close()
+            return start_response(status, headers, exc_info)
+
+        return application(environ, begin)
+
+    return answer

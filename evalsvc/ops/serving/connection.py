@@ -1,0 +1,69 @@
+"""A client's connection to the web worker."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from typing import Any
+
+from gunicorn.http import get_parser
+from gunicorn.workers.gthread import TConn
+
+from evalsvc.ops.serving.lingering import lingering
+from evalsvc.ops.serving.pace import HEAD_SECONDS, PacedUnreader
+from evalsvc.rest.edge.door import Visit
+
+PATIENCE_SECONDS = 0.005
+"""For the first bytes of a new connection."""
+
+
+class ClientConnection(TConn):
+    """A connection whose heads have a deadline, and which lingers when it is closed."""
+
+    def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
+        super().__init__(cfg, sock, client, server)
+        self.unreader = PacedUnreader(sock)
+        # gunicorn would make one with an unreader that waits for as long as the sender likes.
+        self.parser = get_parser(cfg, sock, client)
+        self.parser.unreader = self.unreader
+        self.visit: Visit | None = None
+        self.account_id: int | None = None
+        self.head_deadline: float | None = None
+        self._is_new = True
+
+    def has_request(self) -> bool:
+        """Say whether the head of a request has come, as far as that can be said without waiting.
+
+        Who says nothing within a moment is left to the poller; gunicorn would keep a thread for it for five seconds.
+        """
+        has_head = self.unreader.has_head()
+        if self._is_new and not has_head:
+            has_head = self.wait_for_data(PATIENCE_SECONDS) and self.unreader.has_head()
+        self._is_new = False
+        self._note(has_head)
+        return has_head
+
+    def _note(self, has_head: bool) -> None:
+        # gunicorn would wait for bytes in the socket, and they are taken in already.
+        self.data_ready = has_head
+        if has_head or not self.unreader.n_buffered():
+            self.head_deadline = None
+        elif self.head_deadline is None:
+            self.head_deadline = time.monotonic() + HEAD_SECONDS
+
+    def is_late(self, now: float) -> bool:
+        """Say whether a head has begun and does not come to its end."""
+        return self.head_deadline is not None and self.head_deadline <= now
+
+    def send_last(self, answer: bytes) -> None:
+        """Send an answer after which the connection is closed, as far as the socket takes it at once."""
+        with contextlib.suppress(OSError):
+            self.sock.send(answer, socket.MSG_DONTWAIT)
+
+    def close(self, graceful: bool = False) -> None:
+        """Close it, gracefully by reading on for a while, without keeping this thread."""
+        if graceful:
+            lingering.take(self.sock)
+        else:
+            super().close()

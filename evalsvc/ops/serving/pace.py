@@ -1,0 +1,160 @@
+"""How fast a request must come: a deadline for its head, a least rate for its body.
+
+Nobody's thread waits for a head: what has come of it is kept, and the poller says when there is more. Who waits for a
+body holds a thread, but neither a turn at the door nor a database connection, and few may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+from django.db import connections
+from gunicorn.http.unreader import SocketUnreader
+
+from evalsvc.rest.basics.body_errors import BodyTooSlow
+from evalsvc.rest.edge.door import aside
+
+HEAD_SECONDS = 10.0
+"""From the first byte of a request to the end of its headers."""
+GRACE_SECONDS = 10.0
+"""For a body, beside the time that it has at the least rate."""
+LEAST_BYTES_PER_SECOND = 8 * 1024
+SLOW_SECONDS = 1.0
+"""Who has sent nothing of a body for so long is slow."""
+MOST_HEAD = 64 * 1024
+"""A head that is longer is left to gunicorn's parser, which knows its limits."""
+PIECE = 8192
+END_OF_HEAD = b"\r\n\r\n"
+
+
+class SlowSenders:
+    """Who sends a body slowly: each holds a thread. Where there are too many, the one that has taken longest goes."""
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._waiting: set[PacedUnreader] = set()
+
+    def resize(self, most: int) -> None:
+        """Change how many there may be."""
+        self._most = max(1, most)
+
+    @contextlib.contextmanager
+    def waiting(self, unreader: PacedUnreader) -> Iterator[None]:
+        """Count a sender among the slow ones for the length of the block."""
+        with self._lock:
+            self._waiting.add(unreader)
+            if len(self._waiting) > self._most:
+                self._cut(min(self._waiting, key=lambda one: one.deadline or 0.0))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting.discard(unreader)
+
+    def _cut(self, unreader: PacedUnreader) -> None:
+        self._waiting.discard(unreader)
+        unreader.is_cut = True
+        with contextlib.suppress(OSError):
+            unreader.sock.shutdown(socket.SHUT_RD)  # ends the wait of its thread
+
+
+slow_senders = SlowSenders()
+"""Of this process; the worker says how many, by its threads."""
+
+
+class PacedUnreader(SocketUnreader):
+    """Where gunicorn's parser reads a connection's bytes."""
+
+    sock: socket.socket
+    buf: io.BytesIO
+
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__(sock)
+        self.deadline: float | None = None
+        self.is_cut = False
+
+    def begin(self) -> None:
+        """Begin with a request: its body's time runs from the first wait for it."""
+        self.deadline = None
+
+    def n_buffered(self) -> int:
+        """Return how many bytes have been taken in and not been read."""
+        return self.buf.getbuffer().nbytes
+
+    def take_in(self, n_bytes: int) -> bool:
+        """Take in what has come, so many bytes at most, without waiting; say whether more may come."""
+        try:
+            data = self.sock.recv(n_bytes, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self.buf.seek(0, io.SEEK_END)
+        self.buf.write(data)
+        return bool(data)
+
+    def has_head(self) -> bool:
+        """Say whether the parser has no need to wait: a request's head is there, too long a one, or the end."""
+        while not self._is_head_in():
+            before = self.n_buffered()
+            if not self.take_in(PIECE):
+                return True
+            if self.n_buffered() == before:
+                return False
+        return True
+
+    def _is_head_in(self) -> bool:
+        return END_OF_HEAD in self.buf.getvalue() or self.n_buffered() > MOST_HEAD
+
+    def chunk(self, size_hint: int | None = None) -> bytes:
+        """Return the next bytes; raise BodyTooSlow when they come below the least rate."""
+        size = max(self.mxchunk, min(size_hint or 0, self.max_body_chunk))
+        if self.deadline is None:
+            self.deadline = time.monotonic() + GRACE_SECONDS
+        try:
+            data: bytes = self.sock.recv(size, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            give_back_connections()
+            with aside():
+                data = self._awaited(size, self.deadline)
+        self.deadline += len(data) / LEAST_BYTES_PER_SECOND
+        return data
+
+    def _awaited(self, size: int, deadline: float) -> bytes:
+        try:
+            return self._received(size, min(deadline, time.monotonic() + SLOW_SECONDS))
+        except TimeoutError:
+            pass
+        try:
+            with slow_senders.waiting(self):
+                data = self._received(size, deadline)
+        except TimeoutError:
+            raise too_slow() from None
+        if self.is_cut:
+            raise too_slow()
+        return data
+
+    def _received(self, size: int, until: float) -> bytes:
+        self.sock.settimeout(max(0.001, until - time.monotonic()))
+        try:
+            return self.sock.recv(size)
+        finally:
+            self.sock.settimeout(None)
+
+
+def too_slow() -> BodyTooSlow:
+    """Make the error for a body below the least rate."""
+    return BodyTooSlow(f"The body came more slowly than {LEAST_BYTES_PER_SECOND} bytes a second.")
+
+
+def give_back_connections() -> None:
+    """Give this thread's database connections back to their pools, but those within a transaction."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close()

@@ -1,0 +1,19 @@
+"""What can go wrong while a request's body is read; the web worker raises it, `rest/problems.py` answers it."""
+
+from __future__ import annotations
+
+
+class BodyFailed(OSError):
+    """A body that cannot be read to its end. An OSError: Django hands those on as `UnreadablePostError`."""
+
+    code = "bad_request"
+
+
+class BodyBroken(BodyFailed):
+    """Its chunks make no sense, or the sender has gone."""
+
+
+class BodyTooSlow(BodyFailed):
+    """It came below the least rate."""
+
+    code = "request_timeout"
