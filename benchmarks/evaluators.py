@@ -2,7 +2,8 @@
 
     python -m benchmarks.evaluators                   everything (some minutes; accuracy only with EVALSVC_DATA_DIR)
     python -m benchmarks.evaluators --quick           fewer repetitions, and no long texts
-    python -m benchmarks.evaluators --only latency    one part: accuracy, latency, memory, throughput or threads
+    python -m benchmarks.evaluators --only latency    one part: verdicts, accuracy, latency, memory, throughput or threads
+    python -m benchmarks.evaluators --write           verdicts and latency, and write what cards read (some ten minutes)
 
 Times are CPU times of one thread. The last line is one JSON object. Nothing is asserted: other machines have other
 figures, and only ratios of one run compare. What asks a server is not measured here.
@@ -200,6 +201,34 @@ def threads(*, n_samples: int) -> dict[str, bool]:
     return found
 
 
+# Verdicts
+
+
+def verdicts(per_class: int | None) -> dict[str, Any]:
+    """Every dated evaluator on every development set, each beside the one before it."""
+    if not (folder := data_folder()):
+        return {}
+    from benchmarks.verdicts.run import measured
+
+    return measured(folder, per_class)
+
+
+def write_figures(per_class: int | None) -> None:
+    """Measure verdicts and cost, and write the file that cards read."""
+    from benchmarks.verdicts.run import written
+
+    if not (found := verdicts(per_class)):
+        raise SystemExit("Without the development sets nothing is written.")
+    print("\nlatency", flush=True)
+    cost = {name: medians(figures) for name, figures in latency(seconds=0.3).items()}
+    written(found, cost, per_class)
+
+
+def medians(figures: dict[str, list[float] | str]) -> dict[str, float | str]:
+    """Keep the median of each size, or why there is none."""
+    return {size: figure if isinstance(figure, str) else figure[0] for size, figure in figures.items()}
+
+
 # Accuracy
 
 
@@ -208,13 +237,20 @@ TRAINED = ("person", "phi", "toxicity")
 
 def accuracy() -> dict[str, Any]:
     """What each training script finds by cross-validation and by leaving each set out, in its own words."""
-    folder = os.environ.get("EVALSVC_DATA_DIR")
-    if not folder or not Path(folder).is_dir():
-        print("Accuracy is not measured: EVALSVC_DATA_DIR names no folder with the development sets.")
+    if not (folder := data_folder()):
         return {}
     from benchmarks.rules import measured_rules
 
-    return {**measured_rules(Path(folder)), **{name: evaluated(name) for name in TRAINED}}
+    return {**measured_rules(folder), **{name: evaluated(name) for name in TRAINED}}
+
+
+def data_folder() -> Path | None:
+    """The folder of the development sets; None where there is none, which is said."""
+    folder = os.environ.get("EVALSVC_DATA_DIR")
+    if folder and Path(folder).is_dir():
+        return Path(folder)
+    print("Accuracy is not measured: EVALSVC_DATA_DIR names no folder with the development sets.")
+    return None
 
 
 def evaluated(name: str) -> Any:
@@ -226,7 +262,10 @@ def evaluated(name: str) -> Any:
     return done.stdout.splitlines() if done.returncode == 0 else None
 
 
+PER_CLASS = 300
+"""Rows of a class that are drawn of each development set."""
 PARTS: dict[str, Callable[[bool], Any]] = {
+    "verdicts": lambda quick: verdicts(30 if quick else PER_CLASS),
     "accuracy": lambda quick: accuracy(),
     "latency": lambda quick: latency(seconds=0.02, sizes=SIZES[:2]) if quick else latency(seconds=0.5),
     "memory": lambda quick: memory(),
@@ -239,9 +278,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.evaluators", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no long texts")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be given several times")
+    parser.add_argument("--write", action="store_true", help="verdicts and latency, and write the figures of the cards")
+    parser.add_argument("--rows", type=int, default=PER_CLASS, help="rows of a class and set, with --write")
     options = parser.parse_args()
     # Before NumPy is loaded: one thread computes, as in a worker.
     os.environ.update({name: os.environ.get(name, "1") for name in PINNED})
+    if options.write:
+        return write_figures(options.rows)
     figures = {}
     for name in options.only or PARTS:
         print(f"\n{name}", flush=True)
