@@ -17,7 +17,7 @@ from evaluators.score_map import score_map_problems
 # Re-exported: families, also those written by others, import these names from here.
 from evaluators.settings import SettingsProblem as SettingsProblem
 from evaluators.settings import settings_problems
-from evaluators.values import NO_CALLS, Attached, Facts
+from evaluators.values import NO_CALLS, Attached, CardText, Facts
 from evaluators.values import CannotScore as CannotScore
 from evaluators.values import FailedForNow as FailedForNow
 from evaluators.values import JSONValue as JSONValue
@@ -287,6 +287,8 @@ class Family(ABC):
     """True where the profile decides what is judged, so that the inputs depend on it more than on the evaluator."""
     url_settings: tuple[str, ...] = ()
     """Settings that hold a URL which the service will call: the service checks the address when they are saved."""
+    cards: Mapping[str, CardText] = MappingProxyType({})
+    """What cards say in words, by id or by id without its date; that of the others under the family's own name."""
     settings_schema: Mapping[str, JSONValue]
     """JSON Schema of a profile's `config`, as GET /v1/evaluator-families shows it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 JSONValue: TypeAlias = "str | int | float | bool | list[JSONValue] | dict[str, JSONValue] | None"
@@ -38,6 +38,27 @@ class Attached:
     url: str
     media_type: str
     usage: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMiss:
+    """What an evaluator gets wrong, in a sentence; `probe` names the measured share of such texts that passes."""
+
+    text: str
+    probe: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardText:
+    """What nobody can read off the code or measure, for the card of an evaluator. No figure stands in it.
+
+    `threshold` says where the default one comes from; `changes` what a dated id does otherwise than the one before it.
+    """
+
+    misses: tuple[KnownMiss, ...] = ()
+    languages: str = ""
+    threshold: str = ""
+    changes: Mapping[str, str] = field(default_factory=dict)
 
 
 class CannotScore(Exception):

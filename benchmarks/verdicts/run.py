@@ -36,6 +36,8 @@ def measured(folder: Path, per_class: int | None) -> dict[str, Any]:
 
 def of_set(rows: LabelledSet, folder: Path, found: dict[str, Any]) -> None:
     """Score a set by each dated evaluator of its stems, and add their figures and differences."""
+    if rows.name in found["sets"]:
+        raise ValueError(f"two sets are named {rows.name!r}")
     labels = Labels.of([row.is_good for row in rows.rows], [row.source for row in rows.rows])
     found["sets"][rows.name] = described(rows, labels, folder)
     print(f"\n{rows.name}: {rows.about}\n  n {len(rows.rows)}, {rows.seen}: {SEEN[rows.seen]}", flush=True)

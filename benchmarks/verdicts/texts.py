@@ -138,7 +138,7 @@ def talk_without_health(folder: Path, per_class: int | None) -> LabelledSet:
     )
 
 
-def documents(stem: str, kinds: set[str], seen: str) -> Reader:
+def documents(title: str, stem: str, kinds: set[str], seen: str) -> Reader:
     """Return the reader of the generated documents that holds those with these kinds for bad."""
 
     def read(folder: Path, per_class: int | None) -> LabelledSet:
@@ -153,7 +153,7 @@ def documents(stem: str, kinds: set[str], seen: str) -> Reader:
             for row in every
         ]
         return LabelledSet(
-            "documents (presidio-research)",
+            title,
             "Generated documents, with personal data of the kinds that the evaluator looks for or without any.",
             *((stem,), (DOCUMENTS,), seen, drawn(rows, per_class)),
         )
@@ -192,9 +192,9 @@ READERS: tuple[Reader, ...] = (
     notes,
     health_sentences,
     talk_without_health,
-    documents("pii", STRUCTURED, TUNED),
+    documents("documents (presidio-research)", "pii", STRUCTURED, TUNED),
     sentences_of_languages,
-    documents("pii-broad", BROAD, TRAINED),
+    documents("documents with names and addresses (presidio-research)", "pii-broad", BROAD, TRAINED),
     names_on_the_web,
 )
 

@@ -1,15 +1,19 @@
-"""What the code says of evaluators and their metrics, in the wire's shape."""
+"""What the code says of evaluators and their metrics, and their cards, in the wire's shape."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, TypeAlias
 
 from msgspec import structs
 
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
+from evalsvc.judges.calls.loop import run
+from evalsvc.judges.questions.usage import prompt_hash
 from evalsvc.rest.answering.shapes import AnswerShape, among, shape_of
 from evaluators.base import Family, Lane
+from evaluators.cards.card import EvaluatorCard, PromptReference, asked_with, card_of
 from evaluators.facts import OUTPUT_TYPES, Facts, facts_of, metric_inputs, metrics_of
 from evaluators.registry import find_evaluator
 
@@ -63,6 +67,30 @@ class EvaluatorOut(AnswerShape):
     higher_is_better: bool
     judge_calls: str | None
     metrics: list[MetricOut]
+
+
+class EvaluatorWithCard(EvaluatorOut):
+    """An evaluator and its card; an own evaluator has that of the managed one that does its work."""
+
+    card: EvaluatorCard | None
+
+
+def evaluator_with_card(row: Evaluator) -> EvaluatorWithCard:
+    """Return an evaluator with its card; null where its package is no longer installed."""
+    found = find_evaluator(row.base)
+    card = card_of_evaluator(found[1].id) if found else None
+    return EvaluatorWithCard(**structs.asdict(evaluator_out(row)), card=card)
+
+
+@cache
+def card_of_evaluator(id: str) -> EvaluatorCard:
+    """Return the card of a registered evaluator: nothing of it changes while a process runs."""
+    found = find_evaluator(id)
+    if found is None:
+        raise LookupError(f"no evaluator answers to {id!r}")
+    family, spec = found
+    asked = run(asked_with(family, spec))
+    return card_of(family, spec, [PromptReference(name, one.prompt_id, prompt_hash(one)) for name, one in asked])
 
 
 def evaluator_out(row: Evaluator) -> EvaluatorOut:

@@ -3,12 +3,13 @@
 from django.urls import path
 
 from evalsvc.catalog.api.criteria import ArchiveView, CriteriaView, RevisionView
-from evalsvc.catalog.api.evaluators import EvaluatorsView, FamiliesView
+from evalsvc.catalog.api.evaluators import EvaluatorsView, EvaluatorView, FamiliesView
 from evalsvc.catalog.api.profiles import ProfileArchiveView, ProfileRevisionView, ProfilesView
 from evalsvc.catalog.api.prompts import PromptView
 
 urlpatterns = [
     path("v1/evaluators", EvaluatorsView.as_view()),
+    path("v1/evaluators/<str:id>", EvaluatorView.as_view()),
     path("v1/evaluators/<str:id>/prompt", PromptView.as_view()),
     path("v1/evaluator-families", FamiliesView.as_view()),
     path("v1/evaluator-criteria", CriteriaView.as_view()),

@@ -20,6 +20,7 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.checks.grader_settings import grader_problems
 from evaluators.checks.graders import ASKING, Ask, asks_model, grade, is_grader, model_graders, uses_embedding
 from evaluators.checks.outcome import Outcome
@@ -74,6 +75,7 @@ class Custom(Family):
     optional_fields = (Field.OUTPUT, Field.INPUT, Field.GOLD, Field.CONTEXT, Field.SYSTEM_PROMPT)
     accepts_own_profiles = True
     profiles_decide = True
+    cards = card_texts.CUSTOM
     settings_schema = object_schema(
         {
             "type": {**TEXT, "description": f"One of {', '.join(TYPES)}, or the type of one of OpenAI's graders."},

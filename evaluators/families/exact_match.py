@@ -19,6 +19,7 @@ from evaluators.base import (
     Settings,
     Span,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.settings import object_schema
 from evaluators.text.metrics.contained import contained
 from evaluators.text.normalise import normalise_answer
@@ -44,6 +45,7 @@ class ExactMatch(Family):
     lane = Lane.INLINE
     binary = True
     required_fields = (Field.OUTPUT, Field.GOLD)
+    cards = card_texts.EXACT_MATCH
     settings_schema = object_schema({})
     managed_profiles = (ManagedProfile("exact-match", "Compares as the evaluator's id says."),)
     evaluators = (

@@ -15,6 +15,7 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.attachments import media_read
 from evaluators.judging.criteria import MANAGED
@@ -94,6 +95,7 @@ class Judge(Family):
     optional_fields = tuple(WORDS.values())
     accepts_own_profiles = True
     profiles_decide = True
+    cards = card_texts.JUDGE
     settings_schema = object_schema(
         {
             **CRITERIA_SETTINGS,

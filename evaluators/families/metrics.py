@@ -18,6 +18,7 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
@@ -87,6 +88,7 @@ class Metrics(Family):
     required_fields = ()
     optional_fields = (Field.OUTPUT, Field.GOLD, Field.CONTEXT, Field.GOLD_CONTEXT)
     accepts_own_profiles = True
+    cards = card_texts.METRICS
     settings_schema = object_schema(
         {
             "metric": {

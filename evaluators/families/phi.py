@@ -16,6 +16,7 @@ from evaluators.base import (
     Settings,
     Span,
 )
+from evaluators.cards.texts import safety as card_texts
 from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_first_entities
@@ -44,6 +45,7 @@ class Phi(Family):
     by_verdict = True
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
+    cards = card_texts.PHI
     settings_schema = object_schema(
         {"pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD}, "score_map": SCORE_MAP}
     )

@@ -17,6 +17,7 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.cards.texts import safety as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.personal_data import extract_personal_data, find_personal_data
 from evaluators.judging.settings import ASKING, STRICT, before_strict, is_strict
@@ -62,6 +63,7 @@ class Pii(Family):
     binary = True
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
+    cards = card_texts.PII
     settings_schema = object_schema(
         {
             "entities": {

@@ -16,6 +16,7 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.asking import Asker, owing
 from evaluators.judging.injection import injection_signs
@@ -160,6 +161,7 @@ class RagMetrics(Family):
     required_fields = ()
     optional_fields = (Field.INPUT, Field.OUTPUT, Field.CONTEXT, Field.GOLD, Field.TOP_K_CONTEXT)
     accepts_own_profiles = True
+    cards = card_texts.RAG_METRICS
     settings_schema = object_schema(
         {
             **several_questions_settings(),

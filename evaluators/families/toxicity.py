@@ -17,6 +17,7 @@ from evaluators.base import (
     Settings,
     Span,
 )
+from evaluators.cards.texts import safety as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.moderation import moderated
 from evaluators.judging.settings import ASKING, threshold_of
@@ -61,6 +62,7 @@ class Toxicity(Family):
     binary = False
     required_fields = (Field.OUTPUT,)
     accepts_own_profiles = True
+    cards = card_texts.TOXICITY
     settings_schema = object_schema(
         {
             "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},

@@ -17,6 +17,7 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.samples import answer_json, passage_json
 from evaluators.settings import THRESHOLD, number_setting, object_schema
@@ -45,6 +46,7 @@ class Webhook(Family):
     accepts_own_profiles = True
     profiles_decide = True
     url_settings = ("url",)
+    cards = card_texts.WEBHOOK
     settings_schema = object_schema(
         {
             "url": {

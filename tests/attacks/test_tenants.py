@@ -177,7 +177,9 @@ def belongings() -> Belongings:
             for _, path in operations()
             if path.startswith(("/v1/evaluations/{id}", "/v1/evaluation-results/{id}"))
         },
-        "/v1/evaluators/{id}/prompt": make_own_evaluator(alice, "pii-judge-2026-11-23"),
+        **dict.fromkeys(
+            ("/v1/evaluators/{id}", "/v1/evaluators/{id}/prompt"), make_own_evaluator(alice, "pii-judge-2026-11-23")
+        ),
         "/v1/evaluator-criteria/{public_id}/revision": public_id,
         "/v1/evaluator-criteria/{public_id}/archive": public_id,
         "/v1/evaluator-profiles/{public_id}/revision": public_id,

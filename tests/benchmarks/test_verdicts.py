@@ -140,6 +140,8 @@ def test_each_dated_id_stands_beside_the_one_before(tmp_path: Path, monkeypatch:
     ids = [one.spec.id for one in dated_of(("retrieval-hallucination",))]
     assert list(found["verdicts"]) == ids
     assert list(found["differences"]) == ids[1:]
+    with pytest.raises(ValueError, match="two sets are named 'mills'"):
+        run.of_set(rows_of_mills(), tmp_path, found)
     assert json.loads("\n".join(run.lines(found))) == json.loads(json.dumps(found))
 
 

@@ -1,4 +1,4 @@
-"""GET /v1/evaluators and /v1/evaluator-families."""
+"""GET /v1/evaluators, /v1/evaluators/{id} and /v1/evaluator-families."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, sent
-from evalsvc.catalog.facts import EvaluatorOut, LaneName, evaluator_out, of_output_type
+from evalsvc.catalog.facts import (
+    EvaluatorOut,
+    EvaluatorWithCard,
+    LaneName,
+    evaluator_out,
+    evaluator_with_card,
+    of_output_type,
+)
 from evalsvc.catalog.selectors import list_evaluators
 from evalsvc.rest.answering.shapes import AnswerShape, among, answers_with
+from evalsvc.rest.problems import NotFound
 from evaluators.base import Family
 from evaluators.facts import OUTPUT_TYPES
 from evaluators.registry import families
@@ -24,6 +32,12 @@ class Evaluators(AnswerShape):
     """Evaluators, the account's own first."""
 
     evaluators: list[EvaluatorOut]
+
+
+class EvaluatorEnvelope(AnswerShape):
+    """One evaluator."""
+
+    evaluator: EvaluatorWithCard
 
 
 class FamilyOut(AnswerShape):
@@ -85,6 +99,22 @@ class EvaluatorsView(AccountView):
         rows = list_evaluators(account=self.account, by_alias_or_id=query.validated_data.get("by_alias_or_id"))
         shown = (of_output_type(evaluator_out(row), query.validated_data.get("output_type")) for row in rows)
         return Response(Evaluators(evaluators=[row for row in shown if row is not None]))
+
+
+class EvaluatorView(AccountView):
+    """One evaluator and its card."""
+
+    @extend_schema(
+        operation_id="evaluator",
+        tags=["catalog"],
+        responses=answers_with(EvaluatorEnvelope),
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """Show an evaluator, by id or alias: what it reads, measures and misses, how right it was, its cost."""
+        rows = list_evaluators(account=self.account, by_alias_or_id=id)
+        if not rows:
+            raise NotFound
+        return Response(EvaluatorEnvelope(evaluator=evaluator_with_card(rows[0])))
 
 
 class FamiliesView(AccountView):

@@ -15,6 +15,7 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.kinds import AnswerKind, asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.refusals import MAX_CHARS, find_refusal
@@ -80,6 +81,7 @@ class AnswerRelevance(Family):
     by_verdict = True
     required_fields = (Field.INPUT, Field.OUTPUT)
     accepts_own_profiles = True
+    cards = card_texts.ANSWER_RELEVANCE
     settings_schema = object_schema({**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
     managed_profiles = (
         ManagedProfile(

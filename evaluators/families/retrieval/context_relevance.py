@@ -13,6 +13,7 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.judging.questions.relevance import judge_context_relevance
@@ -58,6 +59,7 @@ class ContextRelevance(Family):
     by_verdict = True
     required_fields = (Field.INPUT, Field.CONTEXT)
     accepts_own_profiles = True
+    cards = card_texts.CONTEXT_RELEVANCE
     settings_schema = object_schema({**several_questions_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
     managed_profiles = (
         ManagedProfile(

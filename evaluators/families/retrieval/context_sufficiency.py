@@ -15,6 +15,7 @@ from evaluators.base import (
     Score,
     Settings,
 )
+from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
@@ -68,6 +69,7 @@ class ContextSufficiency(Family):
     required_fields = (Field.INPUT, Field.CONTEXT)
     optional_fields = (Field.GOLD,)
     accepts_own_profiles = True
+    cards = card_texts.CONTEXT_SUFFICIENCY
     settings_schema = object_schema(
         {
             **judge_settings(DEFAULT_THRESHOLD),

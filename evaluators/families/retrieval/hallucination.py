@@ -18,6 +18,7 @@ from evaluators.base import (
     Settings,
     Span,
 )
+from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
 from evaluators.grounding.evidence import Evidence
@@ -76,6 +77,7 @@ class Hallucination(Family):
     required_fields = (Field.OUTPUT, Field.CONTEXT)
     optional_fields = (Field.INPUT,)
     accepts_own_profiles = True
+    cards = card_texts.HALLUCINATION
     settings_schema = object_schema({**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
     managed_profiles = (
         ManagedProfile(

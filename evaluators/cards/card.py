@@ -1,0 +1,266 @@
+"""The card of an evaluator: what it declares, what is said of it in words, and what was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from evaluators.base import EvaluatorSpec, Family, ManagedProfile, Sample, Settings, effective_settings
+from evaluators.cards.figures import Ends, MeasuredFigures, VerdictMetrics, measured_figures
+from evaluators.facts import facts_of
+from evaluators.gateway import Question
+from evaluators.judging.shown import shown_prompts
+from evaluators.values import CardText, KnownMiss
+
+_DATE = re.compile(r"-20\d\d-[01]\d-[0-3]\d\Z")
+
+
+class Interval(Struct, frozen=True):
+    """A figure and the ends of its 95 % interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+class VerdictFigures(Struct, frozen=True, kw_only=True):
+    """How right verdicts are; null where it cannot be said.
+
+    `fpr` is the share of good samples that fail, `fnr` of bad ones that pass, `ece` how far scores are from the share
+    that is good.
+    """
+
+    accuracy: Interval | None
+    balanced_accuracy: Interval | None
+    fpr: Interval | None
+    fnr: Interval | None
+    auc: Interval | None
+    ece: Interval | None
+
+
+class ReadField(Struct, frozen=True):
+    """An input that is read, with the default profile."""
+
+    field: str
+    required: bool
+
+
+class PassingShare(Struct, frozen=True):
+    """The share of texts of one kind that passes."""
+
+    probe: str
+    about: str
+    should_pass: bool
+    n: int
+    passed: Interval
+
+
+class Miss(Struct, frozen=True):
+    """What the evaluator gets wrong, and how often where that was measured."""
+
+    text: str
+    measured: PassingShare | None
+
+
+class SetAccuracy(Struct, frozen=True):
+    """How right it was on a named set.
+
+    `seen` says how far its models and rules knew the set; `rows_sha256` tells the rows that were drawn, `files` what
+    they were drawn from.
+    """
+
+    set: str
+    about: str
+    seen: str
+    n: int
+    n_good: int
+    n_sources: int
+    n_scored: int
+    figures: VerdictFigures
+    rows_sha256: str
+    files: dict[str, str]
+
+
+class SetDifference(Struct, frozen=True):
+    """What a later id has more on a set, of the same rows."""
+
+    set: str
+    figures: VerdictFigures
+
+
+class DatedChange(Struct, frozen=True):
+    """What a dated id does otherwise than the one before it, and what that did to its figures."""
+
+    id: str
+    before: str
+    text: str
+    differences: list[SetDifference]
+
+
+class CostOfProfile(Struct, frozen=True):
+    """CPU milliseconds of one thread by characters of the output; in the place of a number, why there is none."""
+
+    profile: str | None
+    cpu_ms: dict[str, float | str]
+
+
+class PromptReference(Struct, frozen=True):
+    """A prompt that it asks with its default profile, or else with a managed one.
+
+    Its words are at `GET /v1/evaluators/{id}/prompt?criteria=<profile>`.
+    """
+
+    profile: str
+    prompt_id: str
+    digest: str
+
+
+class MeasuredWith(Struct, frozen=True):
+    """When the figures were measured, and with what."""
+
+    date: str
+    code_sha256: str
+    python: str
+    machine: str
+
+
+class EvaluatorCard(Struct, frozen=True, kw_only=True):
+    """What an evaluator reads, measures and misses, how right it was, and what it costs."""
+
+    reads: list[ReadField]
+    measures: str
+    formula: str
+    misses: list[Miss]
+    languages: str
+    lane: str
+    judge_calls: Annotated[str, Meta(description="How often a model is asked for a score.")]
+    default_threshold: float | None
+    threshold_source: str
+    accuracy: list[SetAccuracy]
+    probes: list[PassingShare]
+    cost: list[CostOfProfile]
+    prompts: list[PromptReference]
+    changes: list[DatedChange]
+    measured: MeasuredWith | None
+
+
+def stem_of(id: str) -> str:
+    """Return an evaluator's id without its date."""
+    return _DATE.sub("", id)
+
+
+def card_text(family: Family, spec: EvaluatorSpec) -> CardText:
+    """Return what is said of an evaluator in words: of this very id, of its stem, or of its family."""
+    names = (spec.id, stem_of(spec.id), family.name)
+    return next((family.cards[name] for name in names if name in family.cards), CardText())
+
+
+def card_of(family: Family, spec: EvaluatorSpec, prompts: list[PromptReference]) -> EvaluatorCard:
+    """Put the card of an evaluator together, with its default profile where it has one."""
+    figures, text = measured_figures(), card_text(family, spec)
+    settings = default_settings(family, spec)
+    facts, accuracy = facts_of(family, spec), list(_accuracy(spec.id, figures))
+    cost = list(_cost(spec, figures))
+    return EvaluatorCard(
+        reads=_reads(family, settings),
+        measures=spec.description,
+        formula=facts.formula,
+        misses=[_miss(each, spec.id, figures) for each in text.misses],
+        languages=text.languages,
+        lane=str(family.lane_of(settings)),
+        judge_calls=facts.judge_calls,
+        default_threshold=None if family.binary else family.threshold_for(Sample(), settings),
+        threshold_source=text.threshold,
+        accuracy=accuracy,
+        probes=[_share(name, spec.id, figures) for name in figures.shares.get(spec.id, {})],
+        cost=cost,
+        prompts=prompts,
+        changes=list(_changes(family, spec, figures)),
+        measured=_measured_with(figures) if accuracy or cost else None,
+    )
+
+
+def default_settings(family: Family, spec: EvaluatorSpec) -> Settings:
+    """Return what the evaluator runs with where nothing is named; without a default profile, what its id fixes."""
+    profiles: Mapping[str | None, ManagedProfile] = {profile.name: profile for profile in family.managed_profiles}
+    chosen = profiles.get(spec.default_profile)
+    return effective_settings(spec, chosen.settings if chosen else {})
+
+
+async def asked_with(family: Family, spec: EvaluatorSpec) -> list[tuple[str, Question]]:
+    """Return what the evaluator asks, beside the profile with which it does: its default one, else each managed one."""
+    chosen = [one for one in family.managed_profiles if spec.default_profile in (None, one.name)]
+    return [
+        (profile.name, question)
+        for profile in chosen
+        for question in await shown_prompts(family, effective_settings(spec, profile.settings))
+    ]
+
+
+def _reads(family: Family, settings: Settings) -> list[ReadField]:
+    required = family.fields_for(settings)
+    return [ReadField(str(name), name in required) for name in dict.fromkeys(family.reads(settings))]
+
+
+def _accuracy(id: str, figures: MeasuredFigures) -> Iterator[SetAccuracy]:
+    for name, found in figures.verdicts.get(id, {}).items():
+        of = figures.sets[name]
+        shown = verdict_figures(found)
+        yield SetAccuracy(
+            name, of.about, of.seen, of.n, of.n_good, of.n_sources, found.n_scored, shown, of.sha256, of.files
+        )
+
+
+def verdict_figures(found: VerdictMetrics) -> VerdictFigures:
+    """Name the ends of each figure."""
+    return VerdictFigures(
+        accuracy=_interval(found.accuracy),
+        balanced_accuracy=_interval(found.balanced_accuracy),
+        fpr=_interval(found.fpr),
+        fnr=_interval(found.fnr),
+        auc=_interval(found.auc),
+        ece=_interval(found.ece),
+    )
+
+
+def _interval(ends: Ends | None) -> Interval | None:
+    return None if ends is None else Interval(*ends)
+
+
+def _miss(miss: KnownMiss, id: str, figures: MeasuredFigures) -> Miss:
+    is_measured = miss.probe is not None and miss.probe in figures.shares.get(id, {})
+    return Miss(miss.text, _share(miss.probe or "", id, figures) if is_measured else None)
+
+
+def _share(name: str, id: str, figures: MeasuredFigures) -> PassingShare:
+    n, *ends = figures.shares[id][name]
+    probe = figures.probes[name]
+    return PassingShare(name, probe.about, probe.should_pass, n, Interval(*ends))
+
+
+def _cost(spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[CostOfProfile]:
+    for name, sizes in figures.cost.items():
+        id, _, profile = name.partition(" ")
+        if id == spec.id:
+            yield CostOfProfile(profile or None, sizes)
+
+
+def _changes(family: Family, spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[DatedChange]:
+    of_stem = sorted(
+        (each for each in family.evaluators if stem_of(each.id) == stem_of(spec.id)), key=lambda one: one.id
+    )
+    changed = {id: text for each in of_stem for id, text in card_text(family, each).changes.items()}
+    for before, id in pairwise([each.id for each in of_stem]):
+        found = figures.differences.get(id)
+        sets = found.sets if found is not None and found.before == before else {}
+        differences = [SetDifference(name, verdict_figures(each)) for name, each in sets.items()]
+        yield DatedChange(id, before, changed.get(id, ""), differences)
+
+
+def _measured_with(figures: MeasuredFigures) -> MeasuredWith:
+    about = figures.about
+    return MeasuredWith(about.date, about.code_sha256, about.python, about.machine)

@@ -1,0 +1,1 @@
+"""What cards say in words, for each family."""

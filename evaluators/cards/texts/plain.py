@@ -1,0 +1,58 @@
+"""What cards say of families that compare, count and check: exact match, metrics, and checks of profiles."""
+
+from __future__ import annotations
+
+from evaluators.cards.texts.judged import judge_card
+from evaluators.values import CardText, KnownMiss
+
+NO_THRESHOLD = "None: it passes where the score is one."
+EXACT_MATCH = {
+    "exact-match": CardText(
+        (
+            KnownMiss("An abbreviation, a synonym or the same number in words is another answer."),
+            KnownMiss("Only English articles are dropped before normalised texts are compared."),
+        ),
+        "Any script; characters are compared.",
+        NO_THRESHOLD,
+    )
+}
+METRICS = {
+    "metrics": CardText(
+        (
+            KnownMiss(
+                "Overlap is not meaning: a right paraphrase scores low, and a wrong date in a copied sentence high."
+            ),
+            KnownMiss("`sas` tells subjects apart, not truth: a sentence and its negation are near."),
+            KnownMiss("BLEU is coarse on one short sentence, and its tokens suit languages with spaces."),
+        ),
+        "Any script, but for `sas`, which reads English and scores other languages without meaning.",
+        "None: managed profiles always pass, since no line suits every task.",
+    )
+}
+CUSTOM = {
+    "custom": CardText(
+        (
+            KnownMiss("It knows characters, not meaning: `not_contains` is passed by any disguise."),
+            KnownMiss("JSON that keeps a schema can still be wrong."),
+            KnownMiss("Languages of short or mixed texts are not told, and such a check has no score."),
+            KnownMiss("Criteria in words are as right as the model that they ask."),
+        ),
+        "Any script, but for `embedding`, which reads English, and `language`, which knows the listed ones.",
+        "The profile's own check.",
+    )
+}
+JUDGE = {"judge": judge_card("Criteria that need facts from outside the sample are judged by what the model knows.",
+                         id="judge-2026-11-23")}  # fmt: skip
+RAG_METRICS = {
+    "rag-metrics": judge_card(
+        "Consistency speaks of the contexts alone: an answer derived from wrong contexts is consistent.",
+        "A judge may restate an answer so that a wrong part of it is lost.",
+    )
+}
+WEBHOOK = {
+    "webhook": CardText(
+        (KnownMiss("The service believes your server, whatever it scores."),),
+        "Those that your server reads.",
+        "Half of the scale, where neither the answer nor the profile says otherwise.",
+    )
+}

@@ -1,0 +1,121 @@
+"""What cards say of families that look at retrieved contexts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evaluators.cards.texts.judged import STRICT_CLAIMS, judge_card
+from evaluators.values import CardText, KnownMiss
+
+ENGLISH = "English; a text in another language is refused, and one too short to tell is scored and says so."
+LATIN = "English; other languages in Latin letters are scored, which means little, and other scripts are refused."
+BY_HAND = "Set by hand before there were labels."
+REFUSES = "It refuses other languages than English, which the former id scored where their letters are Latin."
+HALLUCINATION = {
+    "retrieval-hallucination": CardText(
+        (
+            KnownMiss("A name from elsewhere in the context in the place of the right one may pass.",
+                      "articles: name of elsewhere"),
+            KnownMiss("So may a number from elsewhere in the context.", "articles: number of elsewhere"),
+            KnownMiss("Exchanged roles are told in copied sentences alone."),
+            KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
+            KnownMiss("A bare yes or no is `not_applicable`: words cannot tell whether it is right."),
+            KnownMiss("Questions back and small talk claim nothing and pass."),
+        ),
+        "Words and numbers in any script with spaces; stems, negations, framing and ways to decline are English, and "
+        "names are looked at in English sentences alone.",
+        "Chosen on the development sets: below it no claim passes that one number, name or negation contradicts.",
+        {
+            "retrieval-hallucination-2026-11-23": "Framing and formatting are no claims; one number, name, unit, "
+            "quantifier or negation that no context has decides alone; the question is optional; a bare yes or no has "
+            "no score."
+        },
+    ),
+    "retrieval-hallucination-judge": judge_card(
+        "A claim that the judge splits off wrongly is judged as it was split.",
+        id="retrieval-hallucination-judge-2026-11-23",
+        change=STRICT_CLAIMS,
+        threshold="Above half of the share of supported claims, so that one unsupported claim fails.",
+    ),
+}  # fmt: skip
+ANSWER_RELEVANCE = {
+    "retrieval-answer-relevance": CardText(
+        (
+            KnownMiss("A wrong answer to the question is relevant."),
+            KnownMiss("A sentence that repeats the question's words is hardly told from an answer."),
+            KnownMiss(
+                "Of bare answers it sees little more than whether a person, place, time or number was asked for."
+            ),
+            KnownMiss("Ways to decline and to ask back are those of common wordings."),
+        ),
+        ENGLISH,
+        "Chosen for search, where few candidates answer; the development sets are no better with it: calibrate yours.",
+        {
+            "retrieval-answer-relevance-2026-11-23": "The line is higher, whoever asks back does not answer, and "
+            f"refusals in more languages are known. {REFUSES}"
+        },
+    ),
+    "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23"),
+}
+CONTEXT_RELEVANCE = {
+    "retrieval-context-relevance": CardText(
+        (
+            KnownMiss("A passage about the same thing that does not answer the question scores high."),
+            KnownMiss("Of many long contexts the windows with most of the question's words are read, and no others."),
+            KnownMiss("Bad contexts beside a good one cost nothing."),
+        ),
+        ENGLISH,
+        BY_HAND,
+        {"retrieval-context-relevance-2026-11-23": REFUSES},
+    ),
+    "retrieval-context-relevance-judge": judge_card(
+        "Each context is graded alone: an answer that needs two of them is in neither.",
+        id="retrieval-context-relevance-judge-2026-11-23",
+        threshold="The grade for a part of the answer.",
+    ),
+}
+CONTEXT_SUFFICIENCY = {
+    "retrieval-context-sufficiency": CardText(
+        (
+            KnownMiss("Without a gold answer it is a guess from likeness and words."),
+            KnownMiss("A context that says the gold answer in other words, or implies it, scores too low."),
+            KnownMiss("The words of a short gold answer in another matter may pass."),
+        ),
+        "Any script with a gold answer; without one English, and other languages are refused.",
+        "That without a gold answer, chosen on constructed passages; with one the line is the profile's, set by hand.",
+        {
+            "retrieval-context-sufficiency-2026-11-23": "A clause may part the words of a gold answer; the line "
+            f"without one is higher. {REFUSES}"
+        },
+    ),
+    "retrieval-context-sufficiency-judge": judge_card(id="retrieval-context-sufficiency-judge-2026-11-23"),
+}
+HALLUCINATION["retrieval-hallucination-2026-11-20"] = replace(
+    HALLUCINATION["retrieval-hallucination"],
+    misses=(
+        KnownMiss("A number that no context has lowers the score and may pass.", "articles: other number"),
+        KnownMiss("So may a name that no context has.", "articles: other name"),
+        KnownMiss("So may a name from elsewhere in the context.", "articles: name of elsewhere"),
+        KnownMiss("A right answer behind a framing clause fails.", "articles: framed context"),
+        KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
+        KnownMiss("A bare yes or no is scored by the words of the question."),
+    ),
+    threshold="Chosen on the development sets.",
+)
+ANSWER_RELEVANCE["retrieval-answer-relevance-2026-11-20"] = replace(
+    ANSWER_RELEVANCE["retrieval-answer-relevance"],
+    misses=(
+        *ANSWER_RELEVANCE["retrieval-answer-relevance"].misses,
+        KnownMiss("Who only asks back may pass, and so does who declines in another language than English."),
+    ),
+    languages=LATIN,
+    threshold=BY_HAND,
+)
+CONTEXT_RELEVANCE["retrieval-context-relevance-2026-11-20"] = replace(
+    CONTEXT_RELEVANCE["retrieval-context-relevance"], languages=LATIN
+)
+CONTEXT_SUFFICIENCY["retrieval-context-sufficiency-2026-11-20"] = replace(
+    CONTEXT_SUFFICIENCY["retrieval-context-sufficiency"],
+    languages="Any script with a gold answer; without one as English, other languages in Latin letters too.",
+    threshold=BY_HAND,
+)

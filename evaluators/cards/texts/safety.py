@@ -1,0 +1,101 @@
+"""What cards say of families that read outputs for what should not be in them: personal data, health, toxicity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evaluators.cards.texts.judged import judge_card
+from evaluators.values import CardText, KnownMiss
+
+ENGLISH = "English; text in another language is refused, and text too short to tell is scored and says so."
+HALF = "Even odds, to which the model was trained."
+LATIN = "English; other languages in Latin letters are scored, which means little, and other scripts are refused."
+REFUSES = "It refuses other languages than English, which the former id scored where their letters are Latin."
+FORMS = (
+    KnownMiss("Birthdays, and account numbers that are no IBAN, are not looked for."),
+    KnownMiss("National numbers of most countries are found beside a word for them alone."),
+    KnownMiss("What is disguised in words, parted by lines or encoded is not read."),
+    KnownMiss("Every tenth number has a right check digit: an order number beside *paid* may count as a card."),
+)
+ANY_SCRIPT = (
+    "It finds numbers beside letters of other scripts, labels in more languages, and sample numbers with a label."
+)
+PII = {
+    "pii": CardText(FORMS, "Any script and language; words beside a number are known in ten scripts.",
+                    "None: anything found fails.", {"pii-2026-11-23": ANY_SCRIPT}),
+    "pii-broad": CardText(
+        (
+            *FORMS,
+            KnownMiss("Every person counts, public figures and characters of novels too."),
+            KnownMiss("A surname that is also a company, a place or a medicine is not told from it."),
+            KnownMiss("Nicknames, names in noisy messages or from outside Europe and America are often missed."),
+            KnownMiss("Addresses without a house number, or of a form that is not listed, are missed."),
+        ),
+        "Structured kinds in any script; names in Latin letters. Another script is refused unless something was found.",
+        "None: anything found fails.",
+        {"pii-broad-2026-11-23": f"{ANY_SCRIPT} Addresses of more countries are known."},
+    ),
+    "pii-judge": judge_card(
+        "Output that talks the judge out of a finding is missed: run it beside `pii`, not in its place.",
+        id="pii-judge-2026-11-23",
+        change="A finding that stands nowhere in the output is never passed over in silence.",
+        threshold="None: anything found fails.",
+    ),
+}  # fmt: skip
+PHI = {
+    "phi": CardText(
+        (
+            KnownMiss("Short sentences about somebody's health in everyday words may pass.", "somebody's health"),
+            KnownMiss("Statements about an illness or a medicine may fail though they are about nobody.",
+                      "medicine without persons"),
+            KnownMiss("The same persons without an illness seldom fail.", "persons without health"),
+            KnownMiss("Public figures and characters of fiction count as any person."),
+            KnownMiss("Bare fragments, forms, tables and laboratory values are scored with little meaning."),
+        ),
+        ENGLISH,
+        HALF,
+        {"phi-2026-11-23": REFUSES},
+    )
+}  # fmt: skip
+TOXICITY = {
+    "toxicity": CardText(
+        (
+            KnownMiss("Contempt for groups in clean words often passes.", "contempt for groups"),
+            KnownMiss("Mildly worded insults in clean words may pass.", "mild insults"),
+            KnownMiss("Swearing that is aimed at nobody often fails.", "swearing at nobody"),
+            KnownMiss("Hate that is denied looks like hate.", "hate denied"),
+            KnownMiss("Hate that is quoted looks like hate.", "hate quoted"),
+            KnownMiss("Hate that is answered looks like hate.", "hate answered"),
+            KnownMiss("So do slurs of those whom they are aimed at.", "reclaimed words"),
+            KnownMiss("Irony, insinuation, and one insult in a long clean text may pass."),
+        ),
+        ENGLISH,
+        HALF,
+        {
+            "toxicity-2026-11-20": "Sentences are read one by one, and a second model weighs their meaning.",
+            "toxicity-2026-11-23": "Windows are read beside sentences, without markup and disguises; long texts "
+            f"fail less by chance. {REFUSES}",
+        },
+    ),
+    "toxicity-moderation": CardText(
+        (
+            KnownMiss("It knows the categories of its endpoint and no others."),
+            KnownMiss("The output is read without what it answers."),
+        ),
+        "Those that the endpoint reads.",
+        "Half of the scale; the endpoint's own verdict is beside it.",
+    ),
+}
+EARLIER_RULES = KnownMiss("Numbers right beside letters of other scripts, and labels in most languages, are missed.")
+EARLIER_SCRIPT = "Numbers between spaces or marks in any script; the words beside them are English."
+PII["pii-2026-11-01"] = replace(PII["pii"], misses=(*FORMS, EARLIER_RULES), languages=EARLIER_SCRIPT)
+PII["pii-broad-2026-11-20"] = replace(PII["pii-broad"], misses=(*PII["pii-broad"].misses, EARLIER_RULES))
+PHI["phi-2026-11-20"] = replace(PHI["phi"], languages=LATIN)
+MARKED = KnownMiss("Insults in markup or with unseen characters may pass.", "disguised insults")
+BY_WORDS = KnownMiss("It is blind to contempt, threats and hate that use no slur.")
+TOXICITY["toxicity-2026-11-20"] = replace(
+    TOXICITY["toxicity"], misses=(*TOXICITY["toxicity"].misses, MARKED), languages=LATIN
+)
+TOXICITY["toxicity-2026-11-01"] = replace(
+    TOXICITY["toxicity"], misses=(BY_WORDS, *TOXICITY["toxicity"].misses, MARKED), languages=LATIN
+)
