@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from evalsvc.judges.questions.usage import prompt_hash
@@ -17,6 +18,7 @@ from evaluators.judging.prompts import RULES
 from evaluators.judging.shown import shown_prompts
 from evaluators.registry import all_evaluators
 from scripts.architecture import layers_and_rules
+from scripts.cards import card_index, card_pages, title_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
@@ -37,6 +39,8 @@ class Page:
     path: str
     source: str
     generate: Callable[[], str]
+    head: str = ""
+    """What stands above the generated part of a page that is not there yet."""
 
 
 def section(row: Code, *, with_status: bool) -> str:
@@ -119,8 +123,17 @@ PAGES = (
     Page("docs/errors.md", "evalsvc/rest/codes.py", error_codes),
     Page("docs/api.md", "docs/api/", api_index),
     Page("docs/prompts.md", "the prompts of evaluators/", managed_prompts),
+    Page("docs/evaluators.md", "the registered families", card_index),
     Page("docs/architecture.md", "the contracts of pyproject.toml, or docstrings of packages", architecture),
 )
+
+
+def pages() -> Iterator[Page]:
+    """Yield every page with a generated part."""
+    yield from PAGES
+    for family, text in card_pages().items():
+        source = "the registered evaluators and evaluators/cards"
+        yield Page(f"docs/evaluators/{family}.md", source, partial(str, text), title_of(family))
 
 
 def current(page: Page, text: str) -> str:
@@ -135,16 +148,17 @@ def current(page: Page, text: str) -> str:
 def is_current(page: Page, *, write: bool) -> bool:
     """Say whether a page is as it should be; write it where it is not, if wanted."""
     path = CHECKOUT / page.path
-    text = path.read_text(encoding="utf-8")
-    wanted = current(page, text)
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    wanted = current(page, text or f"{page.head}{BEGIN}\n{END}\n")
     if text != wanted and write:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(wanted, encoding="utf-8")
     return text == wanted or write
 
 
 def main() -> int:
     """Write or check the pages."""
-    old = [page for page in PAGES if not is_current(page, write="--check" not in sys.argv)]
+    old = [page for page in pages() if not is_current(page, write="--check" not in sys.argv)]
     for page in old:
         print(f"{page.path} differs from {page.source}; run `python -m scripts.docs`.")
     return 1 if old else 0
