@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks import contrast
+from benchmarks import contrast, robustness
 from benchmarks.personal_data import drawn, measured
+from benchmarks.robustness import total
 from benchmarks.short_answers import HELD_APART, TUNED, Pair
 from evalsvc.stats.formulas.intervals import wilson
 from evaluators.base import CannotScore, Passage, Sample, Score, Settings
@@ -56,7 +57,11 @@ def measured_rules(folder: Path, *, n_drawn: int = SENTENCES) -> dict[str, Any]:
         figures[f"{name}, constructed"] = measured(find, constructed(n_drawn))
     for name, figure in figures.items():
         print(f"{name:30} {figure}", flush=True)
-    return {**figures, "contrast": contrast.measured(folder, Hallucination(), {})}
+    return {
+        **figures,
+        "contrast": contrast.measured(folder, Hallucination(), {}),
+        "robustness": {name: total(table).share for name, table in robustness.measured().items()},
+    }
 
 
 def rows_of(path: Path) -> Iterator[dict[str, Any]]:

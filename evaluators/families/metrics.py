@@ -24,7 +24,7 @@ from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.metrics.bleu import sentence_bleu
 from evaluators.text.metrics.measured import TEXT_METRICS, Measured, too_long
-from evaluators.text.scope import ANY, SCOPES, in_scope
+from evaluators.text.metrics.scope import ANY, SCOPES, in_scope
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, OUTPUT_TYPES, RETRIEVER, Facts
 
 SAS = "sas"

@@ -20,6 +20,7 @@ from evaluators.cards.texts import safety as card_texts
 from evaluators.phi.passages import pick_passages
 from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_first_entities
+from evaluators.pii.reading import PlainText, read
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.identify import identify
@@ -87,7 +88,10 @@ class Phi(Family):
         if not any(map(str.isalpha, text)):
             return Score(1.0, True, "The output has no words." if explain else None)
         language = require_readable(settings, (text, "The output"))
-        chance, passage, extra = _worst_passage(text)
+        is_first = settings.get("reads") is None
+        reading = PlainText(text) if is_first else read(text)
+        chance, passage, extra = _worst_passage(reading.words, alone=not is_first)
+        passage = reading.place(passage)
         passed = 1 - chance >= threshold
         identifiers = _identifiers(text)
         return Score(
@@ -100,16 +104,16 @@ class Phi(Family):
 
     def warm_up(self) -> None:
         """Load the small model, the head and what tells languages."""
-        _worst_passage("warm up")
+        _worst_passage("warm up", alone=True)
         identify("warm up")
 
 
-def _worst_passage(text: str) -> tuple[float, Span, dict[str, JSONValue]]:
+def _worst_passage(text: str, *, alone: bool) -> tuple[float, Span, dict[str, JSONValue]]:
     # Web processes import this module and never score: NumPy is loaded with the first score.
     from evaluators.minilm import embed
     from evaluators.minilm.heads import head
 
-    passages, n_passages = pick_passages(text)
+    passages, n_passages = pick_passages(text, alone=alone)
     if not passages:
         return 0.0, (0, len(text)), {"probability": 0.0, "n_passages": 0, "n_read": 0}
     logits = head("phi").logits(embed([text[start:end] for start, end in passages]))

@@ -15,13 +15,15 @@ MAX_RUNS = 64
 """Runs of sentences that are read besides, some 12 milliseconds each."""
 
 
-def pick_passages(text: str) -> tuple[list[Span], int]:
+def pick_passages(text: str, *, alone: bool = False) -> tuple[list[Span], int]:
     """Return the passages to read, and how many the text has; of too many, some spread evenly are read.
 
     Passages are windows that hold the whole text, and then the runs of sentences where a medical term and a reference
-    to a person meet: one clinical sentence is diluted by the others of its window.
+    to a person meet: one clinical sentence is diluted by the others of its window. With `alone`, such a sentence is
+    read by itself too: it is diluted even by its neighbours.
     """
     spans, runs = windows(text), runs_of(text)
+    runs += [each for each in sentences_alone(text) if each not in runs] if alone else []
     return [*_spread(spans, MAX_PASSAGES), *_spread(runs, MAX_RUNS)], len(spans) + len(runs)
 
 
@@ -34,6 +36,12 @@ def runs_of(text: str) -> list[Span]:
         else:
             runs.append((start, end))
     return [(start, end) for start, end in runs if _is_suspect(text[start:end])] if len(runs) > 1 else []
+
+
+def sentences_alone(text: str) -> list[Span]:
+    """Return the sentences that speak of a person and of medicine; none of a text of one sentence."""
+    sentences = split_sentences(text)
+    return [span for span in sentences if _is_suspect(text[slice(*span)])] if len(sentences) > 1 else []
 
 
 def _is_suspect(run: str) -> bool:

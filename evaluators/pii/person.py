@@ -34,6 +34,7 @@ MAX_WINDOWS = 96
 """Windows of one text that are read, some 20 milliseconds each; the first ones that hold a capital letter."""
 
 _BETWEEN = re.compile(r"[ \t.'\u2019-]{1,2}")
+_EMPTY_LINES = re.compile(r"\n[ \t]*\n")
 _CUT = re.compile(r"\n|[.!?][\"')]?\s|\s")
 # Part of how somebody is addressed, and not of the name.
 _TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "madam", "doctor"})
@@ -57,9 +58,12 @@ class NameHead:
         return np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))), np.float32)
 
 
-def find_persons(text: str, taken: Sequence[Span] = ()) -> tuple[list[Span], int]:
-    """Return where names stand, none of them in what is `taken`, and how many characters were read for them."""
-    windows = list(_windows_to_read(text))
+def find_persons(text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = False) -> tuple[list[Span], int]:
+    """Return where names stand, none of them in what is `taken`, and how many characters were read for them.
+
+    With `blocks_apart`, what empty lines part is read apart: an announcement above does not hide a name.
+    """
+    windows = list(_windows_to_read(text, blocks_apart=blocks_apart))
     spans: list[Span] = []
     for start, end in windows:
         words = [word for word in words_of(text, start, end) if not overlaps(taken, *word)]
@@ -109,11 +113,18 @@ def _cut(text: str, start: int) -> int:
     return best[1]
 
 
-def _windows_to_read(text: str) -> Iterator[Span]:
-    windows = list(name_windows(text))
+def _windows_to_read(text: str, *, blocks_apart: bool) -> Iterator[Span]:
+    windows = list(_windows_of_blocks(text) if blocks_apart else name_windows(text))
     if len(windows) > MAX_WINDOWS:
         windows = [(start, end) for start, end in windows if any(map(str.isupper, text[start:end]))]
     yield from windows[:MAX_WINDOWS]
+
+
+def _windows_of_blocks(text: str) -> Iterator[Span]:
+    starts = [0, *(found.end() for found in _EMPTY_LINES.finditer(text))]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        if text[start:end].strip():
+            yield from ((start + first, start + last) for first, last in name_windows(text[start:end]))
 
 
 def _names(text: str, words: Sequence[Span], chances: NDArray[np.float32]) -> Iterator[Span]:

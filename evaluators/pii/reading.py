@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from functools import cached_property
 from evaluators.base import Span
 from evaluators.pii.entities import plain
 from evaluators.text.table import CharTable
+from evaluators.text.unmarked import in_latin
 
 MASK = "\u00b7"
 """Stands for a letter of another script: no word character, so what stands beside it begins or ends there."""
@@ -55,6 +57,11 @@ class PlainText:
         start, end = span
         return span if self.places is None else (self.places[start], self.places[end - 1] + 1)
 
+    def find(self, span: Span) -> Span:
+        """Return where a stretch of the text stands in the reading; the other way round than `place`."""
+        start, end = span
+        return span if self.places is None else (bisect_left(self.places, start), bisect_left(self.places, end))
+
 
 def read(text: str) -> PlainText:
     """Leave out what is not seen and what only emphasises, and spell the rest plainly."""
@@ -62,7 +69,7 @@ def read(text: str) -> PlainText:
     if _INVISIBLE_OR_MARK.search(text):
         for pattern in (_INVISIBLE, _EMPHASIS):
             text, places = _without(text, places, pattern)
-    return PlainText(plain(text).replace("\t", " "), places)
+    return PlainText(in_latin(plain(text)).replace("\t", " "), places)
 
 
 def _without(text: str, places: Sequence[int] | None, pattern: re.Pattern[str]) -> tuple[str, Sequence[int] | None]:

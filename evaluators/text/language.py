@@ -13,6 +13,7 @@ from evaluators.base import CannotScore, JSONValue, Settings
 from evaluators.text.function_words import RELATED, SUPPORTED, small_words
 from evaluators.text.identify import identify
 from evaluators.text.normalise import drop_unseen
+from evaluators.text.unmarked import in_latin
 
 ENGLISH = "en"
 UNKNOWN = "und"
@@ -80,6 +81,7 @@ def require_english(text: str, what: str) -> Language:
     The error's `extra.language` says which language that is. Text whose language cannot be told passes, and what this
     returns says so: put its `as_json()` into the score's `extra` as `language`.
     """
+    text = in_latin(text)
     found = language_of(text)
     if found.code not in (None, ENGLISH):
         detail = f"{what} is in another language ({found.code}), and this evaluator reads English."

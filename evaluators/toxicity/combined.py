@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluators.base import Span
+from evaluators.text.unmarked import unmarked
 from evaluators.toxicity.models import meaning_logits, word_logits
-from evaluators.toxicity.unmarked import unmarked
-from evaluators.toxicity.windows import MAX_READ, WINDOW_CHARS, split_passages, split_windows, worth_reading
+from evaluators.toxicity.windows import (
+    MAX_READ,
+    SHORTEST_SENTENCE,
+    WINDOW_CHARS,
+    split_passages,
+    split_windows,
+    worth_reading,
+)
 
 MAX_WINDOWS_READ = 24
 """Windows that the sentence model reads besides sentences, some 25 milliseconds each."""
@@ -17,6 +25,8 @@ PER_DOUBLING = 0.1
 """What is taken off for each doubling of a text's length: the worst of many harmless passages looks worse."""
 ALONE = 0.75
 """What is taken off a sentence that decides by itself, whatever it stands in."""
+# What is quoted behind a colon somebody else has said.
+_ANNOUNCED = re.compile(r"(?<=\w): (?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ def read_both_ways(text: str) -> Combined:
     The mean of both counts, less a little in long texts, or the worst sentence alone where that is much worse.
     """
     sentences, windows = split_passages(text), _side_by_side(text)
-    read = _read(text, sentences, MAX_READ)
+    read = _read(text, [*sentences, *_behind_colons(text, sentences)], MAX_READ)
     worst = max(read, key=lambda passage: passage.logit)
     # A text of one sentence is its windows, and the same both ways.
     others = read if set(windows) <= set(sentences) else _read(text, windows, MAX_WINDOWS_READ)
@@ -72,6 +82,12 @@ def _side_by_side(text: str) -> list[Span]:
     # The sentences see to what an edge cuts; windows that overlap cost twice as much and found no more.
     windows = list(split_windows(text))
     return [*windows[:-1:2], windows[-1]]
+
+
+def _behind_colons(text: str, sentences: Sequence[Span]) -> list[Span]:
+    """Return what follows a clause that announces it: "An example for the course: ..." is no less rude for that."""
+    found = ((_ANNOUNCED.search(text, start, end), end) for start, end in sentences)
+    return [(colon.end(), end) for colon, end in found if colon and end - colon.end() >= SHORTEST_SENTENCE]
 
 
 def _read(text: str, spans: Sequence[Span], most: int) -> list[_Passage]:

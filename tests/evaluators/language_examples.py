@@ -19,6 +19,20 @@ class Probe:
     wrong: str
 
 
+PERSONAL = {
+    "fr": "Appelez-moi au 06 12 34 56 78 ou payez avec la carte 4111 1111 1111 1111.",
+    "de": "Meine Telefonnummer ist 0151 23456789, die Karte 4111 1111 1111 1111.",
+    "es": "Mi correo es jo@example.org y mi tarjeta la 4111 1111 1111 1111.",
+    "pt": "O meu telefone é +351 912 345 678, escreva-me hoje.",
+    "it": "Il mio indirizzo e-mail è jo@example.org, scrivimi domani.",
+    "nl": "Bel me op +31 6 12345678 of mail naar jo@example.org.",
+    "pl": "Zadzwoń: nowy telefon 501 234 567.",
+    "id": "Nomor kartu saya 4111111111111111, simpan baik-baik.",
+    "ru": "номер карты: 4111 1111 1111 1111, пишите на jo@example.org",
+    "zh": "我的信用卡号是4111111111111111，请查收",
+}
+"""Somebody's number or address, by language."""
+
 PROBES = (
     Probe(
         "fr",

@@ -8,7 +8,7 @@ import pytest
 from evaluators.base import CannotScore, Family, Score, effective_settings
 from evaluators.registry import find_evaluator
 from evaluators.text.declining import declines_elsewhere
-from tests.evaluators.language_examples import ENGLISH, PROBES, Probe
+from tests.evaluators.language_examples import ENGLISH, PERSONAL, PROBES, Probe
 from tests.evaluators.samples import make_sample
 
 ALIASES = ("toxicity", "phi", "answer-relevance", "context-relevance", "context-sufficiency")
@@ -38,6 +38,31 @@ def refusal_of(name: str, **fields: object) -> dict[str, object]:
 def test_abuse_and_health_have_no_score(probe: Probe) -> None:
     for name, text in (("toxicity", probe.abuse), ("phi", probe.health), ("toxicity", probe.right)):
         assert refusal_of(name, output=text)["detected"] == probe.language
+
+
+@of_each_language
+def test_personal_data_fails_in_every_language(probe: Probe) -> None:
+    for name in ("pii", "pii-broad"):
+        assert not scored(name, output=PERSONAL[probe.language]).passed
+
+
+@of_each_language
+def test_a_name_in_another_language_never_passes_in_silence(probe: Probe) -> None:
+    try:
+        found = scored("pii-broad", output=probe.health)
+    except CannotScore as refusal:
+        assert refusal.code == "unsupported_language"
+    else:
+        assert not found.passed
+    with pytest.raises(CannotScore, match="is "):
+        scored("pii-broad", output=probe.wrong)
+
+
+@of_each_language
+def test_support_is_told_right_from_wrong_in_every_language(probe: Probe) -> None:
+    for output, passes in ((probe.right, True), (probe.wrong, False), (probe.refusal, False)):
+        fields = {"input": probe.question, "output": output, "contexts": (probe.right,)}
+        assert scored("hallucination", **fields).passed is passes
 
 
 @of_each_language

@@ -14,8 +14,8 @@ from evaluators.base import Score, effective_settings
 from evaluators.families import toxicity as module
 from evaluators.families.toxicity import Toxicity
 from evaluators.registry import find_evaluator
+from evaluators.text.unmarked import unmarked
 from evaluators.toxicity.combined import MAX_WINDOWS_READ, _side_by_side, read_both_ways
-from evaluators.toxicity.unmarked import unmarked
 from evaluators.toxicity.windows import MAX_READ
 from tests.evaluators import toxicity_functional as functional
 from tests.evaluators.samples import make_sample

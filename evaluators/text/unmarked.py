@@ -17,6 +17,9 @@ _QUOTED = re.compile(rf"\A\W{{0,9}}[{_QUOTE}]([^{_QUOTE}]*)[{_QUOTE}](\W{{0,9}})
 _SPELLED = re.compile(r"(?<![\w'\u2019])([^\W\d_])([ .*\-])[^\W\d_](?:\2[^\W\d_])+(?![\w'\u2019])")
 _WORD = re.compile(r"[^\W\d_]+")
 _BLANKS = re.compile(r"[ \t]+")
+_A_Z = re.compile("[A-Za-z]")
+_ELSEWHERE = re.compile("[\u0370-\u052f]")
+"""Letters of Greek and Cyrillic."""
 # Letters of Cyrillic and Greek that look like a Latin one, and the Latin ones.
 _ALIKE = str.maketrans(
     "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u04bb\u051b\u0501\u0432\u043a\u043c\u043d\u0442\u0433"
@@ -37,8 +40,18 @@ def unmarked(text: str) -> str:
     text = _TAG.sub("", _LINK.sub(r"\1", text))
     # What is quoted within a sentence is told of; what is nothing but a quotation is said.
     text = _QUOTED.sub(r"\1\2", _MARKS.sub(_mark, _LINE_MARK.sub("", text)))
-    text = _SPELLED.sub(_joined_letters, text)
-    return _BLANKS.sub(" ", text if text.isascii() else _WORD.sub(_in_one_script, text)).strip()
+    return _BLANKS.sub(" ", in_latin(_SPELLED.sub(_joined_letters, text))).strip()
+
+
+def in_latin(text: str) -> str:
+    """Read words of Latin letters and look-alikes as Latin, character by character; words of another script stay.
+
+    Where some word is mixed so, words of nothing but look-alikes are disguised too.
+    """
+    if text.isascii():
+        return text
+    mixed = any(_is_mixed(found[0]) for found in _WORD.finditer(text))
+    return _WORD.sub(_folded, text) if mixed else text
 
 
 def _mark(found: re.Match[str]) -> str:
@@ -50,6 +63,14 @@ def _joined_letters(found: re.Match[str]) -> str:
     return found[0].replace(found[2], "")
 
 
-def _in_one_script(found: re.Match[str]) -> str:
-    """Read a word of Latin and other letters as Latin; a word of another script is left alone."""
-    return found[0].translate(_ALIKE) if re.search("[A-Za-z]", found[0]) else found[0]
+def _is_mixed(word: str) -> bool:
+    return not word.isascii() and _A_Z.search(word) is not None and _folds(word)
+
+
+def _folds(word: str) -> bool:
+    return _ELSEWHERE.search(word.translate(_ALIKE)) is None
+
+
+def _folded(found: re.Match[str]) -> str:
+    word = found[0]
+    return word if word.isascii() or not _folds(word) else word.translate(_ALIKE)
