@@ -23,7 +23,7 @@ from typing import TextIO
 
 from benchmarks.evaluate import row
 from benchmarks.evaluators import PINNED, SIZES, Subject, sample_of, subjects
-from benchmarks.figures import Goal, interleaved
+from benchmarks.figures import Goal, Row, interleaved
 from benchmarks.frame import Report, parser, run
 from benchmarks.machine import see_it_end
 from benchmarks.versions import CHECKOUT, NOW, PARENT, checkout
@@ -76,7 +76,7 @@ def cost_of(subject: Subject, n_chars: int, seed: int) -> float | None:
 def measure(options: argparse.Namespace, report: Report) -> None:
     """Start both versions, and measure all sizes."""
     with scoring(options.against) as versions:
-        names = [name for name in versions[NOW].names if not options.only or options.only in name]
+        names = [name for name in versions[NOW].names if not options.id or options.id in name]
         for index, n_chars in enumerate(options.sizes):
             until = report.share(1 / (len(options.sizes) - index))
             report.say(f"{n_chars} characters, {options.rounds} rounds")
@@ -96,8 +96,12 @@ def add_rows(
     taken = interleaved({f"{version} {name}": turn for (version, name), turn in turns.items()}, rounds, until=until)
     for name in names:
         now, parent = (known(taken.get(f"{version} {name}", [])) for version in (NOW, PARENT))
-        goal = Goal(GOAL_MS) if n_chars == GOAL_SIZE else None
-        report.add(row(f"{name}, {n_chars}", "CPU ms", now, parent if len(parent) == len(now) else [], goal))
+        report.add(row_of(name, n_chars, now, parent))
+
+
+def row_of(name: str, n_chars: int, now: list[float], parent: list[float]) -> Row:
+    goal = Goal(GOAL_MS) if n_chars == GOAL_SIZE else None
+    return row(f"{name}, {n_chars}", "CPU ms", now, parent if len(parent) == len(now) else [], goal)
 
 
 def known(costs: Sequence[float | None]) -> list[float]:
@@ -135,7 +139,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser(__doc__, deadline=540, against=True)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="CHARACTERS")
-    options.add_argument("--only", metavar="TEXT", help="evaluators whose id has this in it")
+    options.add_argument("--id", metavar="TEXT", help="evaluators whose id has this in it")
     options.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     chosen = options.parse_args(argv)
     if chosen.answer:

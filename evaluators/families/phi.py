@@ -30,6 +30,8 @@ from evaluators.values import ANSWERS, GENERATOR
 DEFAULT_THRESHOLD = 0.5
 MAX_LISTED = 50
 NAME = "PERSON"
+EARLY = "early"
+"""The variant that reads a passage by half of the model's layers, with a head that was trained there."""
 
 
 class Phi(Family):
@@ -64,7 +66,7 @@ class Phi(Family):
             description="A small model of English that tells clinical text about a person from other text.",
             aliases=("phi",),
             default_profile="detect-protected-health-information",
-            settings=READS_ENGLISH,
+            settings={**READS_ENGLISH, "variant": EARLY},
             formula="1 - chance that the worst passage is health information",
             output_types=ANSWERS,
             components=GENERATOR,
@@ -88,9 +90,8 @@ class Phi(Family):
         if not any(map(str.isalpha, text)):
             return Score(1.0, True, "The output has no words." if explain else None)
         language = require_readable(settings, (text, "The output"))
-        is_first = settings.get("reads") is None
-        reading = PlainText(text) if is_first else read(text)
-        chance, passage, extra = _worst_passage(reading.words, alone=not is_first)
+        reading = PlainText(text) if settings.get("reads") is None else read(text)
+        chance, passage, extra = _worst_passage(reading.words, settings)
         passage = reading.place(passage)
         passed = 1 - chance >= threshold
         identifiers = _identifiers(text)
@@ -104,19 +105,20 @@ class Phi(Family):
 
     def warm_up(self) -> None:
         """Load the small model, the head and what tells languages."""
-        _worst_passage("warm up", alone=True)
+        _worst_passage("warm up", {"variant": EARLY, **READS_ENGLISH})
         identify("warm up")
 
 
-def _worst_passage(text: str, *, alone: bool) -> tuple[float, Span, dict[str, JSONValue]]:
+def _worst_passage(text: str, settings: Settings) -> tuple[float, Span, dict[str, JSONValue]]:
     # Web processes import this module and never score: NumPy is loaded with the first score.
-    from evaluators.minilm import embed
+    from evaluators.minilm import ALL_LAYERS, DEPTHS, embed
     from evaluators.minilm.heads import head
 
-    passages, n_passages = pick_passages(text, alone=alone)
+    name, layers = ("phi-early", min(DEPTHS)) if settings.get("variant") == EARLY else ("phi", ALL_LAYERS)
+    passages, n_passages = pick_passages(text, alone=settings.get("reads") is not None)
     if not passages:
         return 0.0, (0, len(text)), {"probability": 0.0, "n_passages": 0, "n_read": 0}
-    logits = head("phi").logits(embed([text[start:end] for start, end in passages]))
+    logits = head(name).logits(embed([text[start:end] for start, end in passages], layers=layers))
     worst = max(range(len(passages)), key=logits.__getitem__)
     chance = 1 / (1 + math.exp(-logits[worst]))
     extra: dict[str, JSONValue] = {"probability": chance, "n_passages": n_passages, "n_read": len(passages)}

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
     from evaluators.minilm.runtime import TokenVectors
 
-__all__ = ["MAX_TOKENS", "SIZE", "ModelUnavailable", "embed", "embed_tokens", "is_installed", "warm_up", "windows"]
+__all__ = [
+    "ALL_LAYERS",
+    "DEPTHS",
+    "MAX_TOKENS",
+    "SIZE",
+    "ModelUnavailable",
+    "embed",
+    "embed_tokens",
+    "is_installed",
+    "warm_up",
+    "windows",
+]
 
 SIZE = 384
 """Numbers in a vector."""
@@ -30,15 +41,22 @@ MAX_TOKENS = 254
 """Word pieces that are read of one text, [CLS] and [SEP] not counted: what the model was trained with."""
 
 
-def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+ALL_LAYERS = 6
+DEPTHS = (3, ALL_LAYERS)
+"""After how many layers a text can be read. Half of them take half of the time, and serve heads that are trained there;
+only after all of them are cosines likenesses of meaning."""
+
+
+def embed(texts: Sequence[str], *, layers: int = ALL_LAYERS) -> NDArray[np.float32]:
     """Return one vector of length 1 for each text, shape (n, 384), so that a dot product is a cosine.
 
     Reads the first 254 word pieces of a text (some 1,000 characters of English); `windows` cuts longer ones. A text's
-    vector is the same to the last bit whatever it is embedded with and by however many threads.
+    vector is the same to the last bit whatever it is embedded with and by however many threads. `layers` is one of
+    DEPTHS.
     """
     from evaluators.minilm.runtime import shared
 
-    return shared().embed(texts)
+    return shared().embed(texts, layers)
 
 
 def embed_tokens(texts: Sequence[str]) -> list[TokenVectors]:

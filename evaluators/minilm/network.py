@@ -28,7 +28,9 @@ def load_network(file: WeightsFile) -> Encoder:
     return partial(_hidden_states, file.embeddings(), file.layers())
 
 
-def _hidden_states(embeddings: Embeddings, layers: Sequence[Layer], texts: Sequence[Sequence[int]]) -> list[Array]:
+def _hidden_states(
+    embeddings: Embeddings, layers: Sequence[Layer], texts: Sequence[Sequence[int]], depth: int
+) -> list[Array]:
     lengths = [len(ids) for ids in texts]
     ends = np.cumsum([-(-length // ROW_MULTIPLE) * ROW_MULTIPLE for length in lengths])
     starts = [0, *map(int, ends[:-1])]
@@ -36,7 +38,7 @@ def _hidden_states(embeddings: Embeddings, layers: Sequence[Layer], texts: Seque
     states = np.zeros((int(ends[-1]), embeddings.words.shape[1]), np.float32)
     for place, ids in zip(places, texts, strict=True):
         states[place] = embedded(embeddings, ids)
-    for layer in layers:
+    for layer in layers[:depth]:
         states = _layer(layer, states, places)
     return [states[place] for place in places]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.base import Span
-from evaluators.minilm import MAX_TOKENS, SIZE
+from evaluators.minilm import ALL_LAYERS, MAX_TOKENS, SIZE
 from evaluators.minilm.files import TOKENIZER, WEIGHTS, verified
 from evaluators.minilm.weights import Array, Encoder, WeightsFile
 
@@ -70,14 +70,14 @@ class Model:
         self._tokenizer = tokenizer
         self._hidden_states = hidden_states
 
-    def embed(self, texts: Sequence[str]) -> Array:
+    def embed(self, texts: Sequence[str], layers: int = ALL_LAYERS) -> Array:
         """See `evaluators.minilm.embed`."""
         encoded = [self._ids(text) for text in texts]
         # Passages of one text repeat: each is read once, to the same bits.
         places = {ids: place for place, ids in enumerate(dict.fromkeys(encoded))}
         found = np.empty((len(places), SIZE), np.float32)
         for start, batch in _batches(list(places)):
-            for index, states in enumerate(self._hidden_states(batch), start):
+            for index, states in enumerate(self._hidden_states(batch, layers), start):
                 mean = states.mean(axis=0)
                 found[index] = mean / np.sqrt(np.dot(mean, mean))
         return found[[places[ids] for ids in encoded]]
@@ -87,7 +87,7 @@ class Model:
         encodings = [self._encode(text[:MAX_CHARS]) for text in texts]
         found: list[TokenVectors] = []
         for start, batch in _batches([_framed(encoding.ids) for encoding in encodings]):
-            for index, states in enumerate(self._hidden_states(batch), start):
+            for index, states in enumerate(self._hidden_states(batch, ALL_LAYERS), start):
                 offsets = np.array(encodings[index].offsets[:MAX_TOKENS], np.int64).reshape(-1, 2)
                 found.append(TokenVectors(states[1:-1].copy(), offsets))
         return found

