@@ -28,7 +28,7 @@ _NEGATIONS = word_set(
 )
 # "don't" is two words once split at the apostrophe.
 _BEFORE_T = word_set("don didn doesn isn wasn aren weren won can couldn wouldn shouldn hasn haven hadn ain")
-_MAY_NEGATE = _NEGATIONS | {"t"}
+MAY_NEGATE = _NEGATIONS | {"t"}
 _NOT_REALLY = frozenset({"only", "just", "merely", "least", "doubt"})
 _NO_NAMES = FUNCTION_WORDS | INTERJECTIONS
 REACH = 3
@@ -66,10 +66,10 @@ def find_names(text: str, span: Span) -> list[tuple[Span, str]]:
 def negated(words: Sequence[str]) -> list[bool]:
     """Say of each word whether a negation stands within the REACH words before it."""
     flags = [False] * len(words)
-    if _MAY_NEGATE.isdisjoint(words):
+    if MAY_NEGATE.isdisjoint(words):
         return flags
     for index, word in enumerate(words):
-        if _is_negation(words, index, word):
+        if word in MAY_NEGATE and _is_negation(words, index, word):
             for place in range(index + 1, min(index + 1 + REACH, len(words))):
                 flags[place] = True
     return flags
@@ -78,8 +78,6 @@ def negated(words: Sequence[str]) -> list[bool]:
 def _is_negation(words: Sequence[str], index: int, word: str) -> bool:
     if word == "t":
         return index > 0 and words[index - 1] in _BEFORE_T
-    if word not in _NEGATIONS:
-        return False
     # An answer's opening "No, ..." denies the question, not the words that follow.
     opens = word == "no" and index == 0
     return not opens and not (index + 1 < len(words) and words[index + 1] in _NOT_REALLY)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import not_
 
 from evaluators.base import Span
 from evaluators.grounding.claims import find_numbers, negated
@@ -29,9 +30,9 @@ class Evidence:
         self.numbers: set[str] = set()
         self.affirmed: set[str] = set()
         self.denied: set[str] = set()
-        self.n_passages = 0
-        self._places: defaultdict[str, list[int]] = defaultdict(list)
-        self._masks = _Masks(self._places)
+        self._n_halves = 0
+        self._halves: defaultdict[str, list[int]] = defaultdict(list)
+        self._masks = _Masks(self._halves)
         for context in contexts:
             self._add(context)
             if (other := in_digits(context)) != context:
@@ -43,15 +44,18 @@ class Evidence:
 
     def add_words(self, words: Sequence[str]) -> list[str]:
         """Add the words of a context, and return their stems; its numbers are not looked for."""
-        stems = [self.stems[word] for word in words]
+        stems = list(map(self.stems.__getitem__, words))
         self.words.update(stems)
         self.pairs.update(pairwise(stems))
-        for word, is_denied in zip(stems, negated(words), strict=True):
-            (self.denied if is_denied else self.affirmed).add(word)
-        for start in range(0, max(len(stems) - PASSAGE // 2, min(len(stems), 1)), PASSAGE // 2):
-            for word in set(stems[start : start + PASSAGE]):
-                self._places[word].append(self.n_passages)
-            self.n_passages += 1
+        is_denied = negated(words)
+        self.denied.update(compress(stems, is_denied))
+        self.affirmed.update(compress(stems, map(not_, is_denied)))
+        for start in range(0, len(stems), PASSAGE // 2):
+            for word in set(stems[start : start + PASSAGE // 2]):
+                self._halves[word].append(self._n_halves)
+            self._n_halves += 1
+        # A half that nothing stands in keeps the passages of two contexts apart.
+        self._n_halves += 1
         return stems
 
     def has_number(self, plain: str) -> bool:
@@ -94,18 +98,22 @@ class Evidence:
                 counters[level], carry = digits ^ carry, digits & carry
             if carry:
                 counters.append(carry)
-        return _highest(counters, (1 << self.n_passages) - 1)
+        return _highest(counters, (1 << self._n_halves) - 1)
 
 
 class _Masks(dict[str, int]):
-    """A bit for each passage that has a word, made at the first question, when every context has been added."""
+    """A bit for each passage that has a word, made at the first question, when every context has been added.
 
-    def __init__(self, places: Mapping[str, Sequence[int]]) -> None:
+    A passage is a half and the next one. The last half of a context is counted as one more; no passage has less.
+    """
+
+    def __init__(self, halves: Mapping[str, Sequence[int]]) -> None:
         super().__init__()
-        self._places = places
+        self._halves = halves
 
     def __missing__(self, word: str) -> int:
-        mask = self[word] = _bits(self._places.get(word, ()))
+        halves = _bits(self._halves.get(word, ()))
+        mask = self[word] = halves | halves >> 1
         return mask
 
 

@@ -50,6 +50,8 @@ _IN_DIGITS = NUMBER_WORDS | {word: f"{value}th" for value, word in enumerate(_OR
 # The comma comes first, though what it follows is looked at then: a search for a letter is ten times as quick.
 _DIGIT_GROUPS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 _MIN_STEM = 3
+_ENDINGS = ("ing", "ed", "ly", "es", "s")
+_LAST_LETTERS = frozenset(ending[-1] for ending in _ENDINGS)
 
 
 def split_words(text: str) -> list[str]:
@@ -68,9 +70,11 @@ def stem(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
+    if word[-1] not in _LAST_LETTERS:
+        return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    for ending in ("ing", "ed", "ly", "es", "s"):
+    for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
             if word.endswith("ss"):
                 return word
@@ -84,9 +88,23 @@ def _without_e(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM else word
 
 
+_OF_SMALL_WORDS = {word: stem(word) for word in FUNCTION_WORDS}
+
+
 class Stems(dict[str, str]):
     """Stems of the words met within one comparison, each computed once. Not kept longer: they are customers' words."""
 
+    def __init__(self) -> None:
+        super().__init__(_OF_SMALL_WORDS)
+
     def __missing__(self, word: str) -> str:
         made = self[word] = stem(word)
+        return made
+
+
+class Words(dict[str, list[str]]):
+    """The words of sentences met within one comparison, each split once; not kept longer either."""
+
+    def __missing__(self, sentence: str) -> list[str]:
+        made = self[sentence] = split_words(sentence)
         return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from evaluators.base import CannotScore, Sample, Score, Span
 from evaluators.grounding.answers import is_bare_verdict
 from evaluators.grounding.nearness import near_question
@@ -14,6 +16,10 @@ from evaluators.hallucination.wording import parts
 NEAR_WEIGHT = 0.05
 """How much nearness to the question counts for short answers that pass; it never takes their pass."""
 MAX_SPANS = 200
+MOST_OF_A_SHORT_ANSWER = 200
+"""Characters of an answer with few words."""
+MOST_OF_TWO_WORDS = 100
+_FILLING = re.compile(r"\A\W+")
 _NOTHING_CLAIMED = "The output claims nothing that the contexts would have to support"
 _KINDS = {
     Idle.REFUSAL: "it declines to answer",
@@ -36,7 +42,9 @@ def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
     if not evidence.words:
         because = "The output makes claims, and no context has a word that could support them."
         return _plain(0.0, threshold, because if explain else None)
-    near = near_question(output, question, sample.context_texts, evidence) if question else None
+    # Who says more is no short answer, and need not be split into words again.
+    is_brief = bool(question) and len(output) <= MOST_OF_A_SHORT_ANSWER
+    near = near_question(output, question, sample.context_texts, evidence) if is_brief else None
     value = _ranked(verdict.value, near)
     return Score(
         value=value,
@@ -48,9 +56,12 @@ def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
 
 
 def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:
-    words = split_words(output)
-    is_small = all(word in FUNCTION_WORDS or word in INTERJECTIONS for word in words)
-    if is_bare_verdict(output) and (is_small or not verdict.claims):
+    # "No lo sé" begins with a "no", and declines.
+    declines = [why for _, why in verdict.said.idle[:1]] == [Idle.REFUSAL]
+    if declines or not is_bare_verdict(_FILLING.sub("", output, count=1)[:MOST_OF_TWO_WORDS]):
+        return
+    is_small = all(word in FUNCTION_WORDS or word in INTERJECTIONS for word in split_words(output))
+    if is_small or not verdict.claims:
         raise CannotScore(
             "not_applicable",
             "The output says no more than yes or no. Comparing words with contexts cannot tell whether it is right; "

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
-from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, NUMBER_WORDS, split_words, word_set
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, NUMBER_WORDS, word_set
 from evaluators.hallucination.turns import Turn, turned
 from evaluators.hallucination.units import UNITS
 
@@ -76,52 +76,63 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence of a context, and its words."""
+class Sentence:
+    """A sentence of a text, its words and their stems."""
 
     text: str
+    span: Span
+    said: str
     words: Sequence[str]
+    stems: Sequence[str]
 
 
 class Copies:
     """The sentences of the contexts, to be found by the words that an output's sentence shares with them."""
 
-    def __init__(self, told: Iterable[Told], evidence: Evidence) -> None:
+    def __init__(self, told: Iterable[Sentence], evidence: Evidence) -> None:
         self._evidence = evidence
         self._told = [each for each in told if 0 < len(each.words) <= MAX_WORDS]
+        self._stems = [frozenset(each.stems) for each in self._told]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for index, each in enumerate(self._told):
-            for word in set(each.words):
-                self._places[evidence.stems[word]].append(index)
+        for index, stems in enumerate(self._stems):
+            for stem in stems:
+                self._places[stem].append(index)
+        self._keys = [stems | self._parted(each.words) for stems, each in zip(self._stems, self._told, strict=True)]
         self._tokens_of: dict[int, tuple[Token, ...]] = {}
 
-    def changes(self, text: str, span: Span, excused: Container[int]) -> list[Change]:
+    def _parted(self, words: Iterable[str]) -> frozenset[str]:
+        """Return the parts of words such as 1st, which tokens have apart."""
+        mixed = (word for word in words if not word.isalpha())
+        return frozenset(self._evidence.stems[part] for word in mixed for part in _WORD.findall(word))
+
+    def changes(self, sentence: Sentence, excused: Container[int]) -> list[Change]:
         """Return what turns a sentence around against each context's sentence that it copies; of several the least.
 
         Numbers that begin at the `excused` places are right for other reasons.
         """
-        words = split_words(text[slice(*span)])
-        alike = self._alike(words) if len(words) <= MAX_WORDS else []
+        alike = self._alike(sentence) if len(sentence.words) <= MAX_WORDS else []
         if not alike:
             return []
-        tokens = self._tokens(text, span)
-        found = [self._against(tokens, self._read(index), excused) for index in alike]
+        tokens = self._tokens(sentence.text, sentence.span)
+        plain = [token.key for token in tokens if _is_plain(token)]
+        near = [index for index in alike if _may_be_copied(plain, self._keys[index])]
+        found = [self._against(tokens, self._read(index), excused) for index in near]
         return min((each for each in found if each is not None), key=len, default=[])
 
-    def _alike(self, words: Sequence[str]) -> list[int]:
+    def _alike(self, sentence: Sentence) -> list[int]:
         """Return the sentences that share most content words with one; of equals those of the first words."""
-        stems = {self._evidence.stems[word] for word in words if word not in _SMALL}
-        places = (self._places.get(stem, ()) for stem in stems)
+        stems = {stem for word, stem in zip(sentence.words, sentence.stems, strict=True) if word not in _SMALL}
+        places = [self._places[stem] for stem in stems if stem in self._places]
         counts = Counter(chain.from_iterable(each for each in places if len(each) <= MAX_PLACES))
         least = max(FEWEST_ALIKE, SHARED * len(stems))
         # By the words and not by the place, so that the order of the contexts changes nothing.
-        ranked = sorted((-n, self._told[index].text, index) for index, n in counts.items() if n >= least)
+        ranked = sorted((-n, self._told[index].said, index) for index, n in counts.items() if n >= least)
         return [index for _, _, index in ranked[:CANDIDATES]]
 
     def _read(self, index: int) -> tuple[Token, ...]:
         if index not in self._tokens_of:
             told = self._told[index]
-            self._tokens_of[index] = self._tokens(told.text, (0, len(told.text)))
+            self._tokens_of[index] = self._tokens(told.text, told.span)
         return self._tokens_of[index]
 
     def _against(self, said: Sequence[Token], told: Sequence[Token], excused: Container[int]) -> list[Change] | None:
@@ -185,13 +196,13 @@ class Copies:
     @cached_property
     def _whole_names(self) -> frozenset[tuple[str, str]]:
         """The neighbours in names of the contexts: with a comma between them they are two."""
-        pairs = (pair for told in self._told for pair in _IN_ONE_NAME.findall(told.text))
+        pairs = (pair for told in self._told for pair in _IN_ONE_NAME.findall(told.said))
         return frozenset((first.lower(), second.lower()) for first, second in pairs)
 
     @cached_property
     def _small(self) -> frozenset[str]:
         """The words that the contexts have in small letters."""
-        return frozenset(found for told in self._told for found in _IN_SMALL_LETTERS.findall(told.text))
+        return frozenset(found for told in self._told for found in _IN_SMALL_LETTERS.findall(told.said))
 
 
 def _between(left: set[str], right: set[str]) -> Iterator[tuple[str, str]]:
@@ -208,6 +219,12 @@ def _likeness(told: Sequence[Token], said: Sequence[Token], same: Sequence[Pair]
     first, last = same[0][0].span[0], same[-1][0].span[1]
     copied = sum(_is_plain(token) for token in told if first <= token.span[0] < last)
     return alike / max(copied, sum(map(_is_plain, said)))
+
+
+def _may_be_copied(plain: Sequence[str], told: Container[str]) -> bool:
+    """Say whether enough plain words stand in a context's sentence; in which order is costly to tell."""
+    n_known = sum(key in told for key in plain)
+    return n_known >= max(FEWEST_ALIKE, ALIKE * len(plain))
 
 
 def _is_plain(token: Token) -> bool:

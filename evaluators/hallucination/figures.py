@@ -12,9 +12,9 @@ from itertools import combinations
 
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
-from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words, word_set
-from evaluators.hallucination.quantities import Date, Quantity, find_dates, find_quantities
+from evaluators.hallucination.copies import Sentence
+from evaluators.hallucination.quantities import Date, Quantity, find_dates, find_quantities, may_have_figures
 from evaluators.hallucination.units import Unit
 
 
@@ -57,19 +57,18 @@ _CENTURIES = (Decimal(1000), Decimal(2999))
 class Figures:
     """The quantities and dates of the contexts."""
 
-    def __init__(self, contexts: Iterable[str], evidence: Evidence) -> None:
+    def __init__(self, told: Iterable[Sentence], evidence: Evidence) -> None:
         self._evidence = evidence
-        self._texts = tuple(contexts)
+        self._told = [each for each in told if may_have_figures(each.said, each.words)]
         self._units: defaultdict[Decimal, set[Unit | None]] = defaultdict(set)
         self._sizes: defaultdict[str, set[tuple[Decimal, Unit]]] = defaultdict(set)
         self.dates: list[Date] = []
-        for text in self._texts:
-            self._add(text)
+        for sentence in self._told:
+            self._add(sentence.text, sentence.span)
 
-    def _add(self, text: str) -> None:
-        whole = (0, len(text))
-        dates = find_dates(text, whole)
-        for each in find_quantities(text, whole, dates):
+    def _add(self, text: str, span: Span) -> None:
+        dates = find_dates(text, span)
+        for each in find_quantities(text, span, dates):
             self._units[each.value].add(each.unit or (OF_THINGS if _COUNTS.match(text, each.span[1]) else None))
             if each.unit is not None:
                 self._sizes[each.unit.kind].add((each.value * each.unit.size, each.unit))
@@ -131,15 +130,15 @@ class Figures:
     @cached_property
     def _results(self) -> frozenset[tuple[str, Decimal]]:
         """What the numbers of a sentence and the next one add up to, and by what they differ."""
-        return frozenset(
-            found for text in self._texts for operands in _neighbours(text) for found in _reckoned(operands)
-        )
+        return frozenset(found for operands in _neighbours(self._told) for found in _reckoned(operands))
 
 
-def _neighbours(text: str) -> Iterator[Sequence[Quantity]]:
-    """Yield the quantities of each sentence together with those of the next one."""
-    each = [[*find_quantities(text, span), *_years(text, span)] for span in split_sentences(text)]
-    return ([*one, *other][:MAX_OPERANDS] for one, other in zip(each, [*each[1:], []], strict=True) if one)
+def _neighbours(told: Sequence[Sentence]) -> Iterator[Sequence[Quantity]]:
+    """Yield the quantities of each sentence together with those of the next one of its context that has some."""
+    each = [[*find_quantities(one.text, one.span), *_years(one.text, one.span)] for one in told]
+    for index, one in enumerate(each):
+        goes_on = index + 1 < len(told) and told[index + 1].text is told[index].text
+        yield [*one, *(each[index + 1] if goes_on else ())][:MAX_OPERANDS]
 
 
 def _years(text: str, span: Span) -> Iterator[Quantity]:

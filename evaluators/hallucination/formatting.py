@@ -12,15 +12,17 @@ from evaluators.text.table import CharTable
 
 _CITED = r"(?:doc(?:ument)?|source|context|passage|chunk|ref(?:erence)?|citation)s?"
 # In the order in which they are taken away; what stands between two letters goes without a gap: 2**4**0 is 240.
+# A look at one character comes first, as what follows takes ten times as long to fail.
 _MARKS = re.compile(
-    r"(?P<block>^[ \t]*(?:```|~~~)[^\n]*$"  # the lines of a code fence
-    r"|^[ \t]*[|:-][ \t|:-]+$"  # the rule below a table's head
-    r"|^[ \t]*(?:(?:[-+*\u2022\u00b7\u25aa\u25e6\u2023\u2013]|\d{1,2}[.)]|\([a-z\d]\)|\#{1,6}|>+)[ \t]+)+"
-    rf"|\[\^?(?:{_CITED}\s*:?\s*)?\d{{1,2}}(?:\s*[,;\u2013-]\s*\d{{1,2}})*\]"  # [1], [2, 3], [source 4]
+    r"(?P<block>^(?:[ \t]*(?:```|~~~)[^\n]*$"  # the lines of a code fence
+    r"|[ \t]*[|:-][ \t|:-]+$"  # the rule below a table's head
+    r"|[ \t]*(?:(?:[-+*\u2022\u00b7\u25aa\u25e6\u2023\u2013]|\d{1,2}[.)]|\([a-z\d]\)|\#{1,6}|>+)[ \t]+)+)"
+    r"|(?=[\[\]\u3010(<|])(?:"
+    rf"\[\^?(?:{_CITED}\s*:?\s*)?\d{{1,2}}(?:\s*[,;\u2013-]\s*\d{{1,2}})*\]"  # [1], [2, 3], [source 4]
     rf"|[\u3010(]\s*{_CITED}\s*:?\s*\d{{1,2}}(?:\s*[,;]\s*\d{{1,2}})*\s*[\u3011)]"
     r"|\]\([^)\s]{1,500}\)|</?(?:b|i|u|em|strong|p|br|ul|ol|li|code|span|div|mark)\b[^<>]{0,200}>"
-    r"|\|)"
-    r"|(?P<inline>\*+|~~|`+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w))",
+    r"|\|))"
+    r"|(?P<inline>(?=[*~`_])(?:\*+|~~|`+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)))",
     re.MULTILINE | re.IGNORECASE,
 )
 _HEAD = re.compile(r"^[^\n]*\|[^\n]*\n(?=[ \t]*\|?[ \t]*:?-{2,}[-| :\t]*$)", re.MULTILINE)
@@ -30,14 +32,17 @@ _MAY_MARK = re.compile(
 # A line that goes on below with a small letter was broken by its width, and is one sentence.
 _WRAPPED = re.compile(r"(?<=[\w,;])[ \t]*\n(?=[ \t]*[a-z])")
 # A tokenizer has parted the groups of a number: 98, 000 is 98,000.
-_PARTED = re.compile(r"(?P<inline>(?<=\d,)(?<!\d{4},) (?=\d{3}(?![\d,])))")
+_PARTED = re.compile(r"(?P<inline> (?<=\d, )(?<!\d{4}, )(?=\d{3}(?![\d,])))")
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u051b\u0410\u0412\u0415\u041a\u041c\u041d\u041e"
     "\u0420\u0421\u0422\u0425\u0406\u0408\u0405\u03bf\u03b1\u03bd\u03c1\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"
     "\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
     "aeopcyxijsdqABEKMHOPCTXIJSoavpABEZHIKMNOPTYX",
 )
+_FOREIGN_LETTER = re.compile(r"[\u0370-\u052f]")
 _FOREIGN = re.compile(r"\w*[\u0370-\u052f]\w*")
+# Marks that nobody sees. Vowels of Indian scripts are marks too, and stay.
+_UNSEEN = re.compile(r"[\u034f\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _PLAIN_SIGNS = {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2212": "-", "\u2010": "-", "\u2011": "-"}
 
 
@@ -55,33 +60,42 @@ class Plain:
         return self.origins[span[0]], self.origins[span[1] - 1] + 1
 
 
-def without_formatting(text: str, *, with_table_heads: bool = True) -> Plain:
+def without_marks(text: str) -> str:
+    """Take formatting away where nobody asks for places in the source."""
+    return without_formatting(text, with_places=False).text
+
+
+def without_formatting(text: str, *, with_table_heads: bool = True, with_places: bool = True) -> Plain:
     """Take formatting away and fold characters that only look different; words and sentences stay as they are."""
-    folded = Plain(text) if text.isascii() else _folded(text)
+    folded = Plain(text) if text.isascii() else _folded(text, with_places=with_places)
     if not with_table_heads and "|" in folded.text:
         folded = _cut(folded, _HEAD)
     if "\n" in folded.text:
         folded = Plain(_WRAPPED.sub(_blank, folded.text), folded.origins)
     if _MAY_MARK.search(folded.text):
-        folded = _cut(folded, _MARKS)
-    return _cut(folded, _PARTED) if _PARTED.search(folded.text) else folded
+        folded = _cut(folded, _MARKS, with_places=with_places)
+    return _cut(folded, _PARTED, with_places=with_places) if _PARTED.search(folded.text) else folded
 
 
 def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
 
 
-def _folded(text: str) -> Plain:
-    folded = text.translate(_FOLDED)
+def _folded(text: str, *, with_places: bool) -> Plain:
+    changed = {char: to for char in set(text) if not char.isascii() and (to := _FOLDED[ord(char)]) != char}
     origins = None
-    if len(folded) != len(text):
-        origins = [index for index, char in enumerate(text) for _ in char.translate(_FOLDED)]
-    return Plain(_FOREIGN.sub(_in_latin, folded), origins)
+    if with_places and any(len(to) != 1 for to in changed.values()):
+        origins = [index for index, char in enumerate(text) for _ in changed.get(char, char)]
+    folded = text
+    # One by one: to translate a text takes as long as some dozens of these.
+    for char, to in changed.items():
+        folded = folded.replace(char, to)
+    return Plain(_FOREIGN.sub(_in_latin, folded) if _FOREIGN_LETTER.search(folded) else folded, origins)
 
 
 def _fold_char(char: str) -> str:
     category = unicodedata.category(char)
-    if category == "Cf" or (category == "Mn" and not unicodedata.combining(char)):
+    if category == "Cf" or _UNSEEN.match(char):
         return ""
     if category == "Zs":
         return " "
@@ -101,7 +115,7 @@ def _in_latin(found: re.Match[str]) -> str:
     return folded if folded.isascii() and any("a" <= char.lower() <= "z" for char in word) else word
 
 
-def _cut(plain: Plain, marks: re.Pattern[str]) -> Plain:
+def _cut(plain: Plain, marks: re.Pattern[str], *, with_places: bool = True) -> Plain:
     """Leave inline marks out, and put blanks in the place of the others."""
     parts: list[str] = []
     kept: list[tuple[int, int]] = []
@@ -114,6 +128,8 @@ def _cut(plain: Plain, marks: re.Pattern[str]) -> Plain:
         end = found.end()
     kept.append((end, len(plain.text)))
     text = "".join([*parts, plain.text[end:]])
+    if not with_places:
+        return Plain(text)
     return Plain(text, _origins(plain, kept) if len(text) != len(plain.text) else plain.origins)
 
 

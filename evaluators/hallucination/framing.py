@@ -7,15 +7,17 @@ politeness, and function words, is a frame in any order of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 from evaluators.base import Span
 from evaluators.grounding.answers import only_declines
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import ANNOUNCED, content_stems
-from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Stems, split_words, word_set
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Stems, Words, split_words, word_set
+from evaluators.text.declining import only_declines_elsewhere
 
 _DENYING = frozenset({"no", "not", "nor", "t", "nope"})
 _SMALL = (FUNCTION_WORDS | INTERJECTIONS) - _DENYING
@@ -77,7 +79,7 @@ _POLITE = word_set(
 _FRAMING = _TEXTS | _TELLING | _GIVEN | _ANSWERING | _LINKING
 _OPENING = _SMALL | _FRAMING
 _ANY = _OPENING | _POLITE
-_SIGNIFICANT = (_FRAMING | _POLITE) - FUNCTION_WORDS
+_TELLING_MUCH = ((_FRAMING | _POLITE) - FUNCTION_WORDS) | INTERJECTIONS
 # What reports a text's words needs a text or a verb of telling, or "In short," would need no comma.
 _REPORTING = _TEXTS | _TELLING | _ANSWERING
 
@@ -107,6 +109,14 @@ _ATTRIBUTED = re.compile(
     rf"(?:{'|'.join(_TEXTS)})(?: (?:provided|given|above|supplied|you gave me|you provided))?,?\s",
     re.IGNORECASE,
 )
+# What the speaker thinks of it frames what is said, as long as something is said.
+_HEDGED = re.compile(
+    r"\W*(?:(?:yes|yeah|well|so|and|but)\W+)?i (?:(?:do|also|really|just|would) )?"
+    r"(?:think|believe|guess|suppose|assume)(?: that)? (?=\w+ \w+ \w+ \w+)"
+    r"|\W*(?:(?:yes|yeah|well)\W+)?i(?:'m| am) not (?:really |quite |entirely )?(?:sure|certain)\s?,? but "
+    r"|\W*(?:as far as i know|to (?:the best of )?my knowledge|in my (?:humble )?(?:opinion|view)),? ",
+    re.IGNORECASE,
+)
 _TAGGED = re.compile(
     r"\bdid you know\b|,\s*(?:right|correct|no|yes|is it|\w+n't (?:it|he|she|they|you|we))\?$", re.IGNORECASE
 )
@@ -120,6 +130,13 @@ _OPINION = re.compile(
     r"\A\W*(?:i|we)(?:'m| am| are|'d| would)?\s+(?:really |also |just |personally |so |very )*"
     r"(?:love|like|enjoy|adore|hope|wish|glad|happy|sorry|excited|curious)\b",
     re.IGNORECASE,
+)
+_SPEAKER = frozenset({"i", "me", "my", "mine", "myself"})
+# "Napoleon I" and "phase I" are no speakers.
+_SPEAKING = re.compile(
+    r"(?:\A|[^\w\s]\s*|\b(?!(?:type|phase|class|stage|grade|level|part|war|volume|chapter|book)\b)[a-z]+\s+"
+    r"|\b(?:And|But|So|Well|Yes|Yeah|Oh|No|When|If|As|That|Because|While|Then|Now)\s+)[Ii]\b(?!\.)"
+    r"|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b"
 )
 MOST_OF_AN_OPINION = 4
 """Content words of a remark such as "I love rivers!"; who says more may claim something."""
@@ -146,37 +163,52 @@ class Said:
         return any(each is kind for _, each in self.idle)
 
 
-def claimed_words(sentence: str) -> list[str]:
-    """Split a claim into words, without what it opens with before it says anything; a "no" belongs to what it says."""
-    words = split_words(sentence)
+def without_opening(words: Sequence[str]) -> Sequence[str]:
+    """Leave out what a claim opens with before it says anything; a "no" belongs to what it says."""
     start = next((index for index, word in enumerate(words) if word not in _SAID_BEFORE), len(words))
-    return words[start:]
+    return words[start:] if start else words
 
 
-def find_claims(text: str, question: str, *, known: Iterable[str] = ()) -> Said:
+def find_claims(text: str, question: str, words: Words | None = None, *, known: Container[str] = ()) -> Said:
     """Tell claims from frames, refusals, questions and remarks; `known` are the stems that contexts have."""
-    topics = frozenset(known).union(content_stems(split_words(question), Stems(), else_all=False))
+    split = Words() if words is None else words
     claims: list[Span] = []
     idle: list[tuple[Span, Idle]] = []
     for span in split_sentences(text):
-        why = _why_idle(text, span, question, topics)
-        bare = None if why else _without_frames(text, span)
+        why = _why_idle(text, span, split[text[slice(*span)]], question, known)
+        bare = None if why else _without_frames(text, span, split[text[slice(*span)]])
         if bare is None:
             idle.append((span, why or Idle.FRAME))
-        else:
-            claims.append(bare)
+            continue
+        claims.append(bare)
+        if bare[0] > span[0] and _HEDGED.match(text, *span):
+            idle.append(((span[0], bare[0]), Idle.OPINION))
+        if bare[1] < span[1] and (asked := _asked_behind(text, bare[1], span[1])) is not None:
+            idle.append((asked, Idle.QUESTION))
     return Said(tuple(claims), tuple(idle))
 
 
-def _why_idle(text: str, span: Span, question: str, topics: frozenset[str]) -> Idle | None:
+def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> bool:
+    """Say whether a claim is of the speaker ("I used to ski"), of whom the contexts say nothing."""
+    about = [word for word in words if word in _SPEAKER]
+    return bool(about) and not any(word in known for word in about) and _SPEAKING.search(said) is not None
+
+
+def _asked_behind(text: str, start: int, end: int) -> Span | None:
+    """Return the question that a claim ends with: "It is red, do you like it?"."""
+    piece = text[start:end].lstrip(" ,;")
+    return (end - len(piece), end) if piece.endswith("?") and any(map(str.isalnum, piece)) else None
+
+
+def _why_idle(text: str, span: Span, words: Sequence[str], question: str, known: Container[str]) -> Idle | None:
     sentence = text[slice(*span)]
-    if only_declines(text, span, question):
+    if only_declines(text, span, question) or only_declines_elsewhere(sentence, words, question):
         return Idle.REFUSAL
-    if len(sentence) <= _LONGEST_CHARS and _is_nothing_but_frame(sentence):
+    if len(sentence) <= _LONGEST_CHARS and _is_nothing_but_frame(sentence, words):
         return Idle.FRAME
     if sentence.endswith(("?", '?"')) and _asks(sentence):
         return Idle.QUESTION
-    return Idle.OPINION if _is_opinion(sentence, topics) else None
+    return Idle.OPINION if _is_opinion(sentence, words, question, known) else None
 
 
 def _asks(sentence: str) -> bool:
@@ -186,38 +218,42 @@ def _asks(sentence: str) -> bool:
     return len(sentence.split()) <= SHORTEST or _ASKING.match(sentence) is not None
 
 
-def _is_opinion(sentence: str, topics: frozenset[str]) -> bool:
+def _is_opinion(sentence: str, words: Sequence[str], question: str, known: Container[str]) -> bool:
     if len(sentence) > _LONGEST_CHARS or not _OPINION.match(sentence) or any(map(str.isdigit, sentence)):
         return False
-    said = content_stems([word for word in split_words(sentence) if word not in _ANY], Stems(), else_all=False)
-    return len(said) <= MOST_OF_AN_OPINION and topics.issuperset(said)
+    said = content_stems([word for word in words if word not in _ANY], Stems(), else_all=False)
+    asked = content_stems(split_words(question), Stems(), else_all=False)
+    return len(said) <= MOST_OF_AN_OPINION and all(stem in known or stem in asked for stem in said)
 
 
-def _is_nothing_but_frame(sentence: str) -> bool:
-    words = split_words(sentence)
+def _is_nothing_but_frame(sentence: str, words: Sequence[str]) -> bool:
     is_long = len(words) >= SHORTEST or sentence.endswith(":")
     return _is_frame(words, _ANY if is_long else _SMALL | _GREETING)
 
 
 def _is_frame(words: Sequence[str], allowed: frozenset[str]) -> bool:
     """Say whether words are all of a frame, and one of them is more than a function word."""
-    return (
-        0 < len(words) <= 2 * LONGEST
-        and allowed.issuperset(words)
-        and not _SIGNIFICANT.union(INTERJECTIONS).isdisjoint(words)
-    )
+    return 0 < len(words) <= 2 * LONGEST and allowed.issuperset(words) and not _TELLING_MUCH.isdisjoint(words)
 
 
-def _without_frames(text: str, span: Span) -> Span | None:
+def _without_frames(text: str, span: Span, words: Sequence[str]) -> Span | None:
     """Return the part of a sentence that claims; None where nothing is left."""
     start, end = span
-    start = denied.end() if (denied := _DENIED.match(text, start, end)) else start
-    while (after := _after_opening(text, start, end)) is not None:
-        start = after
-    while (before := _before_closing(text, start, end)) is not None:
-        end = before
+    if words and words[0] in _DENYING:
+        start = denied.end() if (denied := _DENIED.match(text, start, end)) else start
+    if _may_frame(words, _OPENING) or start > span[0] or not _SPEAKER.isdisjoint(words[:6]):
+        while (after := _after_opening(text, start, end)) is not None:
+            start = after
+    if _may_frame(reversed(words), _ANY):
+        while (before := _before_closing(text, start, end)) is not None:
+            end = before
     start, end = _stripped(text, start, end)
     return (start, end) if start < end and any(map(str.isalnum, text[start:end])) else None
+
+
+def _may_frame(words: Iterable[str], allowed: frozenset[str]) -> bool:
+    """Say whether words begin with those of a frame, and one of these is more than a function word."""
+    return any(word in _TELLING_MUCH for word in takewhile(allowed.__contains__, words))
 
 
 def _after_opening(text: str, start: int, end: int) -> int | None:
@@ -235,7 +271,7 @@ def _after_opening(text: str, start: int, end: int) -> int | None:
 
 def _after_telling(piece: str, start: int) -> int | None:
     """Return where the claim begins behind "the document says" and "the answer is", which need no comma."""
-    attributed = _ATTRIBUTED.match(piece)
+    attributed = _ATTRIBUTED.match(piece) or _HEDGED.match(piece)
     if attributed is not None:
         return start + attributed.end()
     found = _TELLS.search(piece.lower())

@@ -9,8 +9,10 @@ from functools import cached_property
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words, word_set
+from evaluators.hallucination.copies import Sentence
 
 _WORD = re.compile(r"[^\W_]+")
+_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W_]*")
 _OPENS = re.compile(r"(?:[:\"(\[\u2013\u2014]|\s-|[.!?]\s)\W*\Z")
 _NO_NAMES = FUNCTION_WORDS | INTERJECTIONS | word_set("however although while because since during despite due given")
 _TITLES = word_set("mr mrs ms miss dr sir lady lord prof professor president king queen prince princess saint st")
@@ -96,17 +98,23 @@ class Names:
         self._contexts = tuple(contexts)
         self._asked = frozenset(evidence.stems[word] for word in split_words(question))
 
-    def unknown(self, text: str, span: Span) -> list[Span]:
-        """Find the capitalised words of a span, other than such as open a sentence, that no context has."""
+    def unknown(self, sentence: Sentence) -> list[Span]:
+        """Find the capitalised words of a sentence, other than such as open it, that no context has."""
+        text, span = sentence.text, sentence.span
+        if len(sentence.words) > 1 and sentence.said[1:] == sentence.said[1:].lower():
+            return []
         words = list(_WORD.finditer(text, *span))
         if not words or _tell_nothing(words):
             return []
-        named = (
-            index
-            for index, word in enumerate(words)
-            if word[0][0].isupper() and self._is_name(words, index, text, span)
-        )
-        return [words[index].span() for index in named if not self.has(words[index][0])]
+        strange = [index for index, word in enumerate(words) if word[0][0].isupper() and not self._is_known(word[0])]
+        return [
+            words[index].span()
+            for index in strange
+            if self._is_name(words, index, text, span) and not self.has(words[index][0])
+        ]
+
+    def _is_known(self, word: str) -> bool:
+        return self._evidence.stems[word.lower()] in self._evidence.words
 
     def has(self, name: str) -> bool:
         """Say whether a context has a name, or a form of it: a plural, a people's name, an acronym."""
@@ -115,7 +123,7 @@ class Names:
         return (
             all(self._evidence.stems[part] in known for part in split_words(name))
             or not known.isdisjoint(self._evidence.stems[word] for word in _GROUPS.get(lowered, ()))
-            or not self._roots.isdisjoint(_roots(lowered))
+            or self._has_form_of(lowered)
             or (name.isupper() and lowered in self._acronyms)
         )
 
@@ -134,11 +142,16 @@ class Names:
             and text[words[index].end() : follows.start()] == " "
         ) or (follows is None and index == 0)
 
+    def _has_form_of(self, name: str) -> bool:
+        """Say whether a context has a name of the same root with another ending: "Danes" for "Danish"."""
+        roots = _roots(name)
+        near = [word for word in self._capitalised if word.startswith(roots)] if roots else []
+        return any(word.startswith(root) and word[len(root) :] in _ENDINGS for word in near for root in roots)
+
     @cached_property
-    def _roots(self) -> frozenset[str]:
-        return frozenset(
-            root for text in self._contexts for word in _capitalised(text) for root in _roots(word.lower())
-        )
+    def _capitalised(self) -> frozenset[str]:
+        found = (word for text in self._contexts for word in _CAPITALISED.findall(text))
+        return frozenset(word.lower() for word in found if word[0].isupper())
 
     @cached_property
     def _acronyms(self) -> frozenset[str]:
@@ -151,17 +164,15 @@ def _tell_nothing(words: Sequence[re.Match[str]]) -> bool:
     return len(lettered) >= LONG_HEADLINE and sum(map(str.isupper, lettered)) > len(lettered) / 2
 
 
-def _capitalised(text: str) -> set[str]:
-    return {found[0] for found in _WORD.finditer(text) if found[0][0].isupper()}
-
-
-def _roots(name: str) -> set[str]:
+def _roots(name: str) -> tuple[str, ...]:
     """Return what stays of a name without the endings of peoples, plurals and places."""
-    return {
-        name[: len(name) - len(ending)]
-        for ending in _ENDINGS
-        if name.endswith(ending) and len(name) - len(ending) >= _SHORTEST_ROOT
-    }
+    return tuple(
+        [
+            name[: len(name) - len(ending)]
+            for ending in _ENDINGS
+            if name.endswith(ending) and len(name) - len(ending) >= _SHORTEST_ROOT
+        ]
+    )
 
 
 def _initials(text: str) -> set[str]:

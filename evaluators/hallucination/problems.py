@@ -8,14 +8,15 @@ from enum import StrEnum
 from functools import cached_property
 
 from evaluators.base import Span
+from evaluators.grounding.claims import MAY_NEGATE
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.support import is_negation_off
 from evaluators.grounding.words import FUNCTION_WORDS
-from evaluators.hallucination.copies import Change, Copies, Told
+from evaluators.hallucination.copies import Change, Copies, Sentence
 from evaluators.hallucination.figures import SUPPORTING, Basis, Figures
-from evaluators.hallucination.framing import claimed_words
+from evaluators.hallucination.framing import without_opening
 from evaluators.hallucination.names import Names
-from evaluators.hallucination.quantities import find_dates, find_quantities
+from evaluators.hallucination.quantities import find_dates, find_quantities, may_have_figures
 from evaluators.hallucination.turns import Turn
 
 
@@ -65,15 +66,18 @@ class Checked:
     dates: tuple[Span, ...] = ()
 
 
+NO_FIGURES = Checked(())
+
+
 class Checks:
     """All that a claim is checked against; what is costly is built when a claim first needs it."""
 
-    def __init__(self, contexts: Sequence[str], told: Sequence[Told], evidence: Evidence, question: str) -> None:
+    def __init__(self, contexts: Sequence[str], told: Sequence[Sentence], evidence: Evidence, question: str) -> None:
         self._contexts, self._told, self._evidence, self._question = contexts, told, evidence, question
 
     @cached_property
     def _figures(self) -> Figures:
-        return Figures(self._contexts, self._evidence)
+        return Figures(self._told, self._evidence)
 
     @cached_property
     def _names(self) -> Names:
@@ -83,27 +87,47 @@ class Checks:
     def _copies(self) -> Copies:
         return Copies(self._told, self._evidence)
 
-    def check(self, text: str, span: Span) -> Checked:
+    @cached_property
+    def _only_denied(self) -> frozenset[str]:
+        return frozenset(self._evidence.denied - self._evidence.affirmed)
+
+    def check(self, sentence: Sentence) -> Checked:
         """Check the numbers, dates, names, negations, quantifiers and modals of one claim."""
+        figures = self._check_figures(sentence) if may_have_figures(sentence.said, sentence.words) else NO_FIGURES
+        found = [*figures.problems]
+        if is_english(sentence.words):
+            found += [Found(Problem.NAME, where) for where in self._names.unknown(sentence)]
+        found += self._turned(sentence, [where for where, _ in figures.derived])
+        return Checked(tuple(_first_of_each_place(found)), figures.derived, figures.dates)
+
+    def _check_figures(self, sentence: Sentence) -> Checked:
+        text, span = sentence.text, sentence.span
         dates = find_dates(text, span)
         right = {date.span for date in dates if self._figures.has_date(date)}
         quantities = find_quantities(text, span, dates)
-        bases = [(each.span, self._figures.basis_of(each, text[slice(*span)], span[0])) for each in quantities]
+        bases = [(each.span, self._figures.basis_of(each, sentence.said, span[0])) for each in quantities]
         derived = tuple((where, basis) for where, basis in bases if basis in SUPPORTING and basis is not Basis.STATED)
         found = [Found(_problem(basis), where) for where, basis in bases if basis not in SUPPORTING]
         found += [Found(Problem.DATE, date.span) for date in dates if date.span not in right]
-        if _is_english(text[slice(*span)]):
-            found += [Found(Problem.NAME, where) for where in self._names.unknown(text, span)]
-        found += self._turned(text, span, [where for where, _ in derived])
-        return Checked(tuple(_first_of_each_place(found)), derived, tuple(sorted(right)))
+        return Checked(tuple(found), derived, tuple(sorted(right)))
 
-    def _turned(self, text: str, span: Span, derived: Sequence[Span]) -> Iterator[Found]:
+    def _turned(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Found]:
         starts = {start for start, _ in derived}
-        changes = [each for each in self._copies.changes(text, span, starts) if not _is_within(each, derived)]
+        changes = [each for each in self._copies.changes(sentence, starts) if not _is_within(each, derived)]
         yield from (Found(_OF_TURNS[change.turn], change.span) for change in changes)
         is_told = any(change.turn is Turn.NEGATION for change in changes)
-        if not is_told and is_negation_off(claimed_words(text[slice(*span)]), self._evidence):
-            yield Found(Problem.NEGATION, span)
+        if not is_told and self._is_negation_off(sentence):
+            yield Found(Problem.NEGATION, sentence.span)
+
+    def _is_negation_off(self, sentence: Sentence) -> bool:
+        """Say whether a word is denied that the contexts only affirm, or the other way round."""
+        # Without a negation nothing is denied here, and one look tells.
+        if MAY_NEGATE.isdisjoint(sentence.words):
+            return any(
+                stem in self._only_denied and word not in FUNCTION_WORDS
+                for word, stem in zip(sentence.words, sentence.stems, strict=True)
+            )
+        return is_negation_off(without_opening(sentence.words), self._evidence)
 
 
 def _is_within(change: Change, derived: Sequence[Span]) -> bool:
@@ -115,8 +139,8 @@ def _problem(basis: Basis) -> Problem:
     return Problem.UNIT if basis is Basis.OTHER_UNIT else Problem.NUMBER
 
 
-def _is_english(text: str) -> bool:
-    words = text.lower().split()
+def is_english(words: Sequence[str]) -> bool:
+    """Say whether words are read as English; a few words always are."""
     return len(words) < _TOO_SHORT_TO_TELL or sum(map(FUNCTION_WORDS.__contains__, words)) >= ENGLISH * len(words)
 
 

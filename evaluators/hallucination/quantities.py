@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -93,6 +93,11 @@ class Date:
         mine = [(self.month, self.day)] + ([(self.day, self.month)] if self.swapped else [])
         year_fits = self.year in (0, other.year)
         return year_fits and any(m in (0, om) and d in (0, od) for m, d in mine for om, od in theirs)
+
+
+def may_have_figures(said: str, words: Iterable[str]) -> bool:
+    """Say whether a sentence with these words may have a number or a date; to look for them takes much longer."""
+    return _HAS_DIGIT.search(said) is not None or not _WORDS.isdisjoint(words)
 
 
 def find_dates(text: str, span: Span) -> list[Date]:

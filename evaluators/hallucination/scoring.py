@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from functools import cached_property
+from itertools import accumulate, chain, groupby
 
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.magnitudes import in_digits
 from evaluators.grounding.sentences import split_sentences
-from evaluators.grounding.support import Parts, content_stems, worst_parts
-from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
-from evaluators.hallucination.copies import Told
-from evaluators.hallucination.formatting import Plain, without_formatting
-from evaluators.hallucination.framing import Idle, Said, claimed_words, find_claims
-from evaluators.hallucination.problems import Checked, Checks, Found
+from evaluators.grounding.support import Parts, worst_parts
+from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Words, split_words
+from evaluators.hallucination.copies import Sentence
+from evaluators.hallucination.formatting import Plain, without_formatting, without_marks
+from evaluators.hallucination.framing import Idle, Said, find_claims, speaks_of_itself, without_opening
+from evaluators.hallucination.problems import Checked, Checks, Found, is_english
+from evaluators.hallucination.quantities import may_have_figures
 
 THRESHOLD = 0.6
 BELOW = math.nextafter(THRESHOLD, 0.0)
@@ -29,13 +31,21 @@ UNHEARD = 3
 """Content words in a row that no context has, from which a claim fails whatever stands beside them."""
 HOPELESS = 0.4
 """The support of a claim below which no other claims make up for it."""
+SPEAKER_COST = 0.3
+"""The share of its support that a claim loses by speaking of the speaker, whom no context knows."""
+ASIDE_SUPPORT = 0.5
+"""How much of what is above the threshold an output keeps that asks or remarks something in words of a context."""
 MAX_COMPARED = 5_000_000
 """Words of contexts that are walked through for the order of words, counted anew for each sentence."""
 PROBLEM_COSTS = 0.4
 """The share of its support that a claim loses with many problems of one kind; half of it with one."""
 
 
+_SMALL = FUNCTION_WORDS | INTERJECTIONS
 NOTHING_WRONG = Checked(())
+_APART = "\x00"
+_FIRST_CODE = 0xE000
+"""Words are written as characters from here on, behind those that stand for no character alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,7 @@ class Claim:
     checked: Checked
     n_unheard: int = 0
     has_content: bool = True
+    is_of_speaker: bool = False
 
     @property
     def fails(self) -> bool:
@@ -67,6 +78,7 @@ class Verdict:
     claims: tuple[Claim, ...]
     said: Said
     idle_support: float = 1.0
+    is_english: bool = True
 
     @property
     def worst(self) -> Claim:
@@ -94,80 +106,129 @@ class _Contexts:
     """The contexts without their formatting, and what is looked up in them. Their words are read once."""
 
     def __init__(self, contexts: Sequence[str], question: str) -> None:
-        texts = tuple([without_formatting(text).text for text in contexts])
+        texts = tuple(map(without_marks, contexts))
+        self.words = Words()
         self.evidence = Evidence(())
-        told = [[_told(text[slice(*span)]) for span in split_sentences(text)] for text in texts]
-        self._stems = [self._read(text, sentences) for text, sentences in zip(texts, told, strict=True)]
+        self._codes = _Codes()
+        self._encoded: list[str] = []
+        told = [sentence for text in texts for sentence in self._read(text)]
         self._budget = MAX_COMPARED
-        self._joined = [f" {' '.join(stems)} " for stems in self._stems]
-        self.checks = Checks(texts, [each for sentences in told for each in sentences], self.evidence, question)
+        self.checks = Checks(texts, told, self.evidence, question)
 
-    def _read(self, text: str, sentences: Sequence[Told]) -> list[str]:
+    @cached_property
+    def _joined(self) -> str:
+        return f"{_APART}{_APART.join(self._encoded)}{_APART}"
+
+    def _read(self, text: str) -> list[Sentence]:
         if (other := in_digits(text)) != text:
             self.evidence.add_words(split_words(other))
-        return self.evidence.add_words([word for each in sentences for word in each.words])
+        spans = split_sentences(text)
+        said = [text[start:end] for start, end in spans]
+        words = [self.words[each] for each in said]
+        stems = self.evidence.add_words(list(chain.from_iterable(words)))
+        self._encoded.append(self._encode(stems))
+        ends = accumulate(map(len, words))
+        return [
+            Sentence(text, span, each, split, stems[end - len(split) : end])
+            for span, each, split, end in zip(spans, said, words, ends, strict=True)
+        ]
+
+    def sentence(self, text: str, span: Span) -> Sentence:
+        """Return a claim with its words, without what it opens with."""
+        said = text[slice(*span)]
+        words = without_opening(self.words[said])
+        return Sentence(text, span, said, words, [self.evidence.stems[word] for word in words])
 
     def has(self, stems: Sequence[str]) -> bool:
         """Say whether a context has these words one after another."""
-        evidence = self.evidence
-        if not (evidence.words.issuperset(stems) and evidence.pairs.issuperset(pairwise(stems))):
-            return False
-        wanted = f" {' '.join(stems)} "
-        return any(wanted in joined for joined in self._joined)
+        return self.evidence.words.issuperset(stems) and self._encode(stems) in self._joined
 
     def in_order(self, stems: Sequence[str], *, else_: float) -> float:
         """Return the share of words that a context has in this order; `else_` when too much was compared already."""
         from rapidfuzz.distance import LCSseq
 
-        self._budget -= sum(map(len, self._stems))
+        self._budget -= len(self._joined)
         if self._budget < 0:
             return else_
-        return max((LCSseq.similarity(stems, told) for told in self._stems), default=0) / len(stems)
+        said = self._encode(stems)
+        return max([LCSseq.similarity(said, told) for told in self._encoded], default=0) / len(stems)
+
+    def _encode(self, stems: Iterable[str]) -> str:
+        return "".join(map(self._codes.__getitem__, stems))
 
 
-def _told(sentence: str) -> Told:
-    return Told(sentence, split_words(sentence))
+class _Codes(dict[str, str]):
+    """A character for each word: texts of them are searched and compared much faster than lists of words."""
+
+    def __missing__(self, stem: str) -> str:
+        made = self[stem] = chr(_FIRST_CODE + len(self))
+        return made
 
 
 def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict, Evidence]:
     """Judge an output by the words of the contexts. Places in the verdict are those of the output."""
     plain = without_formatting(output, with_table_heads=False)
     looked_up = _Contexts(contexts, question)
-    said = find_claims(plain.text, question, known=looked_up.evidence.words)
+    said = find_claims(plain.text, question, looked_up.words, known=looked_up.evidence.words)
     found = (_claim(plain, span, looked_up) for span in said.claims)
     claims = tuple([claim for claim in found if claim is not None])
     # "It does." says nothing beside a sentence that says what.
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
     asides = [span for span, why in said.idle if why in (Idle.QUESTION, Idle.OPINION)]
     supports = [_weighed(plain.text, span, looked_up) for span in asides]
-    return Verdict(claims, said, min((each for each in supports if each is not None), default=1.0)), looked_up.evidence
+    support = min((each for each in supports if each is not None), default=1.0)
+    words = [word for span in said.claims for word in looked_up.words[plain.text[slice(*span)]]]
+    kept = support * ASIDE_SUPPORT if asides else 1.0
+    return Verdict(claims, said, kept, is_english(words)), looked_up.evidence
 
 
 def _claim(plain: Plain, span: Span, contexts: _Contexts) -> Claim | None:
-    said = plain.text[slice(*span)]
-    words = claimed_words(said)
-    if not words:
+    sentence = contexts.sentence(plain.text, span)
+    if not sentence.words:
         return None
-    if contexts.has([contexts.evidence.stems[word] for word in words]):
+    if contexts.has(sentence.stems):
         return _whole(plain, span)
-    checked = contexts.checks.check(plain.text, span)
-    text = contexts.evidence.in_its_words(_without(plain.text, span, checked))
-    words = claimed_words(text)
+    checked = contexts.checks.check(sentence)
+    left_out = _said_otherwise(plain.text, checked, contexts.evidence)
+    text = _without(sentence, left_out)
+    text = contexts.evidence.in_its_words(text) if may_have_figures(text, sentence.words) else text
+    words = without_opening(contexts.words[text]) if text != sentence.said else sentence.words
     if not words:
         return _whole(plain, span, checked)
-    parts = worst_parts(text, words, contexts.evidence)
-    coverage = _coverage(words, contexts.evidence)
-    in_order = contexts.in_order([contexts.evidence.stems[word] for word in words], else_=coverage)
-    value = _support(parts, (coverage + in_order) / 2, len(words)) * _cost(checked.problems)
-    n_unheard = _unheard(words, contexts.evidence)
-    has_content = any(map(_is_content, words))
+    n_right = sum(len(split_words(plain.text[start:end])) for start, end in left_out)
+    return _weigh(plain, sentence, text, words, checked, n_right, contexts)
+
+
+def _weigh(
+    plain: Plain,
+    sentence: Sentence,
+    text: str,
+    words: Sequence[str],
+    checked: Checked,
+    n_right: int,
+    contexts: _Contexts,
+) -> Claim:
+    evidence = contexts.evidence
+    parts = worst_parts(text, words, evidence)
+    stems = sentence.stems if words is sentence.words else [evidence.stems[word] for word in words]
+    content = [stem for word, stem in zip(words, stems, strict=True) if word not in _SMALL]
+    coverage = _coverage(content or stems, evidence)
+    in_order = contexts.in_order(stems, else_=coverage)
+    value = _support(parts, (coverage + in_order) / 2, len(words))
+    value = (value * len(words) + n_right) / (len(words) + n_right) * _cost(checked.problems)
+    is_of_speaker = speaks_of_itself(sentence.said, words, evidence.words)
+    value *= 1 - SPEAKER_COST * is_of_speaker
     return Claim(
-        plain.in_source(span), value, parts, coverage, in_order, _in_source(checked, plain), n_unheard, has_content
+        plain.in_source(sentence.span),
+        value,
+        parts,
+        coverage,
+        in_order,
+        _in_source(checked, plain),
+        _unheard(content, evidence),
+        bool(content),
+        is_of_speaker,
     )
-
-
-def _is_content(word: str) -> bool:
-    return word not in FUNCTION_WORDS and word not in INTERJECTIONS
 
 
 def _whole(plain: Plain, span: Span, checked: Checked = NOTHING_WRONG) -> Claim:
@@ -175,18 +236,27 @@ def _whole(plain: Plain, span: Span, checked: Checked = NOTHING_WRONG) -> Claim:
     return Claim(plain.in_source(span), value, Parts(1.0, 1.0, 1.0), 1.0, 1.0, _in_source(checked, plain))
 
 
-def _without(text: str, span: Span, checked: Checked) -> str:
-    """Leave out what is right and written in another way, so that its words need not stand in a context."""
-    said = text[slice(*span)]
-    for start, end in (*(where for where, _ in checked.derived), *checked.dates):
-        said = said[: start - span[0]] + " " * (end - start) + said[end - span[0] :]
+def _said_otherwise(text: str, checked: Checked, evidence: Evidence) -> list[Span]:
+    """Return where figures stand that are right though the contexts have not all of their words."""
+    return [where for where, _ in checked.derived] + [
+        (start, end)
+        for start, end in checked.dates
+        if not evidence.words.issuperset(evidence.stems[word] for word in split_words(text[start:end]))
+    ]
+
+
+def _without(sentence: Sentence, left_out: Sequence[Span]) -> str:
+    """Leave out what is right and written in another way: its words need not stand in a context."""
+    said, begins = sentence.said, sentence.span[0]
+    for start, end in left_out:
+        said = said[: start - begins] + " " * (end - start) + said[end - begins :]
     return said
 
 
 def _weighed(text: str, span: Span, contexts: _Contexts) -> float | None:
     """Return the support of a sentence by its words alone; None without words."""
-    words = claimed_words(text[slice(*span)])
-    return worst_parts(text[slice(*span)], words, contexts.evidence).mean if words else None
+    aside = contexts.sentence(text, span)
+    return worst_parts(aside.said, aside.words, contexts.evidence).mean if aside.words else None
 
 
 def _support(parts: Parts, whole: float, n_words: int) -> float:
@@ -195,25 +265,30 @@ def _support(parts: Parts, whole: float, n_words: int) -> float:
     return value + LONG_CLAIM * doublings * (1 - value)
 
 
-def _coverage(words: Sequence[str], evidence: Evidence) -> float:
-    content = content_stems(words, evidence.stems)
-    return sum(stem in evidence.words for stem in content) / len(content)
+def _coverage(stems: Iterable[str], evidence: Evidence) -> float:
+    different = set(stems)
+    return len(different & evidence.words) / len(different)
 
 
-def _unheard(words: Sequence[str], evidence: Evidence) -> int:
+def _unheard(content: Sequence[str], evidence: Evidence) -> int:
     """Count the content words in a row that no context has: a clause of them was glued to what is copied."""
-    content = filter(_is_content, words)
-    runs = groupby(content, key=lambda word: evidence.stems[word] in evidence.words)
+    if evidence.words.issuperset(content):
+        return 0
+    runs = groupby(content, key=evidence.words.__contains__)
     return max((sum(1 for _ in run) for is_known, run in runs if not is_known), default=0)
 
 
 def _cost(problems: Sequence[Found]) -> float:
+    if not problems:
+        return 1.0
     kinds = {each.problem for each in problems}
     counts = (sum(each.problem is kind for each in problems) for kind in sorted(kinds))
     return math.prod((1 - PROBLEM_COSTS * count / (count + 1) for count in counts), start=1.0)
 
 
 def _in_source(checked: Checked, plain: Plain) -> Checked:
+    if plain.origins is None:
+        return checked
     return Checked(
         tuple([Found(each.problem, plain.in_source(each.span)) for each in checked.problems]),
         tuple([(plain.in_source(where), basis) for where, basis in checked.derived]),

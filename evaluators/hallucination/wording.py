@@ -39,8 +39,8 @@ def explain(verdict: Verdict, threshold: float) -> str:
     head = f"The support is {verdict.value:.2f}, {side} the threshold of {threshold:g}"
     reasons = list(_reasons(verdict.claims))
     if reasons:
-        return f"{head}: {'; '.join(reasons)}.{_derived(verdict)}"
-    return f"{head}: {_by_words(verdict)}.{_derived(verdict)}"
+        return f"{head}: {'; '.join(reasons)}.{_besides(verdict)}"
+    return f"{head}: {_by_words(verdict)}.{_besides(verdict)}"
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
@@ -72,6 +72,14 @@ def _by_words(verdict: Verdict) -> str:
     )
 
 
+def _besides(verdict: Verdict) -> str:
+    own = [claim.span for claim in verdict.claims if claim.is_of_speaker]
+    told = f" The sentence at {_places(own)} is about the speaker, whom no context mentions." if own else ""
+    foreign = "" if verdict.is_english else " It is not read as English: words and numbers were compared, no names."
+    aside = " A question or remark beside its claims ranks it lower." if verdict.idle_support < 1 else ""
+    return _derived(verdict) + told + aside + foreign
+
+
 def _derived(verdict: Verdict) -> str:
     found = [(where, basis) for claim in verdict.claims for where, basis in claim.checked.derived]
     told = [
@@ -90,6 +98,8 @@ def parts(verdict: Verdict, near_question: float | None) -> dict[str, JSONValue]
     return {
         "n_sentences": len(verdict.claims),
         "n_without_claims": len(verdict.said.idle),
+        "n_about_the_speaker": sum(claim.is_of_speaker for claim in verdict.claims),
+        "read_as": "english" if verdict.is_english else "words",
         "worst": worst.value,
         "mean": sum(claim.value for claim in verdict.claims) / len(verdict.claims),
         "words": worst.parts.words,

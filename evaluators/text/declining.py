@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _KNOW = (
     r"je (?:ne )?(?:le )?sais pas|je l['’]ignore|aucune id[ée]e",
@@ -67,6 +68,29 @@ _TURN = re.compile(
     r"|কিন্তু|তবে",
     re.IGNORECASE,
 )
+# Words one of which is in every way to decline, where letters are Latin: most sentences have none, and are passed by.
+_DENYING = frozenset(
+    (
+        *("pas", "ignore", "aucune", "nicht", "kein", "keine", "keinen", "keiner", "keinerlei", "ahnung"),
+        *("no", "lo", "nao", "não", "desconozco", "desconheco", "desconheço", "non", "niet", "geen", "nie"),
+        *("tidak", "kurang", "nggak", "gak"),
+    )
+)
+_LATIN_ONLY = re.compile(r"[\u0000-\u024f\u1e00-\u1eff\u2010-\u203a]*\Z")
+_SORRY = re.compile(
+    r"\b(?:(?:je suis )?(?:d[ée]sol[ée]e?|navr[ée]e?)|malheureusement|excusez[- ]moi|pardon|(?:es )?tut mir leid"
+    r"|entschuldigung|leider|lo siento|lamentablemente|desafortunadamente|perd[óo]n|desculpe|sinto muito|infelizmente"
+    r"|mi dispiace|purtroppo|scusa|het spijt me|helaas|sorry|przepraszam|przykro mi|niestety|maaf|sayangnya|извините"
+    r"|простите|к сожалению|mais|aber|pero|mas|per[òo]|ma|maar|ale|tetapi|tapi|но)\b"
+    r"|(?:很|非常)?抱歉|对不起|不好意思|很遗憾|但是?"
+    r"|申し訳(?:ありません|ございません)(?:が)?|すみません(?:が)?|ごめんなさい|残念ながら"
+    r"|عذر[اًا]*|آسفة?|للأسف|ولكن|لكن"
+    r"|क्षमा करें|माफ़ करें|लेकिन|दुर्भाग्य से|দুঃখিত|কিন্তু|দুর্ভাগ্যবশত",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"[,;:،，、；：\u2013\u2014]")
+MOST_BESIDES = 45
+"""Letters of a clause that declines, besides those that do and the question's words: what is not known."""
 MAX_CHARS = 240
 """Longer outputs are not searched: who declines is brief."""
 
@@ -80,3 +104,30 @@ def declines_elsewhere(text: str) -> bool:
         return False
     turn = _TURN.search(text, found.end())
     return turn is None or _DECLINES.search(text, turn.end()) is not None
+
+
+def only_declines_elsewhere(sentence: str, words: Iterable[str], question: str) -> bool:
+    """Say whether a sentence with these words does no more than decline in a language other than English.
+
+    A figure, or a clause beside the one that declines, claims something unless it excuses or repeats the question.
+    """
+    if len(sentence) > MAX_CHARS or any(map(str.isdigit, sentence)):
+        return False
+    if _DENYING.isdisjoint(words) and _LATIN_ONLY.match(sentence):
+        return False
+    found = _DECLINES.search(sentence)
+    return found is not None and _is_all(sentence, found, question.lower())
+
+
+def _is_all(sentence: str, found: re.Match[str], question: str) -> bool:
+    before, after = _PART.split(sentence[: found.start()]), _PART.split(sentence[found.end() :])
+    others = [clause for clause in (*before[:-1], *after[1:]) if _DECLINES.search(clause) is None]
+    if any(_letters(clause, question) for clause in others):
+        return False
+    return _letters(before[-1], question) + _letters(after[0], question) <= MOST_BESIDES
+
+
+def _letters(clause: str, question: str) -> int:
+    """Count the letters of a clause that neither excuses nor repeats the question."""
+    rest = _SORRY.sub(" ", clause).split()
+    return sum(sum(map(str.isalpha, word)) for word in rest if word.lower().strip(".!?\u3002") not in question)
