@@ -119,3 +119,17 @@ def test_no_connection_is_held_while_a_row_is_handed_over(alice: Caller) -> None
         n_rows += 1
         assert connection.connection is None
     assert n_rows == 250
+
+
+@pytest.mark.parametrize(("limit", "most"), [("SECONDS_AT_ONCE", 0.0), ("BYTES_AT_ONCE", 1), ("ROWS_AT_ONCE", 1)])
+def test_a_part_ends_early_where_its_samples_are_slow_or_large(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, limit: str, most: float
+) -> None:
+    monkeypatch.setattr(use_case, limit, most)
+    response = alice.post(BATCH, exact(3), Accept="application/x-ndjson")
+
+    rows = []
+    for line in response.streaming_content:
+        rows.append(line)
+        assert len(scores_of(alice, "exact-match")) == len(rows)
+    assert len(rows) == 3
