@@ -10,6 +10,7 @@ from evaluators.values import CardText, KnownMiss
 ENGLISH = "English; a text in another language is refused, and one too short to tell is scored and says so."
 LATIN = "English; other languages in Latin letters are scored, which means little, and other scripts are refused."
 BY_HAND = "Set by hand before there were labels."
+ALL_MET = "Above the most that a score can be where one of the judge's questions is not met."
 REFUSES = "It refuses other languages than English, which the former id scored where their letters are Latin."
 HALLUCINATION = {
     "retrieval-hallucination": CardText(
@@ -55,7 +56,7 @@ ANSWER_RELEVANCE = {
             f"refusals in more languages are known. {REFUSES}"
         },
     ),
-    "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23"),
+    "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23", threshold=ALL_MET),
 }
 CONTEXT_RELEVANCE = {
     "retrieval-context-relevance": CardText(
@@ -71,7 +72,7 @@ CONTEXT_RELEVANCE = {
     "retrieval-context-relevance-judge": judge_card(
         "Each context is graded alone: an answer that needs two of them is in neither.",
         id="retrieval-context-relevance-judge-2026-11-23",
-        threshold="The grade for a part of the answer.",
+        threshold="Between the grade for the same subject and that for a part of the answer.",
     ),
 }
 CONTEXT_SUFFICIENCY = {
@@ -88,7 +89,9 @@ CONTEXT_SUFFICIENCY = {
             f"without one is higher. {REFUSES}"
         },
     ),
-    "retrieval-context-sufficiency-judge": judge_card(id="retrieval-context-sufficiency-judge-2026-11-23"),
+    "retrieval-context-sufficiency-judge": judge_card(
+        id="retrieval-context-sufficiency-judge-2026-11-23", threshold=ALL_MET
+    ),
 }
 HALLUCINATION["retrieval-hallucination-2026-11-20"] = replace(
     HALLUCINATION["retrieval-hallucination"],
