@@ -25,7 +25,7 @@ from tests.conftest import CHECKOUT, Caller, new_caller, wait_until
 from tests.docs.conftest import web
 from tests.telemetry.otlp import n_logs, n_spans, new_id, protobuf
 from tests.telemetry.receiving import HEALTH, LOGS, METRICS, TRACES, answers_to, call, receiving
-from tests.telemetry.test_real_exporters import SDK, run
+from tests.telemetry.sending import SDK, run
 
 __all__ = ["web"]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -13,33 +11,10 @@ from tests.conftest import Caller
 from tests.docs.conftest import web
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import n_logs, n_spans
+from tests.telemetry.sending import SDK, run
 
 __all__ = ["web"]
 
-SDK = """
-import json, sys
-import patronus
-
-url, key = sys.argv[1:]
-patronus.init(
-    project_name="answers", app="shop", service="bot", api_key=key,
-    api_url=url, otel_endpoint=url, otel_exporter_otlp_protocol="http/protobuf",
-)
-
-@patronus.traced()
-def ask(question):
-    patronus.get_logger().warning("thinking about %s", question)
-    with patronus.start_span("inner", attributes={"n": 5}) as span:
-        context = span.get_span_context()
-    log_id = patronus.context.get_pat_logger().evaluation_data(task_input=question, task_context="one", task_output="x")
-    return {"trace_id": format(context.trace_id, "032x"), "log_id": str(log_id)}
-
-print("FOUND" + json.dumps(ask("who?")))
-try:
-    patronus.traced("broken")(lambda: 1 / 0)()
-except ZeroDivisionError:
-    pass
-"""
 OTEL = """
 import sys
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -54,15 +29,6 @@ provider.add_span_processor(SimpleSpanProcessor(exporter))
 with provider.get_tracer("raw").start_as_current_span("packed") as span:
     print("FOUND" + format(span.get_span_context().trace_id, "032x"))
 """
-
-
-def run(program: str, web: str, caller: Caller) -> str:
-    """Run a program that sends; its buffers are flushed as it ends. Return what it found out."""
-    command = [sys.executable, "-W", "ignore", "-c", program, web, caller.key]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Failed to export" not in done.stderr
-    return done.stdout.partition("FOUND")[2].splitlines()[0]
 
 
 @pytest.fixture(scope="module")
