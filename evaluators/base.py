@@ -294,10 +294,8 @@ class Family(ABC):
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
         """Return all problems of a profile's settings. With an empty list they can be run."""
-        return settings_problems(settings, self.settings_schema) or [
-            *score_map_problems(settings),
-            *self.problems_beyond_schema(settings),
-        ]
+        problems = settings_problems(settings, self.settings_schema)
+        return problems or [*score_map_problems(settings), *self.problems_beyond_schema(settings)]
 
     def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
         """Return the problems of settings that fit the schema, for rules that JSON Schema cannot express."""

@@ -34,7 +34,7 @@ def reads(path: Path) -> Iterator[tuple[str, str, list[ast.expr]]]:
 def as_documented(how: str, default: list[ast.expr]) -> str:
     """Write a default of the code as the page does."""
     if not default:
-        return "(empty)" if how == "env_list" else "required"
+        return "(empty)" if how in ("env_list", "env_fernet_keys") else "required"
     if isinstance(default[0], ast.Name):
         return f"as `{default[0].id}`"
     value = eval(compile(ast.Expression(default[0]), "settings.py", "eval"))

@@ -76,10 +76,10 @@ def read_request(request: Request, signal: Signal) -> RecordBatch:
     and send it again after 429 and 503. They look at the status only, so our errors are problems in JSON as elsewhere.
     """
     kind = media_type(request)
-    return read_batch(inflate(read_body(request), request.META.get("HTTP_CONTENT_ENCODING", "")), signal, kind)
+    return read_export(inflate(read_body(request), request.META.get("HTTP_CONTENT_ENCODING", "")), signal, kind)
 
 
-def read_batch(body: bytes, signal: Signal, kind: str) -> RecordBatch:
+def read_export(body: bytes, signal: Signal, kind: str) -> RecordBatch:
     """Read an unpacked body of this encoding into rows; it raises as `read_request` does."""
     with limit_large_bodies(body):
         message = parse_protobuf(body, signal) if kind == PROTOBUF else parse_json(body, signal)

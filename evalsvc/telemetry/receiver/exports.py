@@ -14,7 +14,7 @@ from evalsvc.accounts.access.throttling import check_limits
 from evalsvc.accounts.models import Account
 from evalsvc.rest.problems import Problem
 from evalsvc.telemetry.otlp.records import RecordBatch
-from evalsvc.telemetry.otlp.wire import LOGS, METRICS, PROTOBUF, TRACES, Signal, protobuf_answer, read_batch
+from evalsvc.telemetry.otlp.wire import LOGS, METRICS, PROTOBUF, TRACES, Signal, protobuf_answer, read_export
 from evalsvc.telemetry.services import store_logs, store_spans
 from evalsvc.tenancy.scope import account_scope
 
@@ -54,7 +54,7 @@ def export_batch(service: ExportService, metadata: Mapping[str, str], read: Call
     caller = identified_by(metadata.get("x-api-key", ""), metadata.get("authorization", ""))
     check_write_scope(caller)
     check_limits(caller)
-    batch = read_batch(within_limit(read()), service.signal, PROTOBUF)
+    batch = read_export(within_limit(read()), service.signal, PROTOBUF)
     with account_scope(caller.account.pk):
         service.store(account=caller.account, batch=batch)
     return protobuf_answer(service.signal, batch)
