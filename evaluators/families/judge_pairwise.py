@@ -15,6 +15,7 @@ from evaluators.base import (
     Settings,
     SettingsProblem,
 )
+from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.pairs import judge_pair
 from evaluators.judging.settings import ASKING, DEFAULT_THRESHOLD, ON_INJECTION, threshold_of
@@ -44,6 +45,7 @@ class PairwiseJudge(Family):
     required_fields = (Field.OUTPUT, Field.BASELINE)
     optional_fields = (Field.INPUT, Field.GOLD, Field.CONTEXT)
     accepts_own_profiles = True
+    cards = card_texts.JUDGE_PAIRWISE
     settings_schema = object_schema(
         {
             "criteria": {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from evaluators.base import Span
 from evaluators.grounding.sentences import split_sentences
 from evaluators.minilm import windows
@@ -11,6 +13,9 @@ MAX_PASSAGES = 64
 """Passages of 254 word pieces that are read of a text, some 60 milliseconds each."""
 RUN_CHARS = 220
 """Sentences that begin within so many characters are read together."""
+COLON = re.compile(r":\s+")
+SHORTEST = 20
+"""Characters behind a colon that are read by themselves."""
 MAX_RUNS = 64
 """Runs of sentences that are read besides, some 12 milliseconds each."""
 
@@ -39,9 +44,18 @@ def runs_of(text: str) -> list[Span]:
 
 
 def sentences_alone(text: str) -> list[Span]:
-    """Return the sentences that speak of a person and of medicine; none of a text of one sentence."""
-    sentences = split_sentences(text)
-    return [span for span in sentences if _is_suspect(text[slice(*span)])] if len(sentences) > 1 else []
+    """Return the sentences that speak of a person and of medicine, and what stands behind a colon in one.
+
+    None of a text of one sentence without a colon: that is read whole.
+    """
+    parts = [part for span in split_sentences(text) for part in (span, *_behind_colons(text, span))]
+    return [span for span in parts if _is_suspect(text[slice(*span)])] if len(parts) > 1 else []
+
+
+def _behind_colons(text: str, span: Span) -> list[Span]:
+    # What stands before one may call it an example, a story or a form.
+    start, end = span
+    return [(found.end(), end) for found in COLON.finditer(text, start, end) if end - found.end() >= SHORTEST]
 
 
 def _is_suspect(run: str) -> bool:

@@ -73,6 +73,12 @@ def served_methods(target: Any) -> set[str]:
     return {name for name in methods_of(target) if not {name, name.partition(".")[0]} & NOT_SERVED.keys()}
 
 
+def writing_methods(target: Any) -> set[str]:
+    """Return the methods that the service answers and that do more than look."""
+    reads = ("retrieve", "search", "list", "get_")
+    return {name for name in served_methods(target) if not name.rpartition(".")[2].startswith(reads)}
+
+
 def parameters_of(method: Any) -> set[str]:
     """Return what a method sends to the service, by name."""
     mechanics = {"extra_headers", "extra_query", "extra_body", "timeout"}

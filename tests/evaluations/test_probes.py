@@ -36,7 +36,6 @@ def sample(evaluator: str, **fields: Any) -> dict[str, Any]:
 def said(row: dict[str, Any]) -> tuple[str, str | None, bool | None]:
     result = row["answer"]["results"][0]
     verdict = result["evaluation_result"] or {}
-    error = result.get("error_info") or {}
     return result["status"], result["error_code"], verdict.get("pass")
 
 

@@ -26,6 +26,7 @@ SAMPLE = make_sample(
     system_prompt="Be brief.",
     gold_contexts=(TEXT,),
     top_k_contexts=(TEXT, "A towel.", "Fish."),
+    baseline_output="Nobody knows.",
 )
 NUMBERS = st.sampled_from([0, 1, -1, 3, 0.5, -0.0, 5e-324, 1e308, 10**30, 10**400])
 TEXTS = st.sampled_from(["", "a", "42", "gold", "{{gold}}", "{{", "(", "[a-z]+", "\ud800", "\x00", "é" * 500])

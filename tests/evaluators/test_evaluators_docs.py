@@ -37,7 +37,8 @@ def block(heading: str, language: str) -> str:
 
 
 def row_of(family: Family) -> str:
-    [row] = [line for line in PAGE.splitlines() if line.startswith(f"| `{family.name}` |")]
+    table = PAGE.partition("\n| family | needs |")[2].partition("\n\n")[0]
+    [row] = [line for line in table.splitlines() if line.startswith(f"| `{family.name}` |")]
     return row
 
 

@@ -60,7 +60,8 @@ def test_a_name_in_another_language_never_passes_in_silence(probe: Probe) -> Non
 
 @of_each_language
 def test_support_is_told_right_from_wrong_in_every_language(probe: Probe) -> None:
-    for output, passes in ((probe.right, True), (probe.wrong, False), (probe.refusal, False)):
+    # Who declines claims nothing that would need support.
+    for output, passes in ((probe.right, True), (probe.wrong, False), (probe.refusal, True)):
         fields = {"input": probe.question, "output": output, "contexts": (probe.right,)}
         assert scored("hallucination", **fields).passed is passes
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from evaluators.cards.texts.judged import judge_card
+from dataclasses import replace
+
+from evaluators.cards.texts.judged import STRICT, judge_card
 from evaluators.values import CardText, KnownMiss
 
 NO_THRESHOLD = "None: it passes where the score is one."
@@ -43,10 +45,37 @@ CUSTOM = {
 }
 JUDGE = {"judge": judge_card("Criteria that need facts from outside the sample are judged by what the model knows.",
                          id="judge-2026-11-23")}  # fmt: skip
+JUDGE_PAIRWISE = {
+    "judge-pairwise": judge_card(
+        "Of two bad answers the better one wins: it says nothing of how good that is.",
+        "Judges prefer longer answers, whatever they are told; both orders do not mend that.",
+    )
+}
+_DECIDES_EVERY_SENTENCE = (
+    "The judge must decide about every sentence of the output; the former id believes a list that leaves some out. "
+    f"{STRICT}"
+)
+_STRICT_CHANGES = {
+    **dict.fromkeys(("answer-consistency", "faithfulness", "rag-overall"), _DECIDES_EVERY_SENTENCE),
+    **dict.fromkeys(
+        (
+            "answer-consistency-binary",
+            "augmentation-accuracy",
+            "augmentation-precision",
+            "haystack-context-relevance",
+            "retrieval-k-recall",
+            "retrieval-precision",
+        ),
+        STRICT,
+    ),
+}
 RAG_METRICS = {
-    "rag-metrics": judge_card(
-        "Consistency speaks of the contexts alone: an answer derived from wrong contexts is consistent.",
-        "A judge may restate an answer so that a wrong part of it is lost.",
+    "rag-metrics": replace(
+        judge_card(
+            "Consistency speaks of the contexts alone: an answer derived from wrong contexts is consistent.",
+            "A judge may restate an answer so that a wrong part of it is lost.",
+        ),
+        changes={f"{name}-2026-11-23": change for name, change in _STRICT_CHANGES.items()},
     )
 }
 WEBHOOK = {
