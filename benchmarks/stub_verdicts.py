@@ -60,6 +60,8 @@ def member(name: str, schema: dict[str, Any], verdict: str, said: str, data: Map
     """Return one property: a judge quotes what it was shown, decides every sentence, and names what it finds."""
     if name == "quote" and verdict != "echo":
         return quoted(data)
+    if name == "relevant_statements" and verdict != "echo":
+        return [quoted(data)] if instance_of(schema, verdict, said, data) else []
     if name == "is_claim":
         return True
     if name in LISTS and "SENTENCES" in data:

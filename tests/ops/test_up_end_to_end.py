@@ -128,9 +128,16 @@ class Running:
         supervisor = self.supervisor()
         return [supervisor, *supervisor.children(recursive=True)]
 
-    def child(self, word: str) -> psutil.Process:
-        children = self.supervisor().children(recursive=True)
-        return next(child for child in children if word in " ".join(told(child, psutil.Process.cmdline) or []))
+    def child(self, word: str, seconds: float = 60) -> psutil.Process:
+        """Return the process with this word in its command; it may be starting anew after another test's kill."""
+        deadline = time.monotonic() + seconds
+        while True:
+            children = self.supervisor().children(recursive=True)
+            found = [child for child in children if word in " ".join(told(child, psutil.Process.cmdline) or [])]
+            if found:
+                return found[0]
+            assert time.monotonic() < deadline, f"there is no process with {word!r}"
+            time.sleep(0.2)
 
     def evaluate(self) -> tuple[int, Any]:
         address = urlsplit(self.demo["EVALSVC_URL"])

@@ -281,6 +281,9 @@ CASES = {
 LEFT_OUT = {
     "latency_ms, cost, input_tokens, output_tokens": "measured, not judged: there is no best value",
     "pii-judge": "as pii-broad, by the passages that a judge copies out: the scripted one has none to copy",
+    "judge-image": "it looks at an attached picture, and these data have none",
+    "judge-audio": "it hears an attached recording, and these data have none",
+    "judge-mm": "it reads an attachment, and these data have none",
     "judge-pairwise": "it compares with another answer, and these data have one answer each",
     "toxicity-moderation": "its endpoint is a page of its own; what it flags is tested with it",
     "webhook": "scores are the account's own",

@@ -6,7 +6,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Let an account mark the connections whose models see images or hear recordings."""
 
-    dependencies = [("judges", "0001_squashed_0004_webhook_secret")]
+    # Not on the squashed one: an installation may have come by the steps that it replaces.
+    dependencies = [("judges", "0004_webhook_secret")]
 
     operations = [
         migrations.AddField(

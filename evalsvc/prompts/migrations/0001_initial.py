@@ -14,8 +14,8 @@ class Migration(migrations.Migration):
 
     initial = True
     dependencies = [
-        ('accounts', '0001_squashed_0003_retention'),
-        ('projects', '0001_squashed_0003_created_by'),
+        ('accounts', '0003_retention'),
+        ('projects', '0003_created_by'),
     ]
     operations = [
         migrations.CreateModel(
