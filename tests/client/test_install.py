@@ -1,4 +1,4 @@
-"""`pip install .` brings the client and httpx, and no server."""
+"""`pip install .` brings the client, httpx and click, and no server."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ sys.meta_path.insert(0, Refuse())
 import evalsvc.client
 others = {name.split(".")[1] for name in sys.modules if name.startswith("evalsvc.")}
 assert others == {"client"}, others
+assert "click" not in sys.modules
 """
 
 
@@ -43,10 +44,10 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_depends_on_httpx_alone() -> None:
+def test_it_depends_on_httpx_and_click_alone() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
 
-    assert [one.split(">")[0] for one in project["dependencies"]] == ["httpx"]
+    assert [one.split(">")[0] for one in project["dependencies"]] == ["click", "httpx"]
 
 
 def test_it_imports_nothing_of_the_server() -> None:
