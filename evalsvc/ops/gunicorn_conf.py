@@ -33,6 +33,11 @@ worker_tmp_dir = shared_memory if Path(shared_memory).is_dir() else None
 accesslog = None  # the service writes its own line per request
 errorlog = "-"
 control_socket_disable = True
+# No header of a peer's is believed here: EVALSVC_BEHIND_PROXY alone says whether one tells that callers used https.
+# gunicorn would believe whoever calls from this machine, and answer headers that disagree with a page of HTML.
+forwarded_allow_ips = ""
+secure_scheme_headers: dict[str, str] = {}
+forwarder_headers = ""
 
 
 def on_starting(server: object) -> None:

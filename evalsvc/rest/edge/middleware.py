@@ -23,11 +23,23 @@ from evalsvc.rest.problems import Problem, problem_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 API_PREFIX = "/v1/"
+PROBES = ("/healthz", "/readyz", "/metrics")
+"""Asked by address: a probe, a scraper or a proxy knows its pod, not the name that callers use."""
 
 
 def is_api(request: HttpRequest) -> bool:
     """Say whether the request is for the API, also where the service is mounted below a path of its host."""
     return request.path_info.startswith(API_PREFIX)
+
+
+def is_probe(request: HttpRequest) -> bool:
+    """Say whether the request is one that orchestrators send, in whatever name."""
+    return request.path_info in PROBES
+
+
+def needs_page(request: HttpRequest) -> bool:
+    """Say whether the request may be for a page of people's."""
+    return not is_api(request) and not is_probe(request)
 
 
 class RequestMiddleware:
@@ -54,6 +66,8 @@ class RequestMiddleware:
 
 def refuse_request(request: HttpRequest) -> Problem | None:
     """Say why no view may see this request: a host that is not ours, or a key sent over plain http."""
+    if is_probe(request):
+        return None
     try:
         request.get_host()
     except DisallowedHost:
@@ -64,13 +78,13 @@ def refuse_request(request: HttpRequest) -> Problem | None:
 
 
 class PagesOnly:
-    """Mixed into middleware that only people's pages need: requests to the API pass it by."""
+    """Mixed into middleware that only people's pages need: requests to the API, and probes, pass it by."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Skip the middleware for the API."""
-        if is_api(request):
-            return self.get_response(request)  # type: ignore[attr-defined]
-        return super().__call__(request)
+        """Skip the middleware for all else."""
+        if needs_page(request):
+            return super().__call__(request)
+        return self.get_response(request)  # type: ignore[attr-defined]
 
 
 class StaticFilesMiddleware(PagesOnly, WhiteNoiseMiddleware):
@@ -90,7 +104,7 @@ class PageCsrfMiddleware(PagesOnly, CsrfViewMiddleware):
 
     def process_view(self, request: HttpRequest, *args: object) -> HttpResponse | None:  # type: ignore[override]
         """Check forms."""
-        return None if is_api(request) else super().process_view(request, *args)  # type: ignore[arg-type]
+        return super().process_view(request, *args) if needs_page(request) else None  # type: ignore[arg-type]
 
 
 class PageAuthenticationMiddleware(PagesOnly, AuthenticationMiddleware):
