@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from evalsvc.local.draining import REQUESTS_SECONDS, MalformedDrain, drain_seconds, refuse_malformed_drain
+from evalsvc.ops.serving.draining import forget_earlier_drain
 from evalsvc.rest.edge.open_files import allow_many_files
 
 
@@ -14,6 +16,10 @@ def _bind() -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+try:
+    refuse_malformed_drain(os.environ)
+except MalformedDrain as exc:
+    raise SystemExit(f"evalsvc does not start. {exc}") from None
 bind = _bind()
 worker_class = "evalsvc.ops.web_worker.WebWorker"  # gthread, with a limit on waiting requests
 # At most one process per core: a process stores captures together, so fewer processes put more of them into a commit.
@@ -24,9 +30,10 @@ threads = int(os.environ.get("EVALSVC_WEB_THREADS", "320"))
 # Many, so that idle connections stay open: a caller that has to connect again waits in line with all new callers.
 worker_connections = max(1000, allow_many_files() - 256)  # 256 files are for other uses than connections
 preload_app = True  # imported once, shared by all workers
-keepalive = 30  # seconds; longer than a client's pause between two calls
+keepalive = 30  # seconds; longer than a client's pause between two calls, and than a proxy keeps its connections
 timeout = 60  # seconds without a sign of life from a worker, not per request
-graceful_timeout = 25  # seconds that requests get to end when the service stops
+# Seconds from SIGTERM on: so long proxies get to leave, and then requests to end.
+graceful_timeout = drain_seconds(os.environ) + REQUESTS_SECONDS
 # A heartbeat file must not wait for a disk.
 shared_memory = "/dev/shm"  # noqa: S108  # nosec B108 - gunicorn makes a private file there
 worker_tmp_dir = shared_memory if Path(shared_memory).is_dir() else None
@@ -45,6 +52,7 @@ def on_starting(server: object) -> None:
     from evalsvc.ops.at_start import refuse_foreign_functions
 
     refuse_foreign_functions()
+    forget_earlier_drain()
 
 
 def pre_fork(server: object, worker: object) -> None:

@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 from evalsvc.infra.redis import shared_client
 from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
 from evalsvc.ops import alive
+from evalsvc.ops.serving.draining import draining
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
 
@@ -37,17 +38,19 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """Say whether requests can be served: 200, or 503 with the part that is missing.
 
-    Without workers it is 200 too, and `degraded`: what needs them is kept, and answered when they are back.
+    A process that is being left says 503 and `draining`. Without workers it is 200, and `degraded`: what needs them is
+    kept, and answered when they are back.
     """
     needed = {"database": database_answers(), "redis": redis_answers()}
     working = workers_answer() if needed["redis"] else dict.fromkeys(alive.PARTS)
     ready, complete = all(needed.values()), all(working.values())
+    leaving = draining.is_on()
     words = {True: "ok", False: "down", None: "unknown"}
     body = {
-        "status": "unavailable" if not ready else "ready" if complete else "degraded",
+        "status": ("unavailable" if not ready else "draining" if leaving else "ready" if complete else "degraded"),
         **{name: words[up] for name, up in (needed | working).items()},
     }
-    answer = JsonResponse(body, status=200 if ready else 503)
+    answer = JsonResponse(body, status=200 if ready and not leaving else 503)
     if start := os.environ.get(START_VARIABLE):
         answer.headers[START_HEADER] = start
     return answer

@@ -10,8 +10,10 @@ from typing import Any
 
 from gunicorn.workers.gthread import _DEFER, ThreadWorker
 
+from evalsvc.local.draining import REQUESTS_SECONDS
 from evalsvc.ops.serving.body import Application, heard
 from evalsvc.ops.serving.connection import ClientConnection
+from evalsvc.ops.serving.draining import draining
 from evalsvc.ops.serving.lingering import lingering
 from evalsvc.ops.serving.pace import slow_senders
 from evalsvc.rest.edge.door import Visit, door, visiting
@@ -30,6 +32,8 @@ class WebWorker(ThreadWorker):
 
     wsgi: Application
     _looked_at = 0.0
+    _has_let_go = False
+    _is_told_to_stop = False
 
     def run(self) -> None:
         """Serve, once the application is loaded."""
@@ -114,15 +118,30 @@ class WebWorker(ThreadWorker):
             self.log.debug("Failed to send error message.")
 
     def notify(self) -> None:
-        """Give a sign of life, once a second at least; and whoever is slow loses its place."""
+        """Give a sign of life, once a second at least; whoever is slow loses its place, and a drain goes on."""
         super().notify()
         door.look()
+        if draining.is_on():
+            self._drain()
+
+    def _drain(self) -> None:
+        if not self._has_let_go:
+            self._has_let_go = True
+            let_go()
+        if self._is_told_to_stop and self.alive and draining.is_over():
+            # Of its time the master has counted the drain already.
+            self.cfg.set("graceful_timeout", REQUESTS_SECONDS)
+            self.alive = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop: who waits is answered `pending` at once, and fetches the rest from another process."""
-        super().handle_exit(sig, frame)
+        """Stop: who waits is answered `pending` at once, and fetches the rest from another process.
+
+        What comes is served until the drain is over, as a proxy may not have heard of it.
+        """
+        self._is_told_to_stop = True
+        draining.begin()
         # In the main loop: a signal may come while this thread holds any lock.
-        self.method_queue.defer(let_go)
+        self.method_queue.defer(self._drain)
 
 
 def let_go() -> None:

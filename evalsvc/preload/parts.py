@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evalsvc.local.draining import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.launch import die_with_parent
 from evalsvc.local.supervisor.child import ChildSpec
 from evalsvc.local.supervisor.forked import Fork
@@ -46,8 +47,12 @@ def web(site: ServiceSite) -> ChildSpec:
         death_signal=signal.SIGQUIT,
         close_fds=_terminal(site),
     )
+    start = os.environ.get(START_VARIABLE)
     return ChildSpec(
-        WEB, lambda: work, lambda: answers(site.host, site.port, os.environ.get(START_VARIABLE)), stop_timeout=30
+        WEB,
+        lambda: work,
+        lambda: answers(site.host, site.port, start),
+        stop_timeout=REQUESTS_SECONDS + 5 + drain_seconds(os.environ),
     )
 
 

@@ -8,75 +8,25 @@ import json
 import os
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from django.conf import settings
 
 from benchmarks.http_caller import Caller as HttpCaller
-from evalsvc.local.supervisor.roster import listen_on_free_port
-from tests.conftest import Caller, findings, new_caller, scores_of, start_worker, stop_group, wait_until
-from tests.serving import CONFIGURED, answers, start_web
+from tests.conftest import Caller, findings, new_caller, scores_of, wait_until
+from tests.work.waiting_web import PATIENCE, Web, fetched, fill, status, waiting_web
 
 N_PLACES = 4
-PATIENCE = 100.0
-
-
-@dataclass
-class Web:
-    """One web process of 8 threads, of which 4 may wait. Its broker is one that no other test's worker listens to."""
-
-    url: str
-    process: subprocess.Popen[bytes]
-    broker: str
-
-    def evaluate(self, caller: Caller, text: str, evaluator: str = "toxicity", **headers: str) -> httpx.Response:
-        body = {"evaluators": [{"evaluator": evaluator}], "output": text, "label": text, "app": "shop"}
-        return self.call(caller, "POST", "/v1/evaluate", json=body, **headers)
-
-    def call(self, caller: Caller, method: str, path: str, json: Any = None, **headers: str) -> httpx.Response:
-        sent = {"X-API-KEY": caller.key, **headers}
-        return httpx.request(method, self.url + path, json=json, headers=sent, timeout=PATIENCE)
-
-    def n_waiters(self) -> int:
-        key = {"Authorization": f"Bearer {settings.METRICS_KEY}"}
-        lines = httpx.get(f"{self.url}/metrics", headers=key, timeout=PATIENCE).text.splitlines()
-        return next((int(float(line.split()[-1])) for line in lines if line.startswith("evalsvc_waiters ")), 0)
-
-    @contextlib.contextmanager
-    def working(self) -> Iterator[None]:
-        """Let a worker come at last."""
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setenv("CELERY_BROKER_URL", self.broker)
-            worker = start_worker("cpu")
-        try:
-            yield
-        finally:
-            stop_group(worker)
 
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[Web]:
-    broker = settings.CELERY_BROKER_URL.rpartition("/")[0] + "/9"
-    if "virtual_host=" in settings.CELERY_BROKER_URL:
-        broker = settings.CELERY_BROKER_URL.rpartition("virtual_host=")[0] + "virtual_host=9"
-    env = {"EVALSVC_WEB_WORKERS": "1", "EVALSVC_WEB_THREADS": "8", "EVALSVC_MAX_WAITERS": str(N_PLACES)}
-    env |= {"CELERY_BROKER_URL": broker, "EVALSVC_LEASE_SECONDS": "600"}
-    with listen_on_free_port("127.0.0.1", 0) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        process = start_web(listener, tmp_path / "web.log", CONFIGURED, **env)
-        try:
-            wait_until(lambda: answers(url + "/readyz") or process.poll() is not None)
-            assert process.poll() is None, (tmp_path / "web.log").read_text()
-            yield Web(url, process, broker)
-        finally:
-            stop_group(process)
+    """8 threads, of which 4 may wait."""
+    with waiting_web(tmp_path / "web.log", n_places=N_PLACES, n_threads=8) as web:
+        yield web
 
 
 @pytest.fixture
@@ -85,32 +35,10 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def fill(web: Web, pool: ThreadPoolExecutor, caller: Caller, n: int = N_PLACES) -> list[Future[httpx.Response]]:
-    """Take places one after the other, so that the first is the one that has waited longest."""
-    before, asked = web.n_waiters(), []
-    for i in range(n):
-        asked.append(pool.submit(web.evaluate, caller, f"Good morning {i}.", Prefer="wait=60"))
-        wait_until(lambda i=i: web.n_waiters() == before + i + 1)
-    return asked
-
-
-def status(answer: httpx.Response) -> str:
-    assert answer.status_code == 200, answer.text
-    return answer.json()["results"][0]["status"]
-
-
-def fetched(web: Web, caller: Caller, answer: httpx.Response) -> httpx.Response:
-    """Fetch what was answered `pending`, as its headers say."""
-    path = answer.headers["Location"]
-    return wait_until(
-        lambda: (found := web.call(caller, "GET", path, Prefer="wait=5")) and status(found) != "pending" and found
-    )
-
-
 def test_what_does_not_wait_is_answered_while_every_place_is_taken(
     web: Web, pool: ThreadPoolExecutor, alice: Caller, charlie: Caller
 ) -> None:
-    asked = fill(web, pool, alice)
+    asked = fill(web, pool, alice, N_PLACES)
     # Many more than there are threads, and each answered before any verdict is there.
     more = list(pool.map(lambda i: web.evaluate(alice, f"Hello {i}.", Prefer="wait=60"), range(20)))
 
@@ -133,7 +61,7 @@ def test_what_does_not_wait_is_answered_while_every_place_is_taken(
 def test_a_strangers_share_comes_from_whoever_has_waited_longest(
     web: Web, pool: ThreadPoolExecutor, alice: Caller, charlie: Caller
 ) -> None:
-    asked = fill(web, pool, alice)
+    asked = fill(web, pool, alice, N_PLACES)
     theirs = [pool.submit(web.evaluate, charlie, f"Hello {i}.", Prefer="wait=60") for i in range(2)]
     first, second = (one.result(PATIENCE) for one in asked[:2])
     assert (status(first), status(second)) == ("pending", "pending")
@@ -153,7 +81,7 @@ def test_a_call_repeated_without_a_place_is_still_the_same_call(
     web: Web, pool: ThreadPoolExecutor, alice: Caller
 ) -> None:
     """As clients do that take `pending` for a failure: nothing is worked twice, or counted twice."""
-    asked = fill(web, pool, alice)
+    asked = fill(web, pool, alice, N_PLACES)
     answered = [web.evaluate(alice, "Hello.", Prefer="wait=60") for _ in range(3)]
     keyed = {"Prefer": "wait=60", "Idempotency-Key": "k"}
     answered_by_key = [web.evaluate(alice, "Hello you.", **keyed) for _ in range(3)]
@@ -170,7 +98,7 @@ def test_a_call_repeated_without_a_place_is_still_the_same_call(
 
 
 def test_a_process_that_stops_keeps_nobody_waiting(web: Web, pool: ThreadPoolExecutor, alice: Caller) -> None:
-    asked = fill(web, pool, alice)
+    asked = fill(web, pool, alice, N_PLACES)
     os.kill(web.process.pid, signal.SIGTERM)
 
     assert [status(one.result(PATIENCE)) for one in asked] == ["pending"] * N_PLACES

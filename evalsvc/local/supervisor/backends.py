@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from evalsvc.local.draining import DRAIN_SECONDS_VARIABLE
 from evalsvc.local.embedded.home import APPLICATION_SECRETS
 from evalsvc.local.embedded.postgres import EmbeddedPostgres
 from evalsvc.local.embedded.server import EmbeddedServer
@@ -134,6 +135,8 @@ def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     }
     defaults = {
         "EVALSVC_REQUIRE_HTTPS": "0",
+        # Nobody waits to be told that it is about to stop: whoever calls it sees that it does.
+        DRAIN_SECONDS_VARIABLE: "0",
         # An LLM server of this machine may be called; whoever starts this is at home on it.
         "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8,::1/128",
         # One thread per process: many processes share few cores, and numpy would start a thread for each.

@@ -6,6 +6,7 @@ from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
+from evalsvc.local.draining import MalformedDrain
 from evalsvc.local.embedded.server import ServerFailed
 from evalsvc.local.supervisor.lock import AlreadyRunning
 from evalsvc.local.supervisor.run import StartOptions, run_service
@@ -16,7 +17,7 @@ HELP = (
     "Start the whole service here and stay in the foreground: PostgreSQL and Valkey (unless DATABASE_URL "
     "and REDIS_URL name others), migrations, a demo account, web, workers and clock. Ctrl-C stops all of it."
 )
-EXPECTED = (ServiceFailed, ServerFailed, OSError)
+EXPECTED = (ServiceFailed, ServerFailed, MalformedDrain, OSError)
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from evalsvc.local.draining import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.process import Command
 from evalsvc.local.supervisor.child import ChildSpec
 
@@ -83,7 +84,7 @@ def service(
         begin,
         lambda: not missing(home, parts) and (WEB not in parts or answers(host, port, env.get(START_VARIABLE))),
         SERVICE_STAGE,
-        stop_timeout=40,
+        stop_timeout=REQUESTS_SECONDS + 15 + drain_seconds(env),
         gives_up_with=GIVES_UP,
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evalsvc.local.draining import DRAIN_FILE_VARIABLE, refuse_malformed_drain
 from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.supervisor import demo, demo_account, roster
@@ -58,6 +59,7 @@ def run_service(options: StartOptions, write: Callable[[str], None] = print) -> 
 
     Raises AlreadyRunning, or ServiceFailed and its like with a sentence for the operator.
     """
+    refuse_malformed_drain(os.environ)
     home = prepare_home(evalsvc_home(options.checkout))
     values = load_secrets(home)
     progress = StartProgress(write)
@@ -161,10 +163,11 @@ class Start:
         """What the service's processes see, and what the migration sees: only the latter may change tables."""
         extra = application_secrets(self.secrets) | self.backends.broker_environment()
         all_urls = urls.environment()
-        write_env_file(self.home / "run" / "services.env", extra | all_urls)
+        draining = {DRAIN_FILE_VARIABLE: os.environ.get(DRAIN_FILE_VARIABLE) or str(self.home / "run" / "draining")}
+        write_env_file(self.home / "run" / "services.env", extra | all_urls | draining)
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
         metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
-        own = metrics | {roster.START_VARIABLE: self._start}
+        own = metrics | draining | {roster.START_VARIABLE: self._start}
         service_env = child_environment(self.home, extra | service_urls | own)
         return service_env, child_environment(self.home, extra | all_urls)
 

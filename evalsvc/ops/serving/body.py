@@ -8,6 +8,7 @@ from typing import Any
 from gunicorn.http.body import Body, ChunkedReader
 from gunicorn.http.errors import NoMoreData, ParseException
 
+from evalsvc.ops.serving.draining import draining
 from evalsvc.ops.serving.pace import PacedUnreader
 from evalsvc.rest.basics.body_errors import BodyBroken
 
@@ -102,7 +103,8 @@ def heard(application: Application) -> Application:
         environ["wsgi.input"] = body
 
         def begin(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
-            if not body.is_over():
+            # Who is being left keeps no connection either: the next request on it would come too late.
+            if draining.is_on() or not body.is_over():
                 response.force_close()
             return start_response(status, headers, exc_info)
 
