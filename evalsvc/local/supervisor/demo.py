@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ EARLIER_OUTPUTS = ("Paris", "Paris", "Lyon", "Paris", "Paris", "Paris is the cap
 
 # A worker may have to load a model first.
 PATIENCE_SECONDS, PAUSE_SECONDS = 60.0, 0.2
+DEMO_ENV = ".evalsvc/demo.env"
 
 
 @dataclass(frozen=True)
@@ -49,26 +51,59 @@ class DemoVerdict:
         return f"{verdict}; {level:.0%} interval of the {what} of the {n} scores before it: {lower:.3f} to {upper:.3f}"
 
 
-def first_evaluation(url: str, key: str) -> DemoVerdict:
+@dataclass(frozen=True)
+class DemoCaller:
+    """A client with the demo account's key."""
+
+    url: str
+    key: str
+    ca_file: Path | None = None
+    """The authority of an https address."""
+
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> tuple[int, str]:
+        """Return status and text of an answer. Raises ServiceFailed where there is none."""
+        connection = self._connection()
+        try:
+            # Where a proxy of the operator's ends TLS, this call stands in its place; else nobody believes it.
+            headers = {"X-API-KEY": self.key, "Content-Type": "application/json", "X-Forwarded-Proto": "https"}
+            connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            raise ServiceFailed(f"The first evaluation got no answer from {self.url}: {error}") from error
+        finally:
+            connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        address = urlsplit(self.url)
+        host, port = address.hostname or "", address.port
+        if address.scheme != "https":
+            return http.client.HTTPConnection(host, port, timeout=30)
+        trusted = ssl.create_default_context(cafile=str(self.ca_file) if self.ca_file else None)
+        return http.client.HTTPSConnection(host, port, timeout=30, context=trusted)
+
+
+def first_evaluation(url: str, key: str, ca_file: Path | None = None) -> DemoVerdict:
     """Ask the running service as any client would; the first time, let a few other answers make a history."""
-    verdict = _evaluate(url, key, capture="none")
+    caller = DemoCaller(url, key, ca_file)
+    verdict = _evaluate(caller, capture="none")
     if verdict.is_pending or (verdict.interval and verdict.interval.get("n", 0) >= len(EARLIER_OUTPUTS)):
         return verdict
     for output in EARLIER_OUTPUTS:
-        _evaluate(url, key, output)
-    return _evaluate(url, key)
+        _evaluate(caller, output)
+    return _evaluate(caller)
 
 
-def _evaluate(url: str, key: str, output: str = "Paris", capture: str = "all") -> DemoVerdict:
+def _evaluate(caller: DemoCaller, output: str = "Paris", capture: str = "all") -> DemoVerdict:
     """Evaluate once. An answer that a worker still has is asked for again, and is no failure."""
     body = QUESTION | {"evaluated_model_output": output, "capture": capture}
-    status, text = _ask(url, "POST", "/v1/evaluate", key, body)
+    status, text = caller.ask("POST", "/v1/evaluate", body)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (request_id := _pending_id(text)) is not None:
         if time.monotonic() > deadline:
             return DemoVerdict(False, 0.0, None, is_pending=True)
         time.sleep(PAUSE_SECONDS)
-        status, text = _ask(url, "GET", f"/v1/evaluate/{request_id}", key)
+        status, text = caller.ask("GET", f"/v1/evaluate/{request_id}")
     return _read_verdict(status, text)
 
 
@@ -90,20 +125,6 @@ def _read_verdict(status: int, text: str) -> DemoVerdict:
         raise ServiceFailed(f"The first evaluation failed: HTTP {status}, {text[:1000]!r}") from error
 
 
-def _ask(url: str, method: str, path: str, key: str, body: Mapping[str, object] | None = None) -> tuple[int, str]:
-    address = urlsplit(url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
-    try:
-        headers = {"X-API-KEY": key, "Content-Type": "application/json"}
-        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode(errors="replace")
-    except (OSError, http.client.HTTPException) as error:
-        raise ServiceFailed(f"The first evaluation got no answer from {url}: {error}") from error
-    finally:
-        connection.close()
-
-
 def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path:
     """Write ``.evalsvc/demo.env`` in the checkout, for `. .evalsvc/demo.env` in a shell."""
     folder = checkout / ".evalsvc"
@@ -114,7 +135,8 @@ def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path
     return path
 
 
-def banner(url: str, account: Mapping[str, str], verdict: object) -> str:
+def banner(url: str, account: Mapping[str, str], verdict: object, path: str = DEMO_ENV) -> str:
+    authority = account.get("EVALSVC_CA_FILE")
     rows = {
         "address": url,
         "documentation": f"{url}/docs/",
@@ -123,7 +145,8 @@ def banner(url: str, account: Mapping[str, str], verdict: object) -> str:
         "  password": account["EVALSVC_ADMIN_PASSWORD"],
         "API key": account["EVALSVC_API_KEY"],
         "first evaluation": str(verdict),
-        "in a shell": ". .evalsvc/demo.env   # EVALSVC_URL, EVALSVC_API_KEY, ...",
+        **({"EVALSVC_CA_FILE": f"{authority}   # curl --cacert"} if authority else {}),
+        "in a shell": f". {path}   # EVALSVC_URL, EVALSVC_API_KEY, ...",
         "stop": "Ctrl-C",
     }
     return "\n" + "\n".join(f"  {name + ':':<18} {value}" for name, value in rows.items()) + "\n"

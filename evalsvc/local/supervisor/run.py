@@ -19,6 +19,14 @@ from evalsvc.local.supervisor import demo, demo_account, roster
 from evalsvc.local.supervisor.aside import ask_in_child
 from evalsvc.local.supervisor.backends import Backends, application_secrets, child_environment
 from evalsvc.local.supervisor.child import Child
+from evalsvc.local.supervisor.front.caddy import CaddyFront
+from evalsvc.local.supervisor.front.opening import (
+    LOOPBACK,
+    FrontOptions,
+    environment_behind,
+    open_front,
+    refuse_unreachable,
+)
 from evalsvc.local.supervisor.lock import HomeLock, hold_home
 from evalsvc.local.supervisor.schema import Unknowable, is_migrated, note_migrated, schema_digest
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
@@ -38,6 +46,10 @@ class StartOptions:
     demo: bool = True
     otlp_port: int | None = 4317
     """Of OTLP over gRPC; None: none is taken."""
+    https: bool = False
+    """Whether Caddy stands before the service. It listens at `host`, and the service on this machine alone."""
+    https_port: int | None = None
+    """The port that was named for it; None for the first free one from 8443 on."""
 
 
 class StartProgress:
@@ -60,6 +72,7 @@ def run_service(options: StartOptions, write: Callable[[str], None] = print) -> 
     Raises AlreadyRunning, or ServiceFailed and its like with a sentence for the operator.
     """
     refuse_malformed_drain(os.environ)
+    refuse_unreachable(os.environ, has_front=options.https)
     home = prepare_home(evalsvc_home(options.checkout))
     values = load_secrets(home)
     progress = StartProgress(write)
@@ -91,45 +104,87 @@ class Start:
     resources: contextlib.ExitStack
     _listener: socket.socket = field(init=False)
     _otlp_port: int | None = field(init=False)
+    _front: CaddyFront | None = field(init=False, default=None)
     _start: str = field(init=False, default_factory=lambda: uuid.uuid4().hex)
 
     def run(self) -> None:
         url = self._listen()
         self._otlp_port = self._free_otlp_port()
+        self._front = self._opened_front()
         urls = self.backends.planned_urls()
         env, owner_env = self._environments(urls)
         service = self._import_service(env)
+        front = self.supervisor.add(self._front.spec(roster.SERVICE_STAGE), must_start=True) if self._front else None
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
         account = self._prepare(urls, owner_env)
         roster.go_file(self.home).touch()
         self._wait_for(service)
+        self._tell(url if front is None else self._wait_for_front(front), account)
+
+    def _tell(self, url: str, account: Mapping[str, str]) -> None:
+        """Say where the service is, and what else somebody needs who calls it."""
         self.lock.announce(url)
+        trust = self._front.trust() if self._front else {}
         if account:
             with self.progress.step("first evaluation"):
                 verdict = self._first_verdict(url, account["EVALSVC_API_KEY"])
-            demo.write_demo_env(self.options.checkout, url, account)
-            self.progress.write(demo.banner(url, account, verdict))
+            values = {**account, **trust}
+            self.progress.write(demo.banner(url, values, verdict, self._write_demo_env(url, values)))
         else:
-            self.progress.write(f"\n{url} is ready. Ctrl-C stops it.")
+            authority = f" Its authority: EVALSVC_CA_FILE={trust['EVALSVC_CA_FILE']}" if trust else ""
+            self.progress.write(f"\n{url} is ready.{authority} Ctrl-C stops it.")
         self._tell_otlp(url)
         self.progress.write(f"Ready after {time.monotonic() - self.progress.started:.1f} s.")
+
+    def _wait_for_front(self, front: Child) -> str:
+        """Wait until Caddy answers; return the address of the service."""
+        assert self._front is not None  # noqa: S101  # nosec B101 - it is what `front` runs
+        with self.progress.step("https answers"):
+            self.supervisor.wait_ready(front)
+        return self._front.url
+
+    def _write_demo_env(self, url: str, values: Mapping[str, str]) -> str:
+        """Write the file for shells, into the home where the checkout is for reading only; return its path."""
+        try:
+            demo.write_demo_env(self.options.checkout, url, values)
+            return demo.DEMO_ENV
+        except OSError:
+            return str(demo.write_demo_env(self.home, url, values))
 
     def _first_verdict(self, url: str, key: str) -> str:
         """Ask for one; a service that is ready goes on when its first answer is late or none."""
         try:
-            return str(demo.first_evaluation(url, key))
+            return str(demo.first_evaluation(url, key, self._front.ca_file if self._front else None))
         except ServiceFailed as failure:
             return f"WARNING: {failure}"
 
     def _listen(self) -> str:
         """Take a port; return the address under which this machine reaches it."""
-        host = self.options.host
+        host = self._host
         self._listener = self.resources.enter_context(self._bound())
         port = self._listener.getsockname()[1]
         address = roster.reachable(host)
         return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+    @property
+    def _host(self) -> str:
+        """Return where the service itself listens."""
+        return LOOPBACK if self.options.https else self.options.host
+
+    def _opened_front(self) -> CaddyFront | None:
+        """Take the port of https, if it was asked for."""
+        if not self.options.https:
+            return None
+        return open_front(
+            FrontOptions(self.options.host, self.options.https_port),
+            home=self.home,
+            web=f"{LOOPBACK}:{self._listener.getsockname()[1]}",
+            otlp=None if self._otlp_port is None else f"{LOOPBACK}:{self._otlp_port}",
+            resources=self.resources,
+            write=self.progress.write,
+        )
 
     def _free_otlp_port(self) -> int | None:
         """Find a port for OTLP over gRPC. gRPC listens by itself: it takes no socket that is bound already."""
@@ -138,12 +193,13 @@ class Start:
         if importlib.util.find_spec("grpc") is None:
             self.progress.write("  no OTLP over gRPC: the extra `grpc` is not installed")
             return None
-        with roster.listen_on_free_port(self.options.host, self.options.otlp_port) as listener:
+        with roster.listen_on_free_port(self._host, self.options.otlp_port) as listener:
             return int(listener.getsockname()[1])
 
     def _tell_otlp(self, url: str) -> None:
         if self._otlp_port is not None:
-            self.progress.write(f"OTLP over gRPC: {url.rpartition(':')[0]}:{self._otlp_port}")
+            address = url if self._front else f"{url.rpartition(':')[0]}:{self._otlp_port}"
+            self.progress.write(f"OTLP over gRPC: {address}")
 
     @property
     def _parts(self) -> list[str]:
@@ -153,8 +209,8 @@ class Start:
         """Bind the port that was named, and no other: programs call it there. Without one, look for a free one."""
         named = self.options.port
         if named is not None:
-            return roster.listen_on_port(self.options.host, named)
-        listener = roster.listen_on_free_port(self.options.host, FIRST_PORT)
+            return roster.listen_on_port(self._host, named)
+        listener = roster.listen_on_free_port(self._host, FIRST_PORT)
         if (port := listener.getsockname()[1]) != FIRST_PORT:
             self.progress.write(f"  port {FIRST_PORT} is taken, using {port}")
         return listener
@@ -168,6 +224,7 @@ class Start:
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
         metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
         own = metrics | draining | {roster.START_VARIABLE: self._start}
+        own |= environment_behind(os.environ) if self._front else {}
         service_env = child_environment(self.home, extra | service_urls | own)
         return service_env, child_environment(self.home, extra | all_urls)
 
@@ -178,7 +235,7 @@ class Start:
             self.options.checkout,
             env,
             self.home,
-            self.options.host,
+            self._host,
             self._listener,
             parts=self._parts,
             otlp_port=self._otlp_port or 0,
@@ -227,7 +284,7 @@ class Start:
 
     def _wait_for(self, service: Child) -> None:
         """Wait until every part of the service does its work, and say which one the start still waits for."""
-        host, port = self.options.host, self._listener.getsockname()[1]
+        host, port = self._host, self._listener.getsockname()[1]
         with self.progress.step("web answers"):
             self._until(lambda: [] if roster.answers(host, port, self._start) else [roster.WEB])
         with self.progress.step("workers take work"):

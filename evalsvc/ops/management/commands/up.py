@@ -20,8 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["prepare"]:
             return self._prepare(demo=not options["no_demo"])
-        wanted = options_of(options["host"], options["port"], options["no_demo"], options["otlp_grpc_port"])
-        if problem := run_until_stopped(wanted, self._write):
+        if problem := run_until_stopped(options_of(options), self._write):
             raise CommandError(problem)
 
     def _prepare(self, *, demo: bool) -> None:
