@@ -10,14 +10,9 @@ def main() -> None:
     """Run a management command; `up` first makes sure that the secrets the settings need exist."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
     if sys.argv[1:2] == ["up"]:
-        from evalsvc.local.embedded.home import evalsvc_home, load_secrets
-
-        for name, value in load_secrets(evalsvc_home(Path(__file__).resolve().parent)).items():
-            os.environ.setdefault(name, value)
         if "--prepare" not in sys.argv:
-            from evalsvc.local.supervisor.command import run_command as up
-
-            return up(sys.argv[2:])
+            return up()
+        set_secrets()
     elif "SECRET_KEY" not in os.environ:
         # Beside a running `make up` other commands speak to its servers.
         from evalsvc.local.embedded.home import evalsvc_home, read_env_file
@@ -28,6 +23,34 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)
+
+
+def up() -> None:
+    """Run the service; what ends it before it has begun is said in a sentence."""
+    try:
+        set_secrets()
+        from evalsvc.local.supervisor.command import run_command
+
+        run_command(sys.argv[2:])
+    except KeyboardInterrupt:
+        print("\nStopped before anything had started.", file=sys.stderr)
+        sys.exit(130)
+
+
+def set_secrets() -> None:
+    """Put the secrets of this home into the environment, made at the first start."""
+    from evalsvc.local.embedded.home import evalsvc_home, load_secrets
+
+    home = evalsvc_home(Path(__file__).resolve().parent)
+    try:
+        secrets = load_secrets(home)
+    except OSError as error:
+        sys.exit(
+            f"The service cannot keep its data in {home}: {error.strerror}. "
+            "Name a folder that you may write in: EVALSVC_HOME=/path/to/folder make up"
+        )
+    for name, value in secrets.items():
+        os.environ.setdefault(name, value)
 
 
 if __name__ == "__main__":

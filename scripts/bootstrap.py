@@ -5,6 +5,12 @@
 Called by the Makefile with whatever Python is found; it looks for a supported one itself.
 """
 
+import signal
+
+if __name__ == "__main__":
+    # A Ctrl-C during these imports ends this without a traceback; later it is answered.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import argparse
 import hashlib
 import os
@@ -224,9 +230,16 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except Refused as refused:
         sys.exit(f"\n{refused}")
     except KeyboardInterrupt:
+        print("\nStopped; what was installed is kept.", file=sys.stderr)
         sys.exit(130)
+    except OSError as error:
+        sys.exit(
+            f"\n{error.filename or CHECKOUT}: {error.strerror}. Where this folder is for reading only, name an "
+            "environment and a home elsewhere: make up EVALSVC_VENV=/path/to/venv EVALSVC_HOME=/path/to/folder"
+        )

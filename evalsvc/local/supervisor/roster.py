@@ -172,7 +172,9 @@ def _listen(host: str, port: int) -> socket.socket | None:
         listener.listen()
     except PermissionError as error:
         listener.close()
-        raise OSError(f"Port {port} is not for ordinary users. Choose one from 1024 on with --port.") from error
+        raise OSError(
+            f"Port {port} is not for ordinary users. Choose one from 1024 on with --port, or --https-port."
+        ) from error
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:

@@ -1,0 +1,136 @@
+"""Hundreds who stall in their bodies hold nobody up: behind the proxy that is shipped, and at gunicorn itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import statistics
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from evalsvc.local.supervisor.roster import listen_on_free_port
+from tests.conftest import Caller
+from tests.fronting import fronting
+from tests.serving import serving
+
+N_ATTACKERS = 400
+N_ASKED = 20
+PATIENCE = 60.0
+ROUND_SECONDS = 12.0
+"""After so long each attacker of the first round has been sent away, and has come again."""
+
+
+class Stalled:
+    """Attackers who send all of a request but its last byte, and begin again once they are sent away."""
+
+    def __init__(self, port: int, trusted: ssl.SSLContext | None, key: str, length: int = 1000) -> None:
+        self.port, self.trusted = port, trusted
+        head = f"POST /v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{key}"
+        self.request = f"{head}Content-Length: {length}\r\n\r\n".encode() + b" " * (length - 1)
+        self.n_begun = self.n_sent_away = 0
+
+    async def attack(self) -> None:
+        """Be one of them."""
+        while True:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self.trusted)
+                try:
+                    writer.write(self.request)
+                    await writer.drain()
+                    self.n_begun += 1
+                    await reader.read(1)
+                    self.n_sent_away += 1
+                finally:
+                    writer.close()
+
+    @contextlib.asynccontextmanager
+    async def attacking(self) -> AsyncIterator[None]:
+        """Let all of them attack until the block ends; it begins when all have begun."""
+        attackers = [asyncio.create_task(self.attack()) for _ in range(N_ATTACKERS)]
+        while self.n_begun < N_ATTACKERS:
+            await asyncio.sleep(0.05)
+        yield
+        for attacker in attackers:
+            attacker.cancel()
+        await asyncio.gather(*attackers, return_exceptions=True)
+
+
+async def asked(url: str, trusted: ssl.SSLContext | bool) -> list[float]:
+    """Ask /readyz over new connections; return the seconds that each answer took."""
+    taken = []
+    async with httpx.AsyncClient(timeout=PATIENCE, headers={"Connection": "close"}, verify=trusted) as client:
+        for _ in range(N_ASKED):
+            began = time.perf_counter()
+            assert (await client.get(url + "/readyz")).status_code == 200
+            taken.append(time.perf_counter() - began)
+    return taken
+
+
+async def asked_beside(url: str, trusted: ssl.SSLContext | None, stalled: Stalled) -> tuple[float, float]:
+    """Return the median seconds of an answer: alone, and beside the attackers."""
+    verify = trusted or False
+    alone = await asked(url, verify)
+    async with stalled.attacking():
+        beside = await asked(url, verify)
+    return statistics.median(alone), statistics.median(beside)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stalled")
+
+
+@pytest.fixture(scope="module")
+def web(folder: Path) -> Iterator[str]:
+    with serving(folder / "web.log", EVALSVC_BEHIND_PROXY="1") as url:
+        yield url
+
+
+@pytest.mark.parametrize("has_key", [False, True], ids=["no key", "a key"])
+def test_behind_the_proxy_nobody_notices_them(web: str, folder: Path, alice: Caller, has_key: bool) -> None:
+    with fronting(folder, web.removeprefix("http://")) as (front, caddy):
+        trusted = ssl.create_default_context(cafile=str(front.ca_file))
+        stalled = Stalled(front.port, trusted, f"X-API-KEY: {alice.key}\r\n" if has_key else "")
+        alone, beside = asyncio.run(asked_beside(front.url, trusted, stalled))
+        mib = caddy.memory_info().rss / 2**20
+
+    assert beside <= max(0.2, 20 * alone)
+    # The answers did not wait until attackers were sent away: gunicorn had not even seen them.
+    assert stalled.n_sent_away == 0
+    assert mib < 400
+
+
+def test_gunicorn_itself_answers_in_their_first_round(web: str, alice: Caller) -> None:
+    stalled = Stalled(int(web.rpartition(":")[2]), None, f"X-API-KEY: {alice.key}\r\n")
+    began = time.monotonic()
+    asyncio.run(asked_beside(web, None, stalled))
+
+    assert stalled.n_sent_away > 0  # and came again
+    assert stalled.n_begun > N_ATTACKERS
+    assert time.monotonic() - began < ROUND_SECONDS * N_ASKED
+
+
+def test_a_whole_request_passes(web: str, folder: Path, alice: Caller) -> None:
+    with fronting(folder, web.removeprefix("http://")) as (front, _):
+        trusted = ssl.create_default_context(cafile=str(front.ca_file))
+        with httpx.Client(base_url=front.url, verify=trusted, timeout=PATIENCE) as client:
+            body = b'{"name": "behind"}' + b" " * (2 * 1024 * 1024)
+            answer = client.post("/v1/projects", content=body, headers={"X-API-KEY": alice.key})
+
+    assert answer.status_code == 200, answer.text
+
+
+def test_what_the_proxy_answers_by_itself_is_a_problem(folder: Path) -> None:
+    with listen_on_free_port("127.0.0.1", 0) as nobody:
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+    with fronting(folder, address) as (front, _):
+        trusted = ssl.create_default_context(cafile=str(front.ca_file))
+        answer = httpx.get(f"{front.url}/v1/whoami", verify=trusted, timeout=PATIENCE)
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (502, "application/problem+json")
+    assert (answer.json()["status"], answer.json()["code"]) == (502, "proxy_error")
