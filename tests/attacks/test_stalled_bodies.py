@@ -71,13 +71,13 @@ async def asked(url: str, trusted: ssl.SSLContext | bool) -> list[float]:
     return taken
 
 
-async def asked_beside(url: str, trusted: ssl.SSLContext | None, stalled: Stalled) -> tuple[float, float]:
-    """Return the median seconds of an answer: alone, and beside the attackers."""
+async def asked_beside(url: str, trusted: ssl.SSLContext | None, stalled: Stalled) -> tuple[list[float], list[float]]:
+    """Return the seconds of each answer: alone, and beside the attackers."""
     verify = trusted or False
     alone = await asked(url, verify)
     async with stalled.attacking():
         beside = await asked(url, verify)
-    return statistics.median(alone), statistics.median(beside)
+    return alone, beside
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_behind_the_proxy_nobody_notices_them(web: str, folder: Path, alice: Cal
         alone, beside = asyncio.run(asked_beside(front.url, trusted, stalled))
         mib = caddy.memory_info().rss / 2**20
 
-    assert beside <= max(0.2, 20 * alone)
+    assert statistics.median(beside) <= max(0.2, 20 * statistics.median(alone))
     # The answers did not wait until attackers were sent away: gunicorn had not even seen them.
     assert stalled.n_sent_away == 0
     assert mib < 400
@@ -107,12 +107,11 @@ def test_behind_the_proxy_nobody_notices_them(web: str, folder: Path, alice: Cal
 
 def test_gunicorn_itself_answers_in_their_first_round(web: str, alice: Caller) -> None:
     stalled = Stalled(int(web.rpartition(":")[2]), None, f"X-API-KEY: {alice.key}\r\n")
-    began = time.monotonic()
-    asyncio.run(asked_beside(web, None, stalled))
+    _, beside = asyncio.run(asked_beside(web, None, stalled))
 
     assert stalled.n_sent_away > 0  # and came again
     assert stalled.n_begun > N_ATTACKERS
-    assert time.monotonic() - began < ROUND_SECONDS * N_ASKED
+    assert max(beside) < ROUND_SECONDS
 
 
 def test_a_whole_request_passes(web: str, folder: Path, alice: Caller) -> None:
