@@ -5,10 +5,10 @@
 Called by the Makefile with whatever Python is found; it looks for a supported one itself.
 """
 
-import signal
+import _signal as signal
 
-if __name__ == "__main__":
-    # A Ctrl-C during these imports ends this without a traceback; later it is answered.
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # A Ctrl-C during the other imports ends this without a traceback; later it is answered. (`signal` is itself slow.)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import argparse
@@ -230,7 +230,8 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except Refused as refused:
