@@ -102,6 +102,7 @@ RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # sp
 DATABASE_URL = env_str("DATABASE_URL", "postgresql:///evalsvc")
 DATABASE_MIGRATION_URL = env_str("DATABASE_MIGRATION_URL", DATABASE_URL)
 DATABASE_SYSTEM_URL = env_str("DATABASE_SYSTEM_URL", DATABASE_URL)
+DATABASE_ADMIN_URL = env_str("DATABASE_ADMIN_URL", "")  # `bootstrap` and `restore` make roles and database with it
 DATABASE_POOL_SIZE = env_int("EVALSVC_DATABASE_POOL_SIZE", 10)  # connections per process
 # Prepared statements do not survive a transaction pooler older than PgBouncer 1.21.
 PREPARE_THRESHOLD = None if env_bool("EVALSVC_PGBOUNCER", False) else 3

@@ -1,18 +1,16 @@
 """The database and its three roles: an owner for migrations, and two that row-level security binds."""
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
 
 from evalsvc.local.embedded.urls import (
-    PASSWORDS,
+    DEFAULT_DATABASE,
     DatabaseUrls,
     Roles,
     RolesRefused,
-    database_name,
-    logins_of,
     role_urls,
 )
 
@@ -27,20 +25,41 @@ def ensure_roles(
     another `prefix` gives several databases the same roles.
     With `reset_passwords` existing roles get the given passwords; without, other ones there are refused.
     """
-    database = database_name(admin_url)
-    roles = Roles.named(prefix or database)
-    logins = logins_of(roles)
+    urls = role_urls(admin_url, passwords, prefix=prefix)
+    make_roles(admin_url, urls, reset_passwords=reset_passwords)
+    return urls
+
+
+def make_roles(admin_url: str, urls: DatabaseUrls, *, reset_passwords: bool = False) -> Roles:
+    """Make what is missing of the database and the roles that `urls` name, and give them their rights.
+
+    Raises RolesRefused where the administrator may not, or the roles are there with other passwords.
+    """
+    database, roles, logins = _named_by(urls)
     try:
         with psycopg.connect(_maintenance_url(admin_url), autocommit=True, connect_timeout=10) as connection:
-            for role, kind in logins:
-                _ensure_role(connection, role, passwords[PASSWORDS[kind]], reset_passwords)
+            for role, password in logins:
+                _ensure_role(connection, role, password, reset_passwords)
             _ensure_database(connection, database, roles.owner)
     except psycopg.errors.InsufficientPrivilege as error:
         raise RolesRefused(f"{str(error).strip()}\n{remedy(database, roles)}") from error
-    urls = role_urls(admin_url, passwords, prefix=prefix)
     _grant(urls.owner, database, roles)
     _refuse_powerful(urls.app, roles)
-    return urls
+    return roles
+
+
+def _named_by(urls: DatabaseUrls) -> tuple[str, Roles, list[tuple[str, str]]]:
+    """The database, the roles, and each role's name and password."""
+    logins = []
+    for url in (urls.owner, urls.app, urls.system):
+        name, _, password = urlsplit(url).netloc.rpartition("@")[0].partition(":")
+        logins.append((unquote(name), unquote(password)))
+    names = [name for name, _ in logins]
+    if "" in names or len(set(names)) < 3:
+        raise RolesRefused(
+            "DATABASE_URL, DATABASE_MIGRATION_URL and DATABASE_SYSTEM_URL must name three roles, each with a password."
+        )
+    return unquote(urlsplit(urls.owner).path.lstrip("/")) or DEFAULT_DATABASE, Roles(*names), logins
 
 
 def may_create_roles(url: str) -> bool:
