@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -14,6 +15,7 @@ TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off", ""}
 SECRET_CHARS = 32
 HIGHEST_PORT = 65_535
+HOST_AND_PORT = re.compile(r"(\[(?P<v6>[0-9A-Fa-f:.%]+)\]|(?P<host>[^\[\]:/]*))(:(?P<port>\d*))?")
 RENAMED = {
     "EVALSVC_EXPERIMENT_PUMPS": "EVALSVC_EXPERIMENT_SCHEDULERS",
     "EVALSVC_EXPERIMENT_PUMP_SECONDS": "EVALSVC_EXPERIMENT_SCHEDULER_SECONDS",
@@ -138,22 +140,41 @@ def _ports(name: str, text: str) -> range:
     return ports
 
 
+def _hosts_and_ports(text: str, name: str) -> tuple[str, str]:
+    """Return `a:5433,[::1]` as `a,::1` and `5433,`: libpq tries the hosts of a list in turn."""
+    hosts, ports = [], []
+    for one in text.split(","):
+        found = HOST_AND_PORT.fullmatch(one)
+        if found is None:
+            raise ImproperlyConfigured(f"{name} must name hosts like db.example.com:5432, with commas between.")
+        hosts.append(found["v6"] or unquote(found["host"] or ""))
+        ports.append(found["port"] or "")
+    return ",".join(hosts), ",".join(ports) if any(ports) else ""
+
+
 def postgres_settings(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:
     """Turn a libpq URL into Django's ENGINE/NAME/USER/… keys; `?host=/socket/dir` and other parameters are kept.
 
     Raises ImproperlyConfigured when the scheme is not PostgreSQL: it is the only dialect the service speaks.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"postgresql", "postgres"}:
-        raise ImproperlyConfigured(f"{name} must start with postgresql://, not {parts.scheme or 'nothing'}://.")
+    scheme, found, rest = url.partition("://")
+    if not found or scheme not in {"postgresql", "postgres"}:
+        told = scheme if found and scheme.isalnum() else "nothing"
+        raise ImproperlyConfigured(f"{name} must start with postgresql://, not {told}://.")
+    # Not by urlsplit, which knows one host.
+    netloc = re.split("[/?#]", rest, maxsplit=1)[0]
+    login, _, addresses = netloc.rpartition("@")
+    user, _, password = login.partition(":")
+    parts = urlsplit(f"{scheme}://{rest[len(netloc) :]}")
     options = dict(parse_qsl(parts.query))
-    host = options.pop("host", parts.hostname or "")
-    port = options.pop("port", str(parts.port or ""))
+    hosts, ports = _hosts_and_ports(addresses, name)
+    host = options.pop("host", hosts)
+    port = options.pop("port", ports)
     return {
         "ENGINE": "evalsvc.tenancy.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "evalsvc",
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
+        "USER": unquote(user),
+        "PASSWORD": unquote(password),
         "HOST": host,
         "PORT": port,
         "OPTIONS": options,

@@ -50,12 +50,14 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = False  # /v1 is refused over plain http instead: a redirect would have leaked the key already
 SECURE_HSTS_SECONDS = env_int("EVALSVC_HSTS_SECONDS", 31_536_000) if REQUIRE_HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = REQUIRE_HTTPS
+SECURE_HSTS_INCLUDE_SUBDOMAINS = REQUIRE_HTTPS
+# A browser's list is hard to leave, and binds every host of the domain: for the owner of the domain to ask for.
+SECURE_HSTS_PRELOAD = REQUIRE_HTTPS and env_bool("EVALSVC_HSTS_PRELOAD", False)
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = env_list("EVALSVC_CSRF_TRUSTED_ORIGINS")
-# W008: see SECURE_SSL_REDIRECT. W003: the CSRF middleware is there, as a subclass.
-SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W003"]
+# W008: see SECURE_SSL_REDIRECT. W021: see SECURE_HSTS_PRELOAD. W003: the CSRF middleware is there, as a subclass.
+SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W021", "security.W003"]
 
 # --- Whom may it call? -----------------------------------------------------------------------------------------------
 # Private, loopback and other special networks are refused unless they are named here.
@@ -104,6 +106,7 @@ DATABASE_MIGRATION_URL = env_str("DATABASE_MIGRATION_URL", DATABASE_URL)
 DATABASE_SYSTEM_URL = env_str("DATABASE_SYSTEM_URL", DATABASE_URL)
 DATABASE_ADMIN_URL = env_str("DATABASE_ADMIN_URL", "")  # `bootstrap` and `restore` make roles and database with it
 DATABASE_POOL_SIZE = env_int("EVALSVC_DATABASE_POOL_SIZE", 10)  # connections per process
+MIGRATION_LOCK_SECONDS = env_int("EVALSVC_MIGRATION_LOCK_SECONDS", 5, lowest=1)  # that a migration waits for a lock
 # Prepared statements do not survive a transaction pooler older than PgBouncer 1.21.
 PREPARE_THRESHOLD = None if env_bool("EVALSVC_PGBOUNCER", False) else 3
 

@@ -28,7 +28,7 @@ STEPS = (
     ("names", [PYTHON, "-m", "scripts.names"]),
     ("changes", [PYTHON, "-m", "scripts.changes"]),
     ("bandit", [PYTHON, "-m", "bandit", *BANDIT, "-r", "evalsvc", "evaluators", "-q"]),
-    ("migrations", [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run"]),
+    ("migrations", [PYTHON, "-m", "scripts.migrations"]),
     ("deployment", [PYTHON, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]),
     ("licences", [PYTHON, "-m", "scripts.licences"]),
     ("docs", [PYTHON, "-m", "scripts.docs", "--check"]),

@@ -79,5 +79,6 @@ JUDGING = AdvisoryLock(
 PARTITIONS = AdvisoryLock(
     "partitions", "hashtextextended('make_partitions', {})", "Partitions are made or dropped by one. Taken in SQL only."
 )
+MIGRATIONS = AdvisoryLock("migrations", "3, hashint8({})", "One process migrates at a time.")
 FUNCTIONS = AdvisoryLock("functions", "2, hashint8({})", "The database's functions are installed by one.")
-ALL = (EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, FUNCTIONS)
+ALL = (EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, MIGRATIONS, FUNCTIONS)

@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
+from kombu.connection import Connection as BrokerConnection
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -21,11 +22,14 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import shared_client
+from evalsvc.local.supervisor.backends import broker_url
 from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
 from evalsvc.ops import alive
 from evalsvc.ops.serving.draining import draining
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
+
+BROKER_SECONDS = 1
 
 
 @require_safe
@@ -38,11 +42,12 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """Say whether requests can be served: 200, or 503 with the part that is missing.
 
-    A process that is being left says 503 and `draining`. Without workers it is 200, and `degraded`: what needs them is
-    kept, and answered when they are back.
+    A process that is being left says 503 and `draining`. Without workers or their broker it is 200, and `degraded`:
+    what needs them is kept, and answered when they are back.
     """
     needed = {"database": database_answers(), "redis": redis_answers()}
-    working = workers_answer() if needed["redis"] else dict.fromkeys(alive.PARTS)
+    working: dict[str, bool | None] = {"broker": needed["redis"] if broker_is_redis() else broker_answers()}
+    working |= workers_answer() if needed["redis"] else dict.fromkeys(alive.PARTS)
     ready, complete = all(needed.values()), all(working.values())
     leaving = draining.is_on()
     words = {True: "ok", False: "down", None: "unknown"}
@@ -72,6 +77,24 @@ def redis_answers() -> bool:
         return bool(shared_client().ping())
     except Exception:  # a probe reports every failure as its answer
         return False
+
+
+def broker_is_redis() -> bool:
+    """Say whether the queues are kept by the server of REDIS_URL."""
+    return settings.CELERY_BROKER_URL.partition("?")[0] in (
+        settings.REDIS_URL.partition("?")[0],
+        broker_url(settings.REDIS_URL).partition("?")[0],
+    )
+
+
+def broker_answers() -> bool:
+    """Connect to the broker, for a second at most."""
+    try:
+        with BrokerConnection(settings.CELERY_BROKER_URL, connect_timeout=BROKER_SECONDS) as connection:  # type: ignore[no-untyped-call]
+            connection.connect()
+    except Exception:  # a probe reports every failure as its answer
+        return False
+    return True
 
 
 def workers_answer() -> dict[str, bool | None]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import time
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 
 from evalsvc.infra.redis import shared_client
 from evalsvc.ops import alive
@@ -35,7 +36,7 @@ def test_it_is_ready(web: Client) -> None:
 
     body = answer.json()
     assert (answer.status_code, body["database"], body["redis"]) == (200, "ok", "ok")
-    assert set(body) == {"status", "database", "redis", *alive.PARTS}
+    assert set(body) == {"status", "database", "redis", "broker", *alive.PARTS}
 
 
 def test_it_is_degraded_without_a_part_and_names_it(web: Client) -> None:
@@ -55,6 +56,25 @@ def test_it_is_degraded_without_a_part_and_names_it(web: Client) -> None:
     assert (answer.json()["judge"], answer.json()["beat"], answer.json()["cpu"]) == ("down", "down", "ok")
     assert 'evalsvc_workers_alive{queue="judge"} 0.0' in text
     assert re.search(r'evalsvc_workers_alive{queue="cpu"} [1-9]', text)
+
+
+@pytest.mark.parametrize("scheme", ["amqp", "redis"])
+def test_it_is_degraded_without_a_broker_of_its_own(web: Client, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"{scheme}://127.0.0.1:{closed.getsockname()[1]}//"
+    with override_settings(CELERY_BROKER_URL=address):
+        answer = web.get("/readyz")
+
+    assert (answer.status_code, answer.json()["status"], answer.json()["broker"]) == (200, "degraded", "down")
+
+
+def test_a_broker_that_says_nothing_does_not_hold_a_probe_up(web: Client) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"amqp://127.0.0.1:{silent.getsockname()[1]}//"
+        with override_settings(CELERY_BROKER_URL=address):
+            answer = web.get("/readyz")
+
+    assert (answer.status_code, answer.json()["broker"]) == (200, "down")
 
 
 def test_a_worker_is_there_from_its_first_message_to_its_end(web: Client) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.ops.backup.facts import differing_facts
+from evalsvc.ops.backup.facts import Facts, differing_facts
 from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, run_client
 
 
@@ -53,11 +53,11 @@ def test_a_database_that_is_away_is_told() -> None:
 
 
 def test_differences_are_named_and_a_sequence_may_be_ahead() -> None:
-    before = {"rows": {"a": 1, "b": 2}, "sequences": {"ids": 5, "others": 5}, "policies": {"p": "USING (mine)"}}
+    before: Facts = {"rows": {"a": 1, "b": 2}, "sequences": {"ids": 5, "others": 5}, "policies": {"p": "USING (mine)"}}
 
     assert list(differing_facts(before, before)) == []
     assert list(differing_facts(before, before | {"sequences": {"ids": 9, "others": 5}})) == []
-    behind = before | {"sequences": {"ids": 4, "others": 5}, "rows": {"a": 1, "b": 3}, "policies": {}}
+    behind: Facts = before | {"sequences": {"ids": 4, "others": 5}, "rows": {"a": 1, "b": 3}, "policies": {}}
     assert list(differing_facts(before, behind)) == [
         "rows: 1 differ. b: 2 is 3",
         "sequences: 1 differ. ids: 5 is 4",

@@ -164,6 +164,8 @@ def test_a_list_has_no_blanks(monkeypatch: pytest.MonkeyPatch, text: str, parts:
         ("postgresql://u%40x:p@h/d", ("d", "u@x", "p", "h", "", {})),
         ("postgresql://u@/d?host=/run/pg&port=5444", ("d", "u", "", "/run/pg", "5444", {})),
         ("postgresql://u@[::1]:5432/d", ("d", "u", "", "::1", "5432", {})),
+        ("postgresql://u:p@a,b/d?target_session_attrs=read-write", ("d", "u", "p", "a,b", "", {"target_session_attrs": "read-write"})),
+        ("postgresql://u:p@a:5433,[::1]:5434,c/d", ("d", "u", "p", "a,::1,c", "5433,5434,", {})),
         ("postgresql://u@h/d?sslmode=verify-full&sslrootcert=/a%20b", ("d", "u", "", "h", "", {"sslmode": "verify-full", "sslrootcert": "/a b"})),
     ],
 )  # fmt: skip
@@ -178,6 +180,13 @@ def test_another_database_is_refused_by_name_and_without_its_password(url: str) 
     with pytest.raises(ImproperlyConfigured) as stopped:
         postgres_settings(url, name="DATABASE_SYSTEM_URL")
     assert str(stopped.value).startswith("DATABASE_SYSTEM_URL must start with postgresql://")
+    assert "hidden" not in str(stopped.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql://u:hidden@h:port/d", "postgresql://u:hidden@h,[::1/d", "postgresql://u:hidden@a:1:2/d"])  # fmt: skip
+def test_an_address_that_is_none_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must name hosts like") as stopped:
+        postgres_settings(url)
     assert "hidden" not in str(stopped.value)
 
 
