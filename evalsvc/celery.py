@@ -89,5 +89,8 @@ def look_at_the_database(**kwargs: object) -> None:
 @worker_ready.connect
 def say_ready(**kwargs: object) -> None:
     """Tell whoever started this worker that it takes work from now on."""
+    from evalsvc.ops.metering.port import open_port
+
+    open_port()
     if path := os.environ.get("EVALSVC_READY_FILE"):
         Path(path).touch()

@@ -31,6 +31,7 @@ ALLOWED_HOSTS = env_hosts("EVALSVC_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 ROOT_URLCONF = env_str("EVALSVC_ROOT_URLCONF", "evalsvc.urls")
 WSGI_APPLICATION = "evalsvc.wsgi.application"
 LOG_LEVEL = env_str("EVALSVC_LOG_LEVEL", "INFO")
+ACCESS_LOG = env_bool("EVALSVC_ACCESS_LOG", True)  # a line for each request, by gunicorn
 
 # --- Who may call, and how? ------------------------------------------------------------------------------------------
 REQUIRE_HTTPS = env_bool("EVALSVC_REQUIRE_HTTPS", True)
@@ -255,6 +256,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request"]}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
+        "evalsvc.access": {"level": "INFO"},  # whatever the level of the others
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "ERROR"},
         # These write headers and bodies of calls at lower levels.

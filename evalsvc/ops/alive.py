@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Mapping
 
+import orjson
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import CLOCK, Script, shared_client
@@ -14,6 +16,17 @@ EVERY_SECONDS = 2.0
 SILENT_SECONDS = 15  # a busy host may hold a process up for some seconds
 BEAT = "beat"
 PARTS = ("cpu", "judge", "experiments", "system", BEAT)
+
+FIGURES, RAN = "evalsvc:figures", "evalsvc:ran"
+PERIODIC = {
+    "evalsvc.evaluations.sweep": "sweep",
+    "evalsvc.experiments.plan": "plan",
+    "evalsvc.evaluations.prune": "prune",
+    "evalsvc.evaluations.retain": "retain",
+    "evalsvc.evaluations.make_partitions": "make_partitions",
+    "evalsvc.telemetry.prune": "prune_telemetry",
+}
+"""The tasks that the clock orders, and what they are called in figures."""
 
 log = logging.getLogger(__name__)
 
@@ -26,13 +39,24 @@ for _, member in ipairs(ARGV) do redis.call('ZADD', KEYS[1], now, member) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 3600)
 """,
 )
+NOTE_RAN = Script(CLOCK, "redis.call('HSET', KEYS[1], ARGV[1], tostring(clock()))")
+AGES = Script(
+    CLOCK,
+    """
+local now, found = clock(), redis.call('HGETALL', KEYS[1])
+for i = 2, #found, 2 do found[i] = tostring(math.max(0, now - tonumber(found[i]))) end
+return found
+""",
+)
 READ = Script(CLOCK, "local now = clock() return redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf')")
 
 
-def show(parts: list[str], name: str) -> None:
+def show(parts: list[str], name: str, *, figures: Mapping[str, int] | None = None) -> None:
     """Say that the process `name` does the work of these parts. A failure is logged: silence says the same."""
     try:
         SHOW.run(keys=[KEY], args=_members(parts, name))
+        if figures:
+            shared_client().hset(FIGURES, name, orjson.dumps(figures))
     except RedisError as error:
         log.warning("no sign of life: Redis does not answer (%s)", type(error).__name__)
 
@@ -41,6 +65,7 @@ def leave(parts: list[str], name: str) -> None:
     """Say that the process `name` does no work any more."""
     try:
         shared_client().zrem(KEY, *_members(parts, name))
+        shared_client().hdel(FIGURES, name)
     except RedisError as error:
         log.warning("no last sign of life: Redis does not answer (%s)", type(error).__name__)
 
@@ -48,6 +73,31 @@ def leave(parts: list[str], name: str) -> None:
 def alive() -> Counter[str]:
     """Count the processes of each part that gave a sign of life lately. Raises RedisError."""
     return Counter(member.decode().partition(" ")[0] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS]))
+
+
+def worker_figures() -> list[dict[str, int]]:
+    """Return what the workers that are there have told of themselves; others' is forgotten. Raises RedisError."""
+    there = {member.decode().partition(" ")[2] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS])}
+    found: dict[bytes, bytes] = shared_client().hgetall(FIGURES)  # type: ignore[assignment]
+    told = {name.decode(): text for name, text in found.items()}
+    if gone := told.keys() - there:
+        shared_client().hdel(FIGURES, *gone)
+    return [orjson.loads(text) for name, text in told.items() if name in there]
+
+
+def note_ran(name: str) -> None:
+    """Note that a task of the clock has ended well now, by Redis' time."""
+    try:
+        NOTE_RAN.run(keys=[RAN], args=[name])
+    except RedisError as error:
+        log.warning("not noted that %s has run: Redis does not answer (%s)", name, type(error).__name__)
+
+
+def ages() -> dict[str, float]:
+    """Return how many seconds ago each of the clock's tasks ended well, of those that have. Raises RedisError."""
+    found = AGES.run(keys=[RAN])
+    told = {name.decode(): float(age) for name, age in zip(found[::2], found[1::2], strict=True)}
+    return {name: told[name] for name in PERIODIC.values() if name in told}
 
 
 def _members(parts: list[str], name: str) -> list[str]:

@@ -37,7 +37,8 @@ graceful_timeout = drain_seconds(os.environ) + REQUESTS_SECONDS
 # A heartbeat file must not wait for a disk.
 shared_memory = "/dev/shm"  # noqa: S108  # nosec B108 - gunicorn makes a private file there
 worker_tmp_dir = shared_memory if Path(shared_memory).is_dir() else None
-accesslog = None  # the service writes its own line per request
+accesslog = None
+logger_class = "evalsvc.ops.serving.access.AccessLogger"  # writes our own line for each request
 errorlog = "-"
 control_socket_disable = True
 # No header of a peer's is believed here: EVALSVC_BEHIND_PROXY alone says whether one tells that callers used https.

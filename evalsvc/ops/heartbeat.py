@@ -8,7 +8,9 @@ from typing import Any
 
 from celery import bootsteps
 from celery.beat import PersistentScheduler
+from celery.signals import task_success
 
+from evalsvc.evaluations.workers.judging.host import judging_figures
 from evalsvc.ops import alive
 
 
@@ -23,8 +25,8 @@ class Heartbeat(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         """Begin; also after the connection to the broker was lost."""
         sign = (list(parent.app.amqp.queues.consume_from), parent.hostname)
-        alive.show(*sign)
-        self.timer_entry = parent.timer.call_repeatedly(alive.EVERY_SECONDS, alive.show, sign)
+        give_sign(*sign)
+        self.timer_entry = parent.timer.call_repeatedly(alive.EVERY_SECONDS, give_sign, sign)
 
     def stop(self, parent: Any) -> None:
         """End: what follows is silence, and needs no waiting for it."""
@@ -32,6 +34,18 @@ class Heartbeat(bootsteps.StartStopStep):
             self.timer_entry.cancel()
             self.timer_entry = None
             alive.leave(list(parent.app.amqp.queues.consume_from), parent.hostname)
+
+
+def give_sign(parts: list[str], name: str) -> None:
+    """Say that the worker is there, and how it stands."""
+    alive.show(parts, name, figures=judging_figures())
+
+
+@task_success.connect
+def note_ended(sender: Any = None, **kwargs: object) -> None:
+    """Note when a task of the clock has ended well."""
+    if (name := alive.PERIODIC.get(getattr(sender, "name", ""))) is not None:
+        alive.note_ran(name)
 
 
 class Clock(PersistentScheduler):

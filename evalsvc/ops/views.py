@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Iterator
 from functools import cache
 
 import orjson
@@ -15,16 +14,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from kombu.connection import Connection as BrokerConnection
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import shared_client
 from evalsvc.local.supervisor.backends import broker_url
 from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
 from evalsvc.ops import alive
+from evalsvc.ops.metering.installation import Installation
+from evalsvc.ops.metering.port import counted_here
 from evalsvc.ops.serving.draining import draining
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
@@ -112,29 +110,15 @@ def metrics(request: HttpRequest) -> HttpResponse:
     offered = request.META.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
     if not settings.METRICS_KEY or not hmac.compare_digest(offered.encode(), settings.METRICS_KEY.encode()):
         raise Http404
-    registry = REGISTRY
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    workers = CollectorRegistry()
-    workers.register(Workers())
-    text = generate_latest(registry) + generate_latest(workers)
+    text = generate_latest(counted_here()) + generate_latest(_installation())
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 
 
-class Workers(Collector):
-    """How many workers give signs of life: the same for all web processes, so it is asked and not added up."""
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Ask Redis; without an answer there is no figure."""
-        try:
-            found = alive.alive()
-        except RedisError:
-            return
-        gauge = GaugeMetricFamily("evalsvc_workers_alive", "Workers that give signs of life.", labels=["queue"])
-        for part in alive.PARTS:
-            gauge.add_metric([part], found[part])
-        yield gauge
+@cache
+def _installation() -> CollectorRegistry:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Installation())
+    return registry
 
 
 @require_safe

@@ -11,6 +11,7 @@ from typing import Any
 from gunicorn.workers.gthread import _DEFER, ThreadWorker
 
 from evalsvc.local.draining import REQUESTS_SECONDS
+from evalsvc.ops.metering.pools import note_pools
 from evalsvc.ops.serving.body import Application, heard
 from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.draining import draining
@@ -93,6 +94,7 @@ class WebWorker(ThreadWorker):
         now = time.monotonic()
         if now - self._looked_at >= 1.0:
             self._looked_at = now
+            note_pools()
             for conn in [conn for conn in self.pending_conns if conn.is_late(now)]:
                 self._refuse_late(conn)
 

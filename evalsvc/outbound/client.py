@@ -11,6 +11,7 @@ import orjson
 
 from evalsvc.outbound.aio import wires
 from evalsvc.outbound.allowance import Allowance, CheckHead
+from evalsvc.outbound.counts import Counted
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_headers, check_url
 from evalsvc.outbound.headers import RawHeaders, lower_named
@@ -46,8 +47,8 @@ def post_json(
     # Its libraries are loaded by processes that make such calls.
     from evalsvc.outbound.transport import transport
 
-    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
-        return _read(*transport().send("POST", url, headers=raw, content=content))
+    with Counted() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+        return _read(call, *transport().send("POST", url, headers=raw, content=content))
 
 
 async def post_json_async(
@@ -60,8 +61,10 @@ async def post_json_async(
 ) -> Answer:
     """Do what `post_json` does, for coroutines."""
     parts, raw, content = _written(url, body, headers)
-    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
-        return _read(*await wires().send("POST", origin_of(parts), target_of(parts), headers=raw, content=content))
+    with Counted() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
+        return _read(
+            call, *await wires().send("POST", origin_of(parts), target_of(parts), headers=raw, content=content)
+        )
 
 
 async def get_bytes(url: str, *, timeout_seconds: float, max_bytes: int, check_head: CheckHead) -> bytes:
@@ -71,8 +74,11 @@ async def get_bytes(url: str, *, timeout_seconds: float, max_bytes: int, check_h
     """
     parts = check_url(url)
     headers = [(b"host", parts.netloc.encode()), (b"user-agent", USER_AGENT.encode()), (b"accept", b"*/*")]
-    with Allowance(seconds=timeout_seconds, max_bytes=max_bytes + MAX_HEAD_BYTES, check_head=check_head):
-        _, _, body = await wires().send("GET", origin_of(parts), target_of(parts), headers=headers, content=b"")
+    bounds = Allowance(seconds=timeout_seconds, max_bytes=max_bytes + MAX_HEAD_BYTES, check_head=check_head)
+    with Counted() as call, bounds:
+        call.status, _, body = await wires().send(
+            "GET", origin_of(parts), target_of(parts), headers=headers, content=b""
+        )
     if len(body) > max_bytes:
         raise OutboundFailed(OutboundFailed.TOO_LARGE, "The answer is larger than this service reads.")
     return body
@@ -105,5 +111,6 @@ def _written(
     return parts, [(name.encode(), value.encode()) for name, value in wanted.items()], content
 
 
-def _read(status: int, headers: RawHeaders, body: bytes) -> Answer:
+def _read(call: Counted, status: int, headers: RawHeaders, body: bytes) -> Answer:
+    call.status = status
     return Answer(status, lower_named(headers), body)

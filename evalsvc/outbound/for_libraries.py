@@ -9,6 +9,7 @@ from typing import TypeAlias
 import httpx2
 
 from evalsvc.outbound.aio import wires
+from evalsvc.outbound.counts import Counted
 from evalsvc.outbound.headers import RawHeaders
 from evalsvc.outbound.wires import Origin, parse_origin
 
@@ -39,7 +40,9 @@ class Letter:
         method, target = self.bare.method, self.bare.url.raw_path
         length = [(b"Content-Length", str(len(content)).encode())] if content or method == "POST" else []
         headers = [*self.headers, *length]
-        status, found, body = await wires().send(method, self.origin, target, headers=headers, content=content)
+        with Counted() as call:
+            status, found, body = await wires().send(method, self.origin, target, headers=headers, content=content)
+            call.status = status
         kept = [(name, value) for name, value in found if name.lower() != b"set-cookie"]
         return httpx2.Response(status, headers=kept, content=body, request=self.bare)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -13,10 +14,13 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import psycopg
+
 from evalsvc.local.embedded.throwaway import Services, throwaway
 from tests.growth.databases import Database
 
 N_HISTORIES = 20
+SECRETS = ("SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")
 
 
 def call(url: str, key: str, path: str, body: Any = None) -> tuple[int, bytes]:
@@ -100,6 +104,17 @@ def empty_server() -> Iterator[tuple[Services, Database]]:
     """A new PostgreSQL with nothing but the three roles and an empty database."""
     with throwaway() as services:
         yield services, Database("evalsvc", services.env)
+
+
+@contextmanager
+def bare_server() -> Iterator[Database]:
+    """A server with nothing of ours on it, and what makes it one of ours."""
+    with empty_server() as (made, database):
+        with psycopg.connect(made.postgres.url, autocommit=True) as administrator:
+            administrator.execute("DROP DATABASE evalsvc")
+            administrator.execute("DROP ROLE evalsvc_owner, evalsvc_app, evalsvc_system")
+        secrets = {name: os.environ[name] for name in SECRETS}
+        yield Database("evalsvc", database.urls | secrets | {"DATABASE_ADMIN_URL": made.postgres.url})
 
 
 def manifest_of(directory: Path) -> Any:

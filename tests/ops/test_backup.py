@@ -14,10 +14,8 @@ import pytest
 
 from tests import services
 from tests.growth.databases import Database, migrated_database
-from tests.ops.backups import call, empty_server, evaluate, histories, keep_histories, load, manifest_of
+from tests.ops.backups import SECRETS, call, empty_server, evaluate, histories, keep_histories, load, manifest_of
 from tests.serving import serving
-
-SECRETS = ("SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +12,8 @@ import pytest
 from evalsvc.local.embedded.home import read_env_file
 from tests.conftest import wait_until
 from tests.growth.databases import MIGRATE, Database
-from tests.ops.backups import call, empty_server, evaluate
+from tests.ops.backups import bare_server, call, evaluate
 from tests.serving import serving
-
-ROLES = "evalsvc_owner, evalsvc_app, evalsvc_system"
 
 
 def outcome(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -27,13 +24,8 @@ def outcome(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Database]:
-    """A server with nothing of ours on it."""
-    with empty_server() as (made, database):
-        with psycopg.connect(made.postgres.url, autocommit=True) as administrator:
-            administrator.execute("DROP DATABASE evalsvc")
-            administrator.execute(f"DROP ROLE {ROLES}".encode())
-        secrets = {name: os.environ[name] for name in ("SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS")}
-        yield Database("evalsvc", database.urls | secrets | {"DATABASE_ADMIN_URL": made.postgres.url})
+    with bare_server() as made:
+        yield made
 
 
 def test_an_installation_begins_without_the_demo(bare: Database, tmp_path: Path) -> None:

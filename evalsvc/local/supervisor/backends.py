@@ -137,6 +137,7 @@ def child_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
         "EVALSVC_REQUIRE_HTTPS": "0",
         # Nobody waits to be told that it is about to stop: whoever calls it sees that it does.
         DRAIN_SECONDS_VARIABLE: "0",
+        "EVALSVC_ACCESS_LOG": "0",
         # An LLM server of this machine may be called; whoever starts this is at home on it.
         "EVALSVC_OUTBOUND_ALLOW": "127.0.0.0/8,::1/128",
         # One thread per process: many processes share few cores, and numpy would start a thread for each.

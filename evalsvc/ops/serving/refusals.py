@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gunicorn.http import errors
 
+from evalsvc.ops.serving.access import UNREAD, write_line
 from evalsvc.ops.serving.pace import HEAD_SECONDS
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
 from evalsvc.rest.edge.policy import standing_headers
@@ -40,6 +41,7 @@ def last_answer(problem: Problem) -> bytes:
     """Write a problem as the last answer of a connection."""
     request_id = begin_request_id(None)
     response = problem_response(problem)
+    write_line("other", UNREAD, response.status_code, request_id=request_id)
     headers = {
         **response.headers,
         **standing_headers(),

@@ -9,6 +9,10 @@ import orjson
 
 from evalsvc.rest.basics.request_id import current_request_id
 
+ACCESS_LOGGER = "evalsvc.access"
+ACCESS_FIELDS = "evalsvc.access"
+"""The key of a request's environment under which its line's route, account and id are."""
+
 
 class RequestFilter(logging.Filter):
     """Put the current request id on every record."""
@@ -32,6 +36,8 @@ class JSONFormatter(logging.Formatter):
         }
         if request_id := getattr(record, "request_id", ""):
             line["request_id"] = request_id
+        # Those of a line of access: its own request id goes before, as it may be of no request.
+        line |= getattr(record, "fields", {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return orjson.dumps(line, default=str).decode()

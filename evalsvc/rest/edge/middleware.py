@@ -15,7 +15,8 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from evalsvc.rest.basics.metrics import count_request
+from evalsvc.rest.basics.logs import ACCESS_FIELDS
+from evalsvc.rest.basics.metrics import count_request, method_of, route_of
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
 from evalsvc.rest.edge.policy import FEATURES_HEADER, NO_FEATURES, policy_of
 from evalsvc.rest.edge.policy import HEADER as POLICY_HEADER
@@ -61,7 +62,19 @@ class RequestMiddleware:
             # Without a length the answer would go out in chunks.
             response.headers["Content-Length"] = str(len(response.content))
         count_request(request, response, time.perf_counter() - started)
+        request.META[ACCESS_FIELDS] = {
+            "method": method_of(request),
+            "route": route_of(request),
+            "account": account_of(request),
+            "request_id": request_id,
+        }
         return response
+
+
+def account_of(request: HttpRequest) -> int | None:
+    """Return the id of the account whose key was sent to the API; nobody's where it was refused, and for pages."""
+    caller = request.__dict__.get("user") if is_api(request) else None
+    return getattr(getattr(caller, "account", None), "pk", None)
 
 
 def refuse_request(request: HttpRequest) -> Problem | None:

@@ -14,6 +14,14 @@ DRAIN_SECONDS = 12.0
 """Below the 20 s after which a worker that was told to stop is killed."""
 
 
+_of_process: Any = None
+
+
+def judging_figures() -> dict[str, int]:
+    """Return how many judged evaluations this process has in flight, and may have; nothing where none are judged."""
+    return {} if _of_process is None else {"in_flight": _of_process.n_held, "slots": _of_process.slots}
+
+
 class JudgingStep(StartStopStep):
     """Starts a runner after the worker's pool, drains it before."""
 
@@ -37,6 +45,8 @@ class JudgingStep(StartStopStep):
         freeze_imports()
         self.runner = JudgeRunner(slots=settings.JUDGE_SLOTS)
         self.runner.start()
+        global _of_process
+        _of_process = self.runner
 
     def stop(self, parent: object) -> None:
         """Let what is in flight end for a while; other runners get the rest."""

@@ -1,0 +1,90 @@
+"""Figures of the whole installation, which are asked and not added up: every web process gives the same."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from django.db import DatabaseError
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from redis.exceptions import RedisError
+
+from evalsvc import __version__
+from evalsvc.infra.functions import functions_digest
+from evalsvc.ops import alive
+from evalsvc.ops.metering.queues import Backlog, read_backlog
+
+KEPT_SECONDS = 5.0
+T = TypeVar("T")
+
+
+class KeptAnswer(Generic[T]):
+    """An answer that is kept for some seconds: however often figures are fetched, they are asked for now and then."""
+
+    def __init__(self, ask: Callable[[], T], *, seconds: float = KEPT_SECONDS) -> None:
+        self._ask, self._seconds = ask, seconds
+        self._lock = threading.Lock()
+        self._answer: tuple[float, T] | None = None
+
+    def get(self) -> T:
+        """Return it, asking anew when it is old; one thread asks, and the others wait for it."""
+        with self._lock:
+            now = time.monotonic()
+            if self._answer is None or now - self._answer[0] > self._seconds:
+                self._answer = (now, self._ask())
+            return self._answer[1]
+
+
+backlog: KeptAnswer[Backlog] = KeptAnswer(read_backlog)
+
+
+class Installation(Collector):
+    """Queues, experiments, workers, the clock's tasks, and what runs here. Who does not answer gives no figure."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Ask the database and Redis."""
+        yield _labelled("evalsvc_build_info", "What runs here.", ("version", "functions"), {_build(): 1})
+        try:
+            yield from _of_backlog(backlog.get())
+        except DatabaseError:
+            yield GaugeMetricFamily("evalsvc_backlog_known", "Whether the database told what waits.", 0)
+        try:
+            yield from _of_workers()
+        except RedisError:
+            return
+
+
+@cache
+def _build() -> tuple[str, str]:
+    return __version__, functions_digest()
+
+
+def _of_backlog(found: Backlog) -> Iterator[GaugeMetricFamily]:
+    yield GaugeMetricFamily("evalsvc_backlog_known", "Whether the database told what waits.", 1)
+    yield _labelled("evalsvc_queue_depth", "Evaluations without a verdict.", ("lane",), found.depth)
+    yield _labelled("evalsvc_queue_oldest_seconds", "Age of the oldest of these.", ("lane",), found.oldest)
+    yield _labelled("evalsvc_experiment_units", "Units that are not done.", ("state",), found.units)
+    yield GaugeMetricFamily("evalsvc_experiments_running", "Experiments that run.", found.n_running)
+
+
+def _of_workers() -> Iterator[GaugeMetricFamily]:
+    found = alive.alive()
+    counts = {part: found[part] for part in alive.PARTS}
+    yield _labelled("evalsvc_workers_alive", "Workers that give signs of life.", ("queue",), counts)
+    told = alive.worker_figures()
+    for name, what in (("in_flight", "Judged evaluations in flight."), ("slots", "Places for these.")):
+        yield GaugeMetricFamily(f"evalsvc_judge_{name}", what, sum(figures.get(name, 0) for figures in told))
+    yield _labelled(
+        "evalsvc_periodic_task_age_seconds", "Since the clock's task last ended well.", ("task",), alive.ages()
+    )
+
+
+def _labelled(name: str, what: str, labels: tuple[str, ...], values: Mapping[Any, float]) -> GaugeMetricFamily:
+    gauge = GaugeMetricFamily(name, what, labels=labels)
+    for key, value in values.items():
+        gauge.add_metric([key] if isinstance(key, str) else list(key), value)
+    return gauge

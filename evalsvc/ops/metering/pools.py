@@ -1,0 +1,37 @@
+"""How a process' pools of database connections stand, noted once a second by its main loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connections
+from prometheus_client import Gauge
+
+from evalsvc.tenancy.scope import APP, SYSTEM
+
+CONNECTIONS = Gauge(
+    "evalsvc_database_connections",
+    "Connections of the pools of all web processes.",
+    ["role", "state"],
+    multiprocess_mode="livesum",
+)
+WAITING = Gauge(
+    "evalsvc_database_waiting",
+    "Threads that wait for a connection of a pool.",
+    ["role"],
+    multiprocess_mode="livesum",
+)
+ROLES = {APP: "app", SYSTEM: "system"}
+
+
+def note_pools() -> None:
+    """Note how many connections are used, idle and waited for. A pool that nobody has used is not opened."""
+    for alias, role in ROLES.items():
+        made: dict[str, Any] = connections[alias]._connection_pools  # type: ignore[attr-defined]
+        if alias not in made:
+            continue
+        stats = made[alias].get_stats()
+        size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
+        CONNECTIONS.labels(role, "used").set(size - idle)
+        CONNECTIONS.labels(role, "idle").set(idle)
+        WAITING.labels(role).set(stats.get("requests_waiting", 0))

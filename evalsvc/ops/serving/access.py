@@ -1,0 +1,47 @@
+"""A line for each answered request: how it went and whose it was, and nothing of what it said.
+
+gunicorn calls for it when the last byte is out, so that answers in portions are timed to their end, and refusals of
+what never was a request get a line too. It is written as JSON by the logger of the service.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from gunicorn.glogging import Logger
+
+from evalsvc.rest.basics.logs import ACCESS_FIELDS, ACCESS_LOGGER
+
+lines = logging.getLogger(ACCESS_LOGGER)
+UNREAD = "unread"
+"""The route of what could not be read as a request."""
+
+
+class AccessLogger(Logger):
+    """gunicorn's logger, whose access lines are ours."""
+
+    def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
+        """Write the line of an answer. The path is none of it, nor the query: callers choose them."""
+        told = environ.get(ACCESS_FIELDS, {})
+        write_line(
+            told.get("method", "other"),
+            told.get("route", UNREAD),
+            getattr(resp, "status_code", 0),
+            ms=round(request_time.total_seconds() * 1000, 1),
+            account=told.get("account"),
+            request_id=told.get("request_id", ""),
+        )
+
+
+def write_line(
+    method: str, route: str, status: int, *, ms: float | None = None, account: int | None = None, request_id: str = ""
+) -> None:
+    """Write a line where EVALSVC_ACCESS_LOG asks for it."""
+    from django.conf import settings
+
+    if not settings.ACCESS_LOG:
+        return
+    fields = {"method": method, "route": route, "status": status, "ms": ms, "account_id": account}
+    lines.info("request", extra={"fields": fields | {"request_id": request_id}})
