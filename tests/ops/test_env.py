@@ -214,3 +214,13 @@ def test_the_settings_refuse_earlier_names() -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode != 0
     assert "EVALSVC_EXPERIMENT_SCHEDULERS" in done.stderr
+
+
+@pytest.mark.parametrize(("given", "preload"), [({}, False), ({"EVALSVC_HSTS_PRELOAD": "1"}, True)])
+def test_browsers_are_asked_to_preload_only_on_request(given: dict[str, str], preload: bool) -> None:
+    program = "from evalsvc import settings as s; print(s.SECURE_HSTS_SECONDS > 0, s.SECURE_HSTS_PRELOAD)"
+    env = os.environ | {"EVALSVC_REQUIRE_HTTPS": "1"} | given
+
+    said = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stdout
+
+    assert said.split() == ["True", str(preload)]
