@@ -113,6 +113,7 @@ def test_the_longest_file_is_named() -> None:
 
 def test_a_room_is_the_modules_side_by_side() -> None:
     files = {f"evalsvc/a/{name}.py": "" for name in ("__init__", "b", "c")} | {"evalsvc/a/d/e.py": ""}
+    files |= {f"evalsvc/a/commands/{name}.py": "" for name in ("f", "g", "h")}  # where Django looks for them
 
     assert measure.largest_room(files) == ("evalsvc/a", 2)
 
