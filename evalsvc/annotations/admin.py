@@ -81,6 +81,8 @@ class CriteriaForm(ServiceForm):
             annotation_type=typed["annotation_type"],
             description=typed["description"] or None,
             categories=read_categories(typed["categories"]),
+            # Not typed here: it stays as a call has set it.
+            resource_types=self.instance.resource_types,
         )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from evalsvc.annotations.services import MAX_NAME, CriteriaFields
-from evalsvc.annotations.values import Categories
+from evalsvc.annotations.values import Categories, Given
 from evalsvc.evaluations.wire.request import MAX_ID
+
+ResourceType = Literal["trace", "span", "log", "evaluation", "trace_insight"]
 
 
 class CriteriaBody(msgspec.Struct):
@@ -20,10 +23,13 @@ class CriteriaBody(msgspec.Struct):
     annotation_type: Literal["binary", "continuous", "discrete", "categorical", "text_annotation"]
     description: Annotated[str, Meta(max_length=10_000)] | None = None
     categories: Categories | None = None
+    resource_types: list[ResourceType] | None = None
 
     def fields(self) -> CriteriaFields:
         """Return what the service takes."""
-        return CriteriaFields(self.name, self.annotation_type, self.description, self.categories or ())
+        return CriteriaFields(
+            self.name, self.annotation_type, self.description, self.categories or (), self.resource_types or ()
+        )
 
 
 class NewCriteriaBody(CriteriaBody, kw_only=True):
@@ -32,12 +38,30 @@ class NewCriteriaBody(CriteriaBody, kw_only=True):
     project_id: uuid.UUID
 
 
-class AnnotateBody(msgspec.Struct):
-    """What a person says about a log."""
+class SaidBody(msgspec.Struct, kw_only=True):
+    """What a person says."""
 
-    annotation_criteria_id: uuid.UUID
-    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
     value_pass: bool | None = None
     value_score: float | None = None
     value_text: str | None = None
     explanation: str | None = None
+
+    def given(self) -> Given:
+        """Return what the service takes."""
+        return Given(self.value_pass, self.value_score, self.value_text, self.explanation)
+
+
+class AnnotateBody(SaidBody, kw_only=True):
+    """What a person says about a log."""
+
+    annotation_criteria_id: uuid.UUID
+    log_id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+
+
+class AnnotationBody(SaidBody, kw_only=True):
+    """What a person says about anything that has an id."""
+
+    annotation_criteria: uuid.UUID
+    type: ResourceType
+    reference: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+    created_at: datetime | None = None

@@ -21,7 +21,7 @@ class InUse(models.Manager["AnnotationCriteria"]):
 
 
 class AnnotationCriteria(TenantModel):
-    """A question that people answer about logs. Its labels are evaluations: see evaluations/ingest/labels.py."""
+    """A question that people answer about what has happened. Its labels are evaluations: see `ingest/labels.py`."""
 
     class Type(models.TextChoices):
         BINARY = "binary", "Pass or fail"
@@ -36,6 +36,11 @@ class AnnotationCriteria(TenantModel):
     description = models.TextField(null=True, blank=True)
     annotation_type = models.CharField(max_length=20, choices=Type.choices)
     categories = models.JSONField(null=True, blank=True, help_text="[{label, score}] of discrete and categorical ones.")
+    resource_types = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        help_text="What it may be asked of; empty: of all.",
+    )
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
     archived_at = models.DateTimeField(

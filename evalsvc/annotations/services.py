@@ -1,9 +1,9 @@
-"""Verbs on annotation criteria, and `annotate`, which keeps what a person says about a log."""
+"""Verbs on annotation criteria, and `annotate`, which keeps what a person says about a log or anything else."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,10 +14,12 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.annotations.values import Category, Given, categories_of, category_errors, label_value
-from evalsvc.evaluations.ingest.labels import Label, has_labels, keep_label
+from evalsvc.annotations.values import Category, Given, LabelledThing, categories_of, category_errors, label_value
+from evalsvc.evaluations.ingest.labels import EVALUATION, Label, has_labels, keep_label
+from evalsvc.evaluations.ingest.rows import in_zone, moment_errors
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import hold_project
+from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -33,6 +35,7 @@ class CriteriaFields:
     annotation_type: str
     description: str | None = None
     categories: Sequence[Category] = ()
+    resource_types: Sequence[str] = ()
 
 
 def create_criteria(
@@ -81,29 +84,55 @@ def archive_criteria(*, account: Account, criteria: AnnotationCriteria, now: dat
         record_audit(account=account, actor=actor, action="annotation_criteria.deleted", target=criteria.name)
 
 
-def annotate(*, account: Account, criteria_id: uuid.UUID, log_id: str, given: Given) -> Evaluation:
-    """Keep what a person says about a log, in place of what was said by the same criteria before.
+def annotate(
+    *,
+    account: Account,
+    criteria_id: uuid.UUID,
+    of: LabelledThing,
+    given: Given,
+    created_at: datetime | None = None,
+    criteria_field: str = "annotation_criteria_id",
+) -> Evaluation:
+    """Keep what a person says about a log, trace, span or evaluation, in place of what was said by the same criteria.
 
-    Raises Invalid for a criteria that the account does not have, and for values that its type does not take.
+    Raises Invalid for a criteria (under `criteria_field`) that the account does not have or that is not asked of such
+    things, for values that its type does not take, and for an evaluation that is not there.
     """
+    if errors := [*_resource_errors(of), *moment_errors(created_at)]:
+        raise Invalid(*errors)
     with account_scope(account.pk):
         # The lock makes one label of two calls at once, and keeps the type as it is until the label is kept.
         criteria = _locked(account, criteria_id)
         if criteria is None:
-            raise Invalid(FieldError("/annotation_criteria_id", "No such annotation criteria."))
+            raise Invalid(FieldError(f"/{criteria_field}", "No such annotation criteria."))
+        if criteria.resource_types and of.kind not in criteria.resource_types:
+            kinds = ", ".join(criteria.resource_types)
+            raise Invalid(FieldError(f"/{criteria_field}", f"This is not asked of a {of.kind}; only of: {kinds}."))
         value = label_value(criteria.annotation_type, categories_of(criteria), given)
         label = Label(
             criteria_id=criteria.pk,
             name=criteria.name,
             description=criteria.description,
             project_id=criteria.project_id,
-            log_id=log_id,
+            resource_type=of.kind,
+            reference=of.reference,
             score=value.score,
             passed=value.passed,
             text=value.text,
             explanation=given.explanation,
+            created_at=None if created_at is None else in_zone(created_at),
         )
-        return keep_label(account=account, label=label)
+        try:
+            return keep_label(account=account, label=label)
+        except NotFound:
+            raise Invalid(FieldError("/reference", "No such evaluation.")) from None
+
+
+def _resource_errors(of: LabelledThing) -> Iterator[FieldError]:
+    if of.kind == "trace_insight":
+        yield FieldError("/type", "There are no trace insights here; annotate the trace.")
+    if of.kind == EVALUATION and not is_bigint(of.reference):
+        yield FieldError("/reference", "An evaluation's id is a string of digits.")
 
 
 def _check(fields: CriteriaFields) -> None:
@@ -121,6 +150,7 @@ def _locked(account: Account, id: uuid.UUID) -> AnnotationCriteria | None:
 
 def _save(row: AnnotationCriteria, fields: CriteriaFields) -> None:
     row.name, row.description, row.annotation_type = fields.name, fields.description, fields.annotation_type
+    row.resource_types = sorted(set(fields.resource_types))
     row.categories = msgspec.to_builtins(list(fields.categories)) or None
     try:
         with transaction.atomic(using=current_role()):

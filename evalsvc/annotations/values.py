@@ -24,6 +24,7 @@ FITTING = {
     Type.CATEGORICAL: ("value_text", "value_score"),
     Type.TEXT: ("value_text",),
 }
+RESOURCE_TYPES = ("trace", "span", "log", "evaluation", "trace_insight")
 WITH_CATEGORIES = (Type.DISCRETE, Type.CATEGORICAL)
 OUT_OF_RANGE = f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}."
 
@@ -46,6 +47,14 @@ class Given:
     value_score: float | None = None
     value_text: str | None = None
     explanation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledThing:
+    """What a label is of: one of RESOURCE_TYPES, and its id."""
+
+    kind: str
+    reference: str
 
 
 @dataclass(frozen=True, slots=True)

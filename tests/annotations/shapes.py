@@ -12,6 +12,7 @@ from tests.factories import new_experiment
 
 CRITERIA = "/v1/annotation-criteria"
 ANNOTATE = "/v1/annotate"
+ANNOTATIONS = "/v1/annotations"
 GRADES = [{"label": "bad", "score": 0}, {"label": "fair", "score": 0.5}, {"label": "good", "score": 1}]
 TYPES = ("binary", "continuous", "discrete", "categorical", "text_annotation")
 VALUES: dict[str, dict[str, Any]] = {
@@ -49,6 +50,20 @@ def new_criteria(caller: Caller, kind: str = "binary", **fields: Any) -> dict[st
 def annotate_body(criteria: dict[str, Any], log_id: str | None = None, **values: Any) -> dict[str, Any]:
     said = values or VALUES[criteria["annotation_type"]]
     return {"annotation_criteria_id": criteria["id"], "log_id": log_id or str(uuid.uuid4()), **said}
+
+
+def annotation_body(criteria: dict[str, Any], kind: str, reference: str, **values: Any) -> dict[str, Any]:
+    said = {name: value for name, value in values.items() if name.startswith("value_")}
+    more = VALUES[criteria["annotation_type"]] if not said else {}
+    return {"annotation_criteria": criteria["id"], "type": kind, "reference": reference, **more, **values}
+
+
+def say(caller: Caller, criteria: dict[str, Any], kind: str, reference: str, **values: Any) -> dict[str, Any]:
+    """Annotate anything and return the annotation."""
+    answer = caller.post(ANNOTATIONS, annotation_body(criteria, kind, reference, **values))
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()["annotation"]
+    return found
 
 
 def label(caller: Caller, criteria: dict[str, Any], log_id: str | None = None, **values: Any) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from tests.annotations.shapes import ANNOTATE, CRITERIA, GRADES, TYPES, criteria
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 
-KEYS = {"id", "project_id", "name", "description", "annotation_type", "categories", "created_at", "updated_at"}
+KEYS = {"id", "project_id", "name", "description", "annotation_type", "categories", "created_at", "updated_at"} | {
+    "resource_types"
+}
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 BODY = {"name": "tone", "annotation_type": "binary"}
 

@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.evaluations.models import Evaluation
-from tests.annotations.shapes import new_criteria
+from tests.annotations.shapes import new_criteria, say
 from tests.calibrations.rows import labelled
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
@@ -35,6 +35,8 @@ READS = {
     ("post", "/v1/trace-insight/search"),
     ("post", "/v1/trace-insight/errors"),
     ("post", "/v1/span-analysis/search"),
+    ("post", "/v1/annotations/search"),
+    ("post", "/v1/annotation-criteria/search"),
 }
 NOWHERE = str(uuid.uuid4())
 PLANNED = {"name": "x", "plan": {"dataset_id": NOWHERE, "metrics": [{"name": "a", "source": "client"}]}}
@@ -63,6 +65,14 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/projects"): {"name": "new"},
     ("delete", "/v1/projects/{id}"): None,
     ("post", "/v1/annotate"): {"annotation_criteria_id": NOWHERE, "log_id": NOWHERE, "value_pass": True},
+    ("post", "/v1/annotations"): {
+        "annotation_criteria": NOWHERE,
+        "type": "trace",
+        "reference": NOWHERE,
+        "value_pass": True,
+    },
+    ("post", "/v1/annotations/search"): {},
+    ("post", "/v1/annotation-criteria/search"): {},
     ("post", "/v1/calibrations"): {"evaluator": "toxicity", "rows": labelled(60)},
     ("post", "/v1/annotation-criteria"): {"project_id": NOWHERE, "name": "new", "annotation_type": "binary"},
     ("put", "/v1/annotation-criteria/{id}"): {"name": "new", "annotation_type": "binary"},
@@ -156,6 +166,8 @@ def belongings() -> Belongings:
     alice.post("/v1/logs", logs(log(MARK + "telemetry", traceId=trace_id)))
     prompt = revise(alice, prompt_name=MARK, project_name=MARK, body=MARK, prompt_description=MARK)
     set_labels(alice, prompt, MARK)
+    criteria = new_criteria(alice, name=MARK, description=MARK)
+    say(alice, criteria, "trace", MARK, explanation=MARK)
     ids = {
         "/v1/prompt-definitions/{id}": prompt["prompt_definition_id"],
         "/v1/prompt-revisions/{id}/set-labels": prompt["id"],
@@ -166,7 +178,7 @@ def belongings() -> Belongings:
         "/v1/experiments/{id}/units/{unit_id}/outputs": f"{run.id}/{run.unit}",
         "/v1/experiments{id}": run.id,
         "/v1/projects/{id}": str(experiment.project_id),
-        "/v1/annotation-criteria/{id}": new_criteria(alice, name=MARK, description=MARK)["id"],
+        "/v1/annotation-criteria/{id}": criteria["id"],
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,
         "/v1/traces/{trace_id}": trace_id,

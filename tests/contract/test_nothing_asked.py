@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.annotations.shapes import new_criteria
+from tests.annotations.shapes import new_criteria, say
 from tests.conftest import Caller
 from tests.factories import make_profile, new_experiment
 from tests.prompts.shapes import revise
@@ -66,3 +66,22 @@ def test_a_page_of_none_ends_where_it_began(filled: Caller) -> None:
 
     assert (none["experiments"], none["next_cursor"]) == ([], first["next_cursor"])
     assert filled.get("/v1/experiments?limit=0").json()["next_cursor"] is None
+
+
+SEARCHES = {
+    "/v1/evaluations/search": "evaluations",
+    "/v1/evaluation-results/search": "results",
+    "/v1/annotations/search": "annotations",
+    "/v1/annotation-criteria/search": "annotation_criteria",
+}
+
+
+@pytest.mark.parametrize("order", [{}, {"order": "dataset_sample_id"}], ids=["by time", "by sample"])
+@pytest.mark.parametrize("path", SEARCHES)
+def test_no_rows_are_searched_for(filled: Caller, path: str, order: dict[str, str]) -> None:
+    say(filled, new_criteria(filled), "trace", "t")
+    body = order if path == "/v1/evaluation-results/search" else {}
+    assert filled.post(path, body).json()[SEARCHES[path]] != []
+
+    answer = filled.post(path, body | {"limit": 0})
+    assert (answer.status_code, answer.json()[SEARCHES[path]]) == (200, [])

@@ -314,7 +314,7 @@ def test_scores_of_callers_keep_every_column_of_a_verdict(alice: Caller) -> None
 
 def test_labels_fill_every_column_that_a_person_can_say(alice: Caller) -> None:
     said = Label(
-        uuid.uuid4(), "tone", "How?", uuid.uuid4(), "log", 1.0, True, text="warm", explanation="It says please."
+        uuid.uuid4(), "tone", "How?", uuid.uuid4(), "log", "log", 1.0, True, text="warm", explanation="It says please."
     )
     with account_scope(alice.account.pk):
         id = keep_label(account=alice.account, label=said).pk

@@ -160,7 +160,7 @@ def test_it_points_at_a_filter_that_makes_no_sense(
     [
         ({"filters": "app"}, "/filters"),
         ({"filters": [1]}, "/filters/0"),
-        ({"limit": 0}, "/limit"),
+        ({"limit": -1}, "/limit"),
         ({"limit": 10_001}, "/limit"),
         ({"limit": "many"}, "/limit"),
         ({"cursor": "forged"}, "/cursor"),

@@ -12,7 +12,15 @@ from django.db import OperationalError, connections
 
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.rest.models import IdempotencyRecord
-from tests.annotations.shapes import ANNOTATE, CRITERIA, annotate_body, criteria_body, new_criteria
+from tests.annotations.shapes import (
+    ANNOTATE,
+    ANNOTATIONS,
+    CRITERIA,
+    annotate_body,
+    annotation_body,
+    criteria_body,
+    new_criteria,
+)
 from tests.calibrations.rows import labelled
 from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
@@ -118,6 +126,9 @@ ROUTES: dict[str, Route] = {
     ),
     "/v1/projects": lambda caller: ("/v1/projects", {"name": "new"}),
     CRITERIA: lambda caller: (CRITERIA, criteria_body(caller)),
+    ANNOTATIONS: lambda caller: (ANNOTATIONS, annotation_body(new_criteria(caller), "trace", "t")),
+    f"{ANNOTATIONS}/search": lambda caller: (f"{ANNOTATIONS}/search", {"limit": 5}),
+    f"{CRITERIA}/search": lambda caller: (f"{CRITERIA}/search", {"limit": 5}),
     ANNOTATE: lambda caller: (ANNOTATE, annotate_body(new_criteria(caller))),
     "/v1/prompt-revisions": lambda caller: ("/v1/prompt-revisions", GREETING),
     SET_LABELS: lambda caller: (f"/v1/prompt-revisions/{revise(caller)['id']}/set-labels", {"labels": ["new"]}),

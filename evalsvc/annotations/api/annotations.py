@@ -16,7 +16,8 @@ from evalsvc.annotations import services
 from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import get_criteria, list_criteria
-from evalsvc.annotations.values import Given
+from evalsvc.annotations.values import RESOURCE_TYPES, LabelledThing
+from evalsvc.evaluations.ingest.labels import LOG
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, among, answers_with, shape_of
@@ -47,6 +48,7 @@ class AnnotationCriteriaFacts(AnswerShape):
     description: str | None
     annotation_type: Annotated[str, among(AnnotationCriteria.Type.values)]
     categories: list[CategoryFacts] | None
+    resource_types: list[Annotated[str, among(RESOURCE_TYPES)]]
     created_at: Moment
     updated_at: Moment
 
@@ -57,7 +59,7 @@ class AnnotationCriteriaAnswer(AnswerWithWarnings):
     annotation_criteria: AnnotationCriteriaFacts
 
 
-class AnnotationCriteriaPage(AnswerShape):
+class AnnotationCriteriaPage(AnswerWithWarnings):
     """Questions, the newest first."""
 
     annotation_criteria: list[AnnotationCriteriaFacts]
@@ -156,7 +158,7 @@ class AnnotateView(AccountView):
         row = services.annotate(
             account=self.account,
             criteria_id=body.annotation_criteria_id,
-            log_id=body.log_id,
-            given=Given(body.value_pass, body.value_score, body.value_text, body.explanation),
+            of=LabelledThing(LOG, body.log_id),
+            given=body.given(),
         )
         return Response(EvaluationEnvelope(evaluation=evaluation_out(row)))

@@ -66,7 +66,7 @@ class FeedbackView(AccountView):
 class TagsIn(serializers.Serializer[Any]):
     """The query of GET /v1/evaluation-results/tags."""
 
-    limit = serializers.IntegerField(min_value=1, max_value=10_000, default=1000)
+    limit = serializers.IntegerField(min_value=0, max_value=10_000, default=1000)
     offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
 

@@ -147,7 +147,7 @@ class ResultSearchIn(serializers.Serializer[Any]):
     favorite = serializers.BooleanField(**OPTIONAL)
     evaluation_feedback_status = serializers.ChoiceField(list(FEEDBACK), **OPTIONAL)
     order = serializers.ChoiceField(ORDERS, **OPTIONAL)
-    limit = serializers.IntegerField(min_value=1, max_value=10_000, default=DEFAULT_LIMIT, allow_null=True)
+    limit = serializers.IntegerField(min_value=0, max_value=10_000, default=DEFAULT_LIMIT, allow_null=True)
     offset = serializers.IntegerField(min_value=0, max_value=MAX_OFFSET, **OPTIONAL)
     cursor = serializers.CharField(max_length=1000, **OPTIONAL)
 
@@ -188,7 +188,7 @@ class ResultSearchView(AccountView):
             account=self.account,
             condition=result_condition(self.account, wanted),
             order=order if order[0] in "+-" else f"+{order}",
-            limit=wanted["limit"] or DEFAULT_LIMIT,
+            limit=DEFAULT_LIMIT if wanted["limit"] is None else wanted["limit"],
             cursor=wanted.get("cursor"),
             offset=wanted.get("offset") or 0,
         )

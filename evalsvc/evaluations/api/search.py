@@ -30,7 +30,7 @@ class SearchIn(serializers.Serializer[Any]):
     """A search; `and_` and `or_` nest."""
 
     filters = serializers.ListField(child=serializers.DictField(), default=list, allow_null=True)
-    limit = serializers.IntegerField(min_value=1, max_value=10_000, default=1000)
+    limit = serializers.IntegerField(min_value=0, max_value=10_000, default=1000)
     cursor = serializers.CharField(required=False, allow_null=True, max_length=500)
     offset = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=MAX_OFFSET)
     trace_id = serializers.CharField(required=False, allow_null=True, max_length=255)

@@ -1,4 +1,7 @@
-"""Labels: what people say about a log. They are evaluations, found, shown and remembered like every other score."""
+"""Labels: what people say about a log, a trace, a span or an evaluation.
+
+They are evaluations, found, shown and remembered like every other score.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +14,48 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches
-from evalsvc.evaluations.database.partitions import new_ids
+from evalsvc.evaluations.database.partitions import new_ids, of_request
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.request import fingerprint
 
 PREFIX = "annotation:"
+LOG, TRACE, SPAN, EVALUATION = "log", "trace", "span", "evaluation"
 IN_BOTH = ("app", "experiment_id", "dataset_id", "trace_id")
 IN_REQUEST = ("dataset_sample_id", "span_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a person has said about a log, by which criteria; without a score it enters no history."""
+    """What a person has said about something, by which criteria; without a score it enters no history.
+
+    `reference` is the id of a log, trace, span or evaluation, as `resource_type` says. `created_at` is when it was
+    said, where that was earlier than it is kept.
+    """
 
     criteria_id: uuid.UUID
     name: str
     description: str | None
     project_id: uuid.UUID
-    log_id: str
+    resource_type: str
+    reference: str
     score: float | None
     passed: bool | None
     text: str | None
     explanation: str | None
+    created_at: datetime | None = None
+
+    @property
+    def log_id(self) -> str | None:
+        """Return the log that the label is of, where it is of one."""
+        return self.reference if self.resource_type == LOG else None
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Return what is the same for all labels of which one replaces the other."""
+        of = "" if self.resource_type == LOG else f"{self.resource_type}:"
+        return f"{self.evaluator_id} {of}{self.reference}".encode()
 
     @property
     def evaluator_id(self) -> str:
@@ -54,26 +75,44 @@ def has_labels(*, account: Account, criteria_id: uuid.UUID) -> bool:
 
 
 def keep_label(*, account: Account, label: Label) -> Evaluation:
-    """Keep a label, or put it in the place of the one that the log has by the same criteria; return its evaluation.
+    """Keep a label, or put it in the place of the one that is there of the same by the same criteria.
 
-    It belongs where the newest evaluation of the log belongs, so that both are found together. Call it within the
-    account's transaction, holding a lock on the criteria: two calls at once would make two labels otherwise.
+    Return its evaluation. It belongs where the newest evaluation of the log or trace belongs, so that both are found
+    together. Call it within the account's transaction, holding a lock on the criteria: two calls at once would make two
+    labels otherwise. Raises NotFound for an evaluation that the account does not have.
     """
-    place = _place_of(account, label.log_id)
-    rows = Evaluation.objects.select_for_update().filter(
-        account=account, captured=True, log_id=label.log_id, evaluator_id=label.evaluator_id
-    )
-    old = rows.first()
+    place = _place_of(account, label)
+    old = _label_before(account, label)
     id = _add(account, label, place) if old is None else _replace(account, old, label, place)
     return get_evaluation(account=account, id=id)
 
 
-def _place_of(account: Account, log_id: str) -> dict[str, Any]:
-    """Return where the newest score of the log belongs; nothing when the label comes first."""
-    rows = Evaluation.objects.filter(account=account, captured=True, log_id=log_id)
+def _label_before(account: Account, label: Label) -> Evaluation | None:
+    """Return the label that this one replaces."""
+    rows = Evaluation.objects.select_for_update().filter(
+        account=account, captured=True, evaluator_id=label.evaluator_id
+    )
+    if label.log_id is not None:
+        return rows.filter(log_id=label.log_id).first()
+    wanted = fingerprint(account.pk, label.fingerprint)
+    requests = EvaluationRequest.objects.filter(account=account, fingerprint=wanted).values_list("id", flat=True)
+    found = (rows.filter(**of_request(id)).first() for id in requests)
+    return next((row for row in found if row is not None), None)
+
+
+def _place_of(account: Account, label: Label) -> dict[str, Any]:
+    """Return where the newest score of the log or trace, or the evaluation, belongs; nothing when there is none."""
+    if label.resource_type == SPAN:
+        return {"span_id": label.reference}
+    if label.resource_type == EVALUATION:
+        row = get_evaluation(account=account, id=int(label.reference))
+        return {**{name: getattr(row, name) for name in IN_BOTH}, **{n: getattr(row.request, n) for n in IN_REQUEST}}
+    column = "log_id" if label.resource_type == LOG else "trace_id"
+    rows = Evaluation.objects.filter(account=account, captured=True, **{column: label.reference})
     scores = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by("-created_at", "-id")
     newest = scores.values_list(*IN_BOTH, *(f"request__{name}" for name in IN_REQUEST)).first()
-    return dict(zip((*IN_BOTH, *IN_REQUEST), newest, strict=True)) if newest else {}
+    place = dict(zip((*IN_BOTH, *IN_REQUEST), newest, strict=True)) if newest else {}
+    return place if label.resource_type == LOG else {**place, "trace_id": label.reference, "span_id": None}
 
 
 def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
@@ -82,7 +121,7 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
         id=request_id,
         account=account,
         capture=EvaluationRequest.Capture.ALL,
-        fingerprint=fingerprint(account.pk, f"{label.evaluator_id} {label.log_id}".encode()),
+        fingerprint=fingerprint(account.pk, label.fingerprint),
         project_id=label.project_id,
         log_id=label.log_id,
         completed_at=Now(),
@@ -104,6 +143,7 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
         log_id=label.log_id,
         **_said(label),
         **_own(place),
+        **({} if label.created_at is None else {"created_at": label.created_at}),
     )
     evaluation.save(force_insert=True)
     _remember(account, evaluation.pk, label, evaluation.created_at, place)
@@ -127,6 +167,7 @@ def _said(label: Label) -> dict[str, Any]:
         "annotation_criteria_id": str(label.criteria_id),
         "metric_name": label.name,
         "metric_description": label.description,
+        **({} if label.resource_type == LOG else {"resource_type": label.resource_type, "reference": label.reference}),
     }
     return {
         "score": label.score,

@@ -188,12 +188,17 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
         yield FieldError("/experiment_id", "An experiment's id is a string of digits.")
     if row.project_id and read_uuid(row.project_id) is None:
         yield FieldError("/project_id", "A project's id is a UUID.")
-    if row.created_at is not None and not EARLIEST <= _in_zone(row.created_at) < LATEST:
-        yield FieldError("/created_at", f"A time lies between {EARLIEST.year} and {LATEST.year}.")
+    yield from moment_errors(row.created_at)
     for name in ("evaluation_duration", "explanation_duration"):
         duration = getattr(row, name)
         if duration is not None and not timedelta() <= duration <= MAX_DURATION:
             yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
+
+
+def moment_errors(created_at: datetime | None) -> Iterator[FieldError]:
+    """Refuse a time that nothing was said at."""
+    if created_at is not None and not EARLIEST <= in_zone(created_at) < LATEST:
+        yield FieldError("/created_at", f"A time lies between {EARLIEST.year} and {LATEST.year}.")
 
 
 def placement_request(row: Scored) -> PlacementRequest:
@@ -217,7 +222,7 @@ def request_columns(row: Scored, log_id: str | None) -> dict[str, Any]:
         "span_id": row.span_id,
     }
     if row.created_at is not None:
-        columns["created_at"] = _in_zone(row.created_at)
+        columns["created_at"] = in_zone(row.created_at)
     return columns
 
 
@@ -244,7 +249,8 @@ def evaluation_columns(
     }
 
 
-def _in_zone(time: datetime) -> datetime:
+def in_zone(time: datetime) -> datetime:
+    """Return a time with its offset: UTC where it names none."""
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 

@@ -63,6 +63,8 @@ def search_evaluations(
     foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
     after = read_time_cursor(cursor, of=f"{of}:{account.pk}") if cursor else None
+    if not limit:
+        return Page([], cursor)
     with in_time(TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
         rows = _ids_by_time(account, condition or Q(), after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.

@@ -116,6 +116,8 @@ def _by_sample(
     """Sort the newest results; the cursor keeps which is the newest, so that pages stay right while rows are added."""
     of = f"results:by_sample:{descends}"
     top, start = _read_sample_cursor(cursor, of=f"{of}:{account.pk}") if cursor else (None, offset)
+    if not limit:
+        return ResultPage([], cursor)
     newest = search_evaluations(
         account=account, condition=condition, limit=N_SORTED, cursor=top, of=of,
         columns=("id", "created_at", "request__dataset_sample_id"),

@@ -23,6 +23,9 @@ TEXT_LOOKUPS = {"starts_with": "startswith", "ends_with": "endswith"}
 ORDER_LOOKUPS = {"lt": "lt", "le": "lte", "gt": "gt", "ge": "gte"}
 
 
+FilterFields: TypeAlias = Mapping[str, tuple[str, str]]
+"""Maps a field's name in the API to its column and the kind of its values."""
+COLUMN_LOOKUPS = {"eq": "exact", "ne": "exact", **ORDER_LOOKUPS, **TEXT_LOOKUPS, "in": "in"}
 ReadLeaf: TypeAlias = Callable[[Mapping[str, object], str], Q]
 """Returns the condition of a filter that names a `field`, by its pointer; raises Invalid."""
 
@@ -70,6 +73,27 @@ class FilterTree:
                 combine = self.all_of if meaning == "and_" else self.any_of
                 combined &= combine(nested, f"{pointer}/{name}", depth + 1)
         return combined
+
+
+def column_condition(fields: FilterFields, member: str, part: Mapping[str, object], pointer: str) -> Q:
+    """Return the condition of a filter that compares one column; `member` names its operation. Raises Invalid."""
+    field = fields.get(str(part["field"]))
+    if field is None:
+        known = f"Not searchable; known are: {', '.join(fields)}."
+        raise Invalid(FieldError(f"{pointer}/field", known + suggestion(str(part["field"]), fields)))
+    column, kind = field
+    operations = [name for name in COLUMN_LOOKUPS if kind == "text" or name not in TEXT_LOOKUPS]
+    operation = find_operation(part, member, operations, pointer)
+    value, at = part.get("value"), f"{pointer}/value"
+    if value is None and operation in ("eq", "ne"):
+        return Q(**{f"{column}__isnull": operation == "eq"})
+    if operation == "in":
+        return Q(
+            **{f"{column}__in": [read_value(kind, one, f"{at}/{i}") for i, one in enumerate(list_of_values(value, at))]}
+        )
+    found = Q(**{f"{column}__{COLUMN_LOOKUPS[operation]}": read_value(kind, value, at)})
+    # Django's negation includes rows where the column is NULL: they differ from the value, too.
+    return ~found if operation == "ne" else found
 
 
 def find_operation(part: Mapping[str, object], member: str, known: Sequence[str], pointer: str) -> str:

@@ -11,8 +11,9 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.rest.bodies.filters import FilterFields
 from evalsvc.telemetry.answers import LogList, SpanList, attributes_as_text, log_out, span_out
-from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, TelemetryFields, telemetry_condition
+from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.selectors import Telemetry, search
 
@@ -32,7 +33,7 @@ class TelemetrySearchView(AccountView):
 
     reads = True
 
-    def found(self, request: Request, model: type[Telemetry], fields: TelemetryFields) -> list[Telemetry]:
+    def found(self, request: Request, model: type[Telemetry], fields: FilterFields) -> list[Telemetry]:
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
         wanted = self.lenient(serializer)

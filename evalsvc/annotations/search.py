@@ -1,0 +1,137 @@
+"""Labels and criteria by filters: what can be asked for, and the rows that meet it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import F, Func, Q, QuerySet, TextField, UUIDField, Value
+from django.db.models.functions import Cast, Coalesce
+
+from evalsvc.accounts.models import Account
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.values import RESOURCE_TYPES
+from evalsvc.evaluations.ingest.labels import LOG
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.rest.answering.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
+from evalsvc.rest.bodies.filters import NESTED, FilterTree, column_condition
+from evalsvc.rest.bodies.scalars import read_uuid
+from evalsvc.rest.edge.time_limit import in_time
+from evalsvc.rest.problems import FieldError, Invalid
+
+TIMEOUT_SECONDS = 10
+MEMBERS = ("field", "operation", "value", *NESTED)
+LABEL_FIELDS = {
+    "annotation_criteria": ("criteria", "uuid"),
+    "type": ("resource_type", "text"),
+    "reference": ("reference", "text"),
+    "value_pass": ("passed", "bool"),
+    "value_score": ("score", "number"),
+    "value_text": ("text_output", "text"),
+    "explanation": ("explanation", "text"),
+    "project_id": ("project_id", "uuid"),
+    "app": ("app", "text"),
+    "experiment_id": ("experiment_id", "id"),
+    "evaluation_id": ("id", "id"),
+    "created_at": ("created_at", "time"),
+    "updated_at": ("completed_at", "time"),
+}
+CRITERIA_FIELDS = {
+    "id": ("id", "uuid"),
+    "project_id": ("project_id", "uuid"),
+    "name": ("name", "text"),
+    "description": ("description", "text"),
+    "annotation_type": ("annotation_type", "text"),
+    "created_at": ("created_at", "time"),
+    "updated_at": ("updated_at", "time"),
+}
+TYPES = "resource_types"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPage:
+    """Labels, the newest first, and the cursor of the next page (None on the last)."""
+
+    rows: Sequence[Evaluation]
+    next_cursor: str | None
+
+
+def label_condition(filters: object) -> Q:
+    """Return the condition that a label meets all filters. Raises Invalid with a pointer."""
+    return FilterTree(_label_leaf, MEMBERS).all_of(filters or [])
+
+
+def search_labels(*, account: Account, condition: Q, limit: int, cursor: str | None) -> LabelPage:
+    """Return labels that meet a condition on the columns of LABEL_FIELDS, newest first.
+
+    Raises Invalid for a cursor of another list, and Problem `search_too_slow`. Within the account's scope.
+    """
+    of = f"annotations:{account.pk}"
+    after = read_time_cursor(cursor, of=of) if cursor else None
+    if not limit:
+        return LabelPage((), cursor)
+    with in_time(TIMEOUT_SECONDS, what="Looking through the account's annotations"):
+        found = list(by_time(labels_of(account).filter(condition), after=after)[: limit + 1])
+    if len(found) <= limit:
+        return LabelPage(found, None)
+    last = found[limit - 1]
+    return LabelPage(found[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk), of=of))
+
+
+def labels_of(account: Account) -> QuerySet[Evaluation]:
+    """Return the account's labels, with what each is of as `resource_type` and `reference`, and by which `criteria`."""
+    rows = Evaluation.objects.filter(account=account, captured=True, evaluation_type=Evaluation.Type.ANNOTATION)
+    return rows.annotate(
+        resource_type=Coalesce(_of_details("resource_type"), Value(LOG), output_field=TextField()),
+        reference=Coalesce(_of_details("reference"), F("log_id"), output_field=TextField()),
+        criteria=Cast(_of_details("annotation_criteria_id"), UUIDField()),
+    )
+
+
+def label_of(account: Account, id: int) -> Evaluation:
+    """Return a label that is there."""
+    return labels_of(account).get(pk=id)
+
+
+def search_criteria(*, account: Account, filters: object, limit: int) -> list[AnnotationCriteria]:
+    """Return criteria that meet all filters, newest first. Raises Invalid with a pointer."""
+    condition = FilterTree(_criteria_condition, MEMBERS).all_of(filters or [])
+    rows = AnnotationCriteria.objects.filter(condition, account=account)
+    return list(rows.order_by("-created_at", "id")[:limit])
+
+
+def _of_details(key: str) -> Func:
+    return Func(F("details"), Value(key), function="jsonb_extract_path_text", output_field=TextField())
+
+
+def _label_leaf(part: Mapping[str, object], pointer: str) -> Q:
+    if part["field"] == "id":
+        value = part.get("value")
+        digits = [_digits(one) for one in value] if isinstance(value, list) else _digits(value)
+        part = {**part, "field": "evaluation_id", "value": digits}
+    return column_condition(LABEL_FIELDS, "operation", part, pointer)
+
+
+def _digits(value: object) -> object:
+    found = read_uuid(value)
+    return value if found is None else str(found.int)
+
+
+def _criteria_condition(part: Mapping[str, object], pointer: str) -> Q:
+    if part["field"] != TYPES:
+        return column_condition({**CRITERIA_FIELDS, TYPES: (TYPES, "text")}, "operation", part, pointer)
+    value, operation = part.get("value"), part.get("operation") or "eq"
+    wanted = value if operation == "in" else [value]
+    if operation not in ("eq", "in") or not isinstance(wanted, list) or not set(wanted) <= set(RESOURCE_TYPES):
+        raise Invalid(FieldError(f"{pointer}/value", f"`eq` or `in`, with words of: {', '.join(RESOURCE_TYPES)}."))
+    # Without any it may be asked of everything.
+    found = Q(resource_types=[])
+    for word in wanted:
+        found |= Q(resource_types__contains=[word])
+    return found
+
+
+def uuid_of(id: int) -> uuid.UUID:
+    """Return the id of a label as clients of this wire read it; its digits are those of the evaluation."""
+    return uuid.UUID(int=id)
