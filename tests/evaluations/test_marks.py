@@ -179,7 +179,7 @@ def test_tags_are_those_of_the_newest_requests(alice: Caller, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("query", "pointer"),
-    [("limit=0", "/limit"), ("limit=10001", "/limit"), ("offset=-1", "/offset"), ("limit=x", "/limit"), ("q=1", "/q")],
+    [("limit=-1", "/limit"), ("limit=10001", "/limit"), ("offset=-1", "/offset"), ("limit=x", "/limit"), ("q=1", "/q")],
 )
 def test_a_query_that_cannot_be_read_is_a_problem(alice: Caller, query: str, pointer: str) -> None:
     assert_problem(alice.get(f"/v1/evaluation-results/tags?{query}"), "validation_failed", pointer)

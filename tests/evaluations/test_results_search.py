@@ -199,7 +199,7 @@ def test_pages_by_sample_pass_over_what_was_deleted(alice: Caller) -> None:
 
 @pytest.mark.parametrize("order", ["-created_at", "+created_at", "-dataset_sample_id", "+dataset_sample_id"])
 def test_a_page_ends_where_the_inputs_grow_long(alice: Caller, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
-    monkeypatch.setattr("evalsvc.evaluations.search.results.MAX_TEXT", 1000)
+    monkeypatch.setattr("evalsvc.evaluations.search.budget.MAX_PAGE_BYTES", 1000)
     long = {"evaluated_model_input": "x" * 300, "evaluated_model_retrieved_context": ["y" * 300]}
     results = kept(alice, *(row(dataset_sample_id=i, **long) for i in range(3)))
     (huge,) = kept(alice, row(dataset_sample_id=3, evaluated_model_output="z" * 2000))
@@ -210,7 +210,7 @@ def test_a_page_ends_where_the_inputs_grow_long(alice: Caller, monkeypatch: pyte
 
 def test_a_page_takes_as_many_queries_as_a_row(alice: Caller) -> None:
     kept(alice, *(row(score_raw=i, tags={"a": "b"}, dataset_sample_id=i) for i in range(40)))
-    for order, expected in (("-created_at", 8), ("+created_at", 8), ("+dataset_sample_id", 9)):
+    for order, expected in (("-created_at", 7), ("+created_at", 7), ("+dataset_sample_id", 8)):
         counts = []
         for limit in (1, 40):
             with CaptureQueriesContext(connection) as queries:

@@ -202,4 +202,4 @@ def test_a_search_by_a_tag_asks_no_request(caller: Caller, beside: list[dict[str
 
     assert "ix_evaluationtag_newest" in {node.get("Index Name") for node in nodes}
     assert_by_index(nodes)
-    assert len(asked) == 1  # for what is shown of the page
+    assert len(asked) == 2  # for what is shown of the page: weighed, then read

@@ -15,6 +15,7 @@ import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
+from evalsvc.evaluations.wire.inputs import tag_errors
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.answering.shapes import KeyWarning
@@ -60,7 +61,7 @@ class Scored(msgspec.Struct, kw_only=True):
     dataset_id: Identifier = None
     dataset_sample_id: Identifier = None
     created_at: datetime | None = None
-    tags: Annotated[dict[str, str], Meta(max_length=100)] | None = None
+    tags: dict[str, str] | None = None
     trace_id: Text | None = None
     span_id: Text | None = None
 
@@ -189,6 +190,7 @@ def row_errors(row: Scored, score: float | None, *, score_name: str = "score") -
     if row.project_id and read_uuid(row.project_id) is None:
         yield FieldError("/project_id", "A project's id is a UUID.")
     yield from moment_errors(row.created_at)
+    yield from tag_errors(row.tags)
     for name in ("evaluation_duration", "explanation_duration"):
         duration = getattr(row, name)
         if duration is not None and not timedelta() <= duration <= MAX_DURATION:

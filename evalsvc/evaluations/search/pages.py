@@ -10,7 +10,7 @@ import functools
 from collections import namedtuple
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 import orjson
@@ -28,6 +28,7 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.database.columns import SHOWN
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.search.budget import PageIds, within_budget
 from evalsvc.evaluations.search.tags import HasTag, settled
 from evalsvc.rest.answering.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.edge.time_limit import in_time
@@ -35,12 +36,16 @@ from evalsvc.tenancy.scope import current_role
 
 # Of each statement of a search. What no index serves walks the account's evaluations, and that must end.
 TIMEOUT_SECONDS = 10
+Shown: TypeAlias = Literal["rows", "inputs", "nothing"]
 REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows with the columns asked for, and the cursor of the next page (None on the last)."""
+    """Rows with the columns asked for, and the cursor of the next page (None on the last).
+
+    There may be fewer rows than were asked for, see `budget`: the cursor tells whether there are more.
+    """
 
     rows: list[Any]
     next_cursor: str | None
@@ -56,11 +61,13 @@ def search_evaluations(
     oldest_first: bool = False,
     of: str = "evaluations",
     columns: Sequence[str] = SHOWN,
+    shows: Shown = "rows",
 ) -> Page:
     """Return captured evaluations that meet a condition (of `search.condition`), by time and then by id.
 
-    The rows are named tuples of `columns`. A cursor belongs to the list `of` of this account. Raises Invalid for a
-    foreign cursor and Problem `search_too_slow`. Within the account's scope.
+    The rows are named tuples of `columns`; `shows` is what will be shown of each, by which a page is kept small. A
+    cursor belongs to the list `of` of this account. Raises Invalid for a foreign cursor and Problem `search_too_slow`.
+    Within the account's scope.
     """
     after = read_time_cursor(cursor, of=f"{of}:{account.pk}") if cursor else None
     if not limit:
@@ -71,11 +78,15 @@ def search_evaluations(
         found = fetched(rows[offset : offset + limit + 1])
         ids = [id for id, _ in found[:limit]]
         shown = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+        if shows != "nothing":
+            shown = shown.filter(within_budget(PageIds(account.pk, ids, with_inputs=shows == "inputs")))
         page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
-    if len(found) <= limit:
+    # What is not there any more and what has no place any more are the same: the next page begins behind the last row.
+    last = page[-1].id if page else ids[-1] if ids else None
+    if len(found) <= limit and (not page or last == ids[-1]):
         return Page(page, None)
-    last_id, moment = found[limit - 1]
-    return Page(page, write_time_cursor(TimeCursor(moment, last_id), of=f"{of}:{account.pk}"))
+    (moment,) = (moment for id, moment in found if id == last)
+    return Page(page, write_time_cursor(TimeCursor(moment, last), of=f"{of}:{account.pk}"))
 
 
 def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldest_first: bool) -> QuerySet[Any, Any]:

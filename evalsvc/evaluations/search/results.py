@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
 from typing import Any
 
 from django.core import signing
@@ -15,8 +14,9 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
 from evalsvc.evaluations.database.columns import PLACE, SHOWN
-from evalsvc.evaluations.database.lookups import AnyOf, bigints
+from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
+from evalsvc.evaluations.search.budget import PageIds, within_budget
 from evalsvc.evaluations.search.indirect import is_one_of
 from evalsvc.evaluations.search.pages import fetched, requests_of, search_evaluations
 from evalsvc.evaluations.search.tags import tagged
@@ -28,20 +28,12 @@ from evalsvc.rest.problems import NotFound
 N_TAGGED = 10_000
 N_SORTED = 10_000
 """How many of the newest results are put in the order of their samples."""
-MAX_TEXT = 32 * 2**20
-"""Bytes of inputs in a page, which ends early beyond them: a request may hold half a million characters."""
 # Where a result belongs is told by its request.
 RESULT_COLUMNS = (*(name for name in SHOWN if name == "log_id" or name not in PLACE), "captured")
 INPUT_COLUMNS = (
     "id", "strategy", "created_at", "project_id", "app", "experiment_id", "extras", "tags", "dataset_id",
     "dataset_sample_id", "input", "output", "contexts", "gold", "system_prompt",
 )  # fmt: skip
-SIZES = """
-SELECT id, coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0) + coalesce(octet_length(gold), 0)
-  + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(array_to_string(contexts, '')), 0)
-  + coalesce(octet_length(extras::text), 0)
-FROM evaluations_evaluationrequest WHERE account_id = %s AND id = ANY(%s::bigint[])
-"""
 # The bound is on the requests that are looked at, before any of them is left out.
 TAGS = """
 SELECT tag.key, tag.value, min(newest.created_at) AS created_at, max(newest.created_at) AS last_used
@@ -92,7 +84,7 @@ def search_results(
     """Return results by `created_at` or by `dataset_sample_id`, the last first where `order` begins with `-`.
 
     By sample, the N_SORTED newest results are put in order: numbers, then other texts, then those without a sample.
-    A page may hold less than `limit`, see MAX_TEXT; the cursor tells whether there is more.
+    A page may hold less than `limit`, see `budget`; the cursor tells whether there is more.
     """
     condition &= Q(status=Evaluation.Status.SUCCESS)
     column, descends = order.lstrip("+-"), order.startswith("-")
@@ -101,13 +93,9 @@ def search_results(
     of = f"results:{order}"
     found = search_evaluations(
         account=account, condition=condition, limit=limit, cursor=cursor, offset=offset, oldest_first=not descends,
-        of=of, columns=RESULT_COLUMNS,
+        of=of, columns=RESULT_COLUMNS, shows="inputs",
     )  # fmt: skip
-    kept = _within_bounds(account, found.rows)
-    rows = _with_inputs(account, kept)
-    if len(kept) == len(found.rows):
-        return ResultPage(rows, found.next_cursor)
-    return ResultPage(rows, write_time_cursor(TimeCursor(kept[-1].created_at, kept[-1].id), of=f"{of}:{account.pk}"))
+    return ResultPage(_with_inputs(account, found.rows), found.next_cursor)
 
 
 def _by_sample(
@@ -119,14 +107,16 @@ def _by_sample(
     if not limit:
         return ResultPage([], cursor)
     newest = search_evaluations(
-        account=account, condition=condition, limit=N_SORTED, cursor=top, of=of,
+        account=account, condition=condition, limit=N_SORTED, cursor=top, of=of, shows="nothing",
         columns=("id", "created_at", "request__dataset_sample_id"),
     ).rows  # fmt: skip
     ids = _in_order([(sample, id) for id, _created_at, sample in newest], descends)
     page = ids[start : start + limit]
-    columns = Evaluation.objects.filter(AnyOf(F("id"), page), account=account).values_list(*RESULT_COLUMNS)
-    by_id = {row.id: row for row in fetched(columns)}
-    kept = _within_bounds(account, [by_id[id] for id in page if id in by_id])
+    shown = Evaluation.objects.filter(
+        AnyOf(F("id"), page), within_budget(PageIds(account.pk, page, with_inputs=True)), account=account
+    )
+    by_id = {row.id: row for row in fetched(shown.values_list(*RESULT_COLUMNS))}
+    kept = [by_id[id] for id in page if id in by_id]
     rows = _with_inputs(account, kept)
     # Where the last one kept stands: what has been deleted meanwhile is passed over.
     end = page.index(kept[-1].id) + 1 if kept else len(page)
@@ -154,16 +144,6 @@ def _in_order(samples: Sequence[tuple[str | None, int]], descends: bool) -> list
     numbers.sort(key=lambda pair: pair[0], reverse=descends)
     texts.sort(key=lambda pair: pair[0], reverse=descends)
     return [*(id for _, id in numbers), *(id for _, id in texts), *(id for text, id in samples if text is None)]
-
-
-def _within_bounds(account: Account, rows: Sequence[Any]) -> Sequence[Any]:
-    """Return as many rows, from the first on, as MAX_TEXT lets through, and one at least where there is one."""
-    with connection.cursor() as cursor:
-        cursor.execute(SIZES, [account.pk, bigints({row.request_id for row in rows})])
-        size_of = dict(cursor.fetchall())
-    # Each row of an answer holds the inputs of its request, though several rows may share one.
-    n_bytes = accumulate(size_of.get(row.request_id, 0) for row in rows)
-    return rows[: max(1, sum(1 for _ in takewhile(lambda total: total <= MAX_TEXT, n_bytes)))]
 
 
 def _with_inputs(account: Account, rows: Sequence[Any]) -> list[tuple[Any, Any]]:

@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from evalsvc.rest.bodies.parsing import LARGEST, SMALLEST
-from evalsvc.rest.problems import FieldError
+from evalsvc.rest.problems import FieldError, escape
 from evaluators.base import NOTHING_UNREAD, Field, Passage, Sample
 from evaluators.samples import build_sample, is_bare, passage_json
 
@@ -17,6 +17,10 @@ MAX_CHARS = 480_000
 MAX_CONTEXTS = 50
 MAX_GOLDS = 1_000
 MAX_GRADE = 1_000_000
+MAX_TAGS = 100
+MAX_TAG_KEY = 255
+MAX_TAG_VALUE = 4096
+MAX_PARAMS_BYTES = 64 * 1024
 Identifier = str | int | None
 Fields = dict[str, Any]
 
@@ -223,6 +227,7 @@ def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
         if passages is not None and len(passages) > MAX_CONTEXTS:
             detail = f"At most {MAX_CONTEXTS} contexts; {len(passages)} were sent."
             errors.append(FieldError(pointer_of(raw, name), detail))
+    errors += params_errors(raw.evaluated_model_params, "/evaluated_model_params")
     errors += [] if sample.gold_contexts is None else _grade_errors(raw, sample.gold_contexts)
     if sample.golds is not None and len(sample.golds) > MAX_GOLDS:
         detail = f"At most {MAX_GOLDS} accepted answers; {len(sample.golds)} were sent."
@@ -231,6 +236,26 @@ def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     if n_chars > MAX_CHARS:
         errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
     return errors
+
+
+def tag_errors(tags: Mapping[str, str] | None) -> list[FieldError]:
+    """Check how many tags there are, and how long each is: every result repeats them."""
+    if not tags:
+        return []
+    errors = [FieldError("/tags", f"At most {MAX_TAGS} tags.")] if len(tags) > MAX_TAGS else []
+    for key, value in tags.items():
+        if len(key) > MAX_TAG_KEY:
+            errors.append(FieldError("/tags", f"A tag's name has at most {MAX_TAG_KEY} characters: {key[:40]}…"))
+        elif len(value) > MAX_TAG_VALUE:
+            errors.append(FieldError(f"/tags/{escape(key)}", f"A tag has at most {MAX_TAG_VALUE} characters."))
+    return errors[:MAX_TAGS]
+
+
+def params_errors(params: Mapping[str, Any] | None, pointer: str) -> list[FieldError]:
+    """Check how long parameters or settings are as JSON."""
+    if not params or len(orjson.dumps(params)) <= MAX_PARAMS_BYTES:
+        return []
+    return [FieldError(pointer, f"At most {MAX_PARAMS_BYTES} bytes as JSON.")]
 
 
 def _n_beside(sample: Sample) -> int:

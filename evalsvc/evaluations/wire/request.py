@@ -16,7 +16,9 @@ from evalsvc.evaluations.wire.inputs import (
     extras_of,
     fields_in,
     first_spelling,
+    params_errors,
     size_errors,
+    tag_errors,
     type_errors,
 )
 from evalsvc.evaluations.wire.interval_request import IntervalAsk, read_ask
@@ -31,6 +33,7 @@ from evaluators.samples import build_sample
 MAX_ATTACHMENTS = 4
 MAX_EVALUATORS = 50
 MAX_ID = 255
+MAX_ANSWER_BYTES = 32 * 2**20
 # The widths of the columns: a longer name is nobody's.
 MAX_NAMES = {"evaluator": 100, "evaluator_id": 100, "criteria": 120, "profile_name": 120}
 EXPLAIN = ("never", "on-fail", "on-success", "always")
@@ -145,6 +148,7 @@ def read_call(body: bytes) -> EvaluateCall:
         *sample_errors(raw, sample),
         *place_errors(raw),
         *text_errors(raw),
+        *answer_errors(raw, body),
     ]
     if errors:
         raise Invalid(*errors)
@@ -221,6 +225,7 @@ def requested_evaluator_errors(raw: Body) -> list[FieldError]:
             errors.append(FieldError(f"/evaluators/{i}/evaluator", "Name an evaluator by its id or alias."))
         if first_spelling(ref.criteria, ref.profile_name) == "":
             errors.append(FieldError(f"/evaluators/{i}/criteria", "A profile's name has at least one character."))
+        errors += params_errors(ref.profile_inline, f"/evaluators/{i}/profile_inline")
         for name, longest in MAX_NAMES.items():
             if len(getattr(ref, name) or "") > longest:
                 errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {longest} characters."))
@@ -270,9 +275,22 @@ def text_errors(raw: Body) -> list[FieldError]:
         for name in names
         if len(id_text(getattr(raw, name)) or "") > MAX_ID
     ]
-    if raw.tags is not None and len(raw.tags) > 100:
-        errors.append(FieldError("/tags", "At most 100 tags."))
-    return errors
+    return errors + tag_errors(raw.tags)
+
+
+def answer_errors(raw: Body, body: bytes) -> list[FieldError]:
+    """Check how long the answer would be: each result repeats what was judged."""
+    n_bytes = len(body)
+    if n_bytes * len(raw.evaluators) > MAX_ANSWER_BYTES:
+        # As it will be written: escaped, a character may have come as six bytes.
+        n_bytes = len(msgspec.json.encode(msgspec.structs.replace(raw, evaluators=())))
+    if n_bytes * len(raw.evaluators) <= MAX_ANSWER_BYTES:
+        return []
+    detail = (
+        f"Each of {len(raw.evaluators)} results would repeat a sample of {n_bytes} bytes: more than"
+        f" {MAX_ANSWER_BYTES} bytes in one answer. Name fewer evaluators in a request."
+    )
+    return [FieldError("/evaluators", detail)]
 
 
 def fingerprint(account_id: int, body: bytes) -> int:

@@ -1,0 +1,78 @@
+"""How much one page holds: its rows are weighed where they are, so that nothing huge is fetched to be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Lookup
+
+from evalsvc.evaluations.database.lookups import bigints
+
+MAX_PAGE_BYTES = 32 * 2**20
+"""Of a page as JSON; the row that passes it is the last one, so that each page has one at least."""
+ROW_BYTES = 1024
+"""About what the keys, the ids and the numbers of a row take."""
+TEXTS = ("text_output", "explanation", "error_message")
+DOCUMENTS = ("spans", "extra", "details")
+INPUTS = ("input", "output", "gold", "system_prompt")
+
+
+def _of_text(name: str) -> str:
+    return f"coalesce(octet_length(to_json({name})::text), 0)"
+
+
+def _of_document(name: str) -> str:
+    return f"coalesce(octet_length({name}::text), 0)"
+
+
+OF_ROW = " + ".join([str(ROW_BYTES), *map(_of_text, TEXTS), *map(_of_document, DOCUMENTS)])
+OF_TAGS = _of_document("tags")
+OF_INPUTS = " + ".join([OF_TAGS, *map(_of_text, (*INPUTS, "contexts")), _of_document("extras")])
+# Each row of an answer holds what is in its request, though several rows may share one.
+KEPT = """
+WITH evaluation AS MATERIALIZED (
+  SELECT id, request_id, {of_row} AS n_bytes FROM evaluations_evaluation
+  WHERE account_id = %s AND id = ANY(%s::bigint[])
+), request AS MATERIALIZED (
+  SELECT id, {of_request} AS n_bytes FROM evaluations_evaluationrequest
+  WHERE account_id = %s AND id = ANY(ARRAY(SELECT request_id FROM evaluation))
+), weighed AS (
+  SELECT evaluation.id, place, evaluation.n_bytes + coalesce(request.n_bytes, 0) AS n_bytes
+  FROM unnest(%s::bigint[]) WITH ORDINALITY AS page(id, place)
+  JOIN evaluation ON evaluation.id = page.id LEFT JOIN request ON request.id = evaluation.request_id
+), passed AS (
+  SELECT id, sum(n_bytes) OVER (ORDER BY place) - n_bytes AS n_before FROM weighed
+)
+SELECT id FROM passed WHERE n_before < %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PageIds:
+    """The evaluations that a page would have, in its order; `with_inputs` where it shows what was judged."""
+
+    account_id: int
+    ids: Sequence[int]
+    with_inputs: bool = False
+
+
+class WithinBudget(Lookup):
+    """One of the first evaluations of a page, as many as MAX_PAGE_BYTES lets through."""
+
+    lookup_name = "within_budget"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """Write the condition: a question of its own, asked once."""
+        left, left_params = self.process_lhs(compiler, connection)
+        page, ids = self.rhs, bigints(self.rhs.ids)
+        kept = KEPT.format(of_row=OF_ROW, of_request=OF_INPUTS if page.with_inputs else OF_TAGS)
+        values = (page.account_id, ids, page.account_id, ids, MAX_PAGE_BYTES)
+        return f"{left} = ANY(ARRAY({kept}))", (*left_params, *values)
+
+
+def within_budget(page: PageIds) -> WithinBudget:
+    """Return the condition that an evaluation has its place in the page."""
+    return WithinBudget(F("id"), page)
