@@ -160,6 +160,10 @@ class AccountView(APIView):
         fields: Mapping[str, Any] = serializer.validated_data
         return fields
 
+    def asked(self, request: Request, query: type[Serializer[Any]]) -> Mapping[str, Any]:
+        """Return the validated parameters of a list of the wire, and warn of those that nothing reads."""
+        return self.lenient(query(data=sent(request)))
+
     def decoded(self, request: Request, kind: type[Body]) -> Body:
         """Return a body of the wire, and warn of unknown keys. Fields that do not fit are 422, with pointers."""
         body = read_body(request)
@@ -248,12 +252,12 @@ def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
     known = [*serializer.fields]
     unknown = [name for name in serializer.initial_data if name not in serializer.fields]
     if unknown:
-        raise Invalid(
-            *(
-                FieldError(f"/{escape(name)}", f"`{name}` is not a field of this request.{suggestion(name, known)}")
-                for name in unknown
-            )
-        )
+        raise Invalid(*(FieldError(f"/{escape(name)}", _unknown(name, known)) for name in unknown))
     with naming_choices(serializer, serializer.initial_data):
         serializer.is_valid(raise_exception=True)
     return serializer.validated_data
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    allowed = f" It takes: {', '.join(f'`{each}`' for each in known)}." if known else " It takes none."
+    return f"`{name}` is not a field of this request.{suggestion(name, known)}{allowed}"

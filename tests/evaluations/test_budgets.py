@@ -28,7 +28,7 @@ LONGEST = {"k" * 255: "v" * 4096}
 
 
 def sent(evaluators: int = 1, **fields: Any) -> dict[str, Any]:
-    return SAMPLE | {"evaluators": SAMPLE["evaluators"] * evaluators} | fields
+    return {**SAMPLE, "evaluators": [{"evaluator": "exact-match"}] * evaluators, **fields}
 
 
 @pytest.mark.parametrize(("tags", "pointer"), TAGS, ids=["name", "value", "number"])
@@ -53,7 +53,7 @@ def test_parameters_have_bounds(alice: Caller, field: str) -> None:
         params = {"a": "x" * (n - len('{"a":""}'))}
         if field == "profile_inline":
             return sent() | {"evaluators": [{"evaluator": "exact-match", field: params}]}
-        return sent(**{field: params})
+        return sent() | {field: params}
 
     pointer = f"/{field}" if field != "profile_inline" else f"/evaluators/0/{field}"
     assert_problem(alice.post(EVALUATE, body(65_537)), "validation_failed", pointer)

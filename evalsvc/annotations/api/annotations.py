@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent
+from evalsvc.accounts.views import AccountView
 from evalsvc.annotations import services
 from evalsvc.annotations.bodies import AnnotateBody, CriteriaBody, NewCriteriaBody
 from evalsvc.annotations.models import AnnotationCriteria
@@ -83,10 +83,8 @@ class AllAnnotationCriteriaView(AccountView):
         responses=answers_with(AnnotationCriteriaPage),
     )
     def get(self, request: Request) -> Response:
-        """List annotation criteria, newest first, or those of one project. Unknown parameters are ignored."""
-        query = AnnotationCriteriaQuery(data=sent(request))
-        query.is_valid(raise_exception=True)
-        wanted = query.validated_data
+        """List annotation criteria, newest first, or those of one project. `warnings` names unknown parameters."""
+        wanted = self.asked(request, AnnotationCriteriaQuery)
         rows = list_criteria(account=self.account, project_id=wanted.get("project_id"))
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
         return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in found]))

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent
+from evalsvc.accounts.views import AccountView
 from evalsvc.annotations import services
 from evalsvc.annotations.api.annotations import AnnotationCriteriaPage, annotation_criteria_out
 from evalsvc.annotations.bodies import AnnotationBody
@@ -125,8 +125,7 @@ class AnnotationsView(PagesOfAnnotations):
     )
     def get(self, request: Request) -> Response:
         """List annotations, newest first, by what they are of and by project."""
-        query = AnnotationsQuery(data=sent(request))
-        asked = self.lenient(query)
+        asked = self.asked(request, AnnotationsQuery)
         columns = {"type": "resource_type", "reference": "reference", "project_id": "project_id"}
         condition = Q(**{column: asked[name] for name, column in columns.items() if name in asked})
         return self.page_of(condition, asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,7 +14,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent
+from evalsvc.accounts.views import AccountView
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
@@ -39,7 +40,7 @@ class CriteriaEnvelope(AnswerWithWarnings):
     profile: CriteriaOut = field(name="evaluator_criteria")
 
 
-class CriteriaList(AnswerShape):
+class CriteriaList(AnswerWithWarnings):
     """Revisions of profiles."""
 
     profiles: list[CriteriaOut] = field(name="evaluator_criteria")
@@ -104,15 +105,13 @@ class CriteriaView(AccountView):
         responses=answers_with(CriteriaList),
     )
     def get(self, request: Request) -> Response:
-        """List profile revisions: the account's own and the managed ones. Unknown parameters are ignored."""
-        query = EvaluatorCriteriaQuery(data=sent(request))
-        query.is_valid(raise_exception=True)
-        wanted = query.validated_data
+        """List profile revisions: the account's own and the managed ones. `warnings` names unknown parameters."""
+        wanted = self.asked(request, EvaluatorCriteriaQuery)
         rows = self._rows(wanted)
         found = rows[wanted["offset"] : wanted["offset"] + wanted["limit"]]
         return Response(self.many(profiles=[evaluator_criteria_out(row) for row in found]))
 
-    def _rows(self, wanted: dict[str, Any]) -> QuerySet[ProfileRevision]:
+    def _rows(self, wanted: Mapping[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
         if name := wanted.get("evaluator_id"):
             found = list_evaluators(account=self.account, by_alias_or_id=name)

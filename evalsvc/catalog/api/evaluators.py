@@ -19,7 +19,7 @@ from evalsvc.catalog.facts import (
     of_output_type,
 )
 from evalsvc.catalog.selectors import list_evaluators
-from evalsvc.rest.answering.shapes import AnswerShape, among, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, among, answers_with
 from evalsvc.rest.problems import NotFound
 from evaluators.base import Family
 from evaluators.facts import OUTPUT_TYPES
@@ -28,7 +28,7 @@ from evaluators.registry import families
 SCORE_TYPES = BINARY, CONTINUOUS = ("binary", "continuous")
 
 
-class Evaluators(AnswerShape):
+class Evaluators(AnswerWithWarnings):
     """Evaluators, the account's own first."""
 
     evaluators: list[EvaluatorOut]
@@ -53,7 +53,7 @@ class FamilyOut(AnswerShape):
     accepts_own_profiles: bool
 
 
-class Families(AnswerShape):
+class Families(AnswerWithWarnings):
     """All families."""
 
     evaluator_families: list[FamilyOut]
@@ -94,10 +94,9 @@ class EvaluatorsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
-        query = EvaluatorQuery(data=sent(request))
-        query.is_valid(raise_exception=True)
-        rows = list_evaluators(account=self.account, by_alias_or_id=query.validated_data.get("by_alias_or_id"))
-        shown = (of_output_type(evaluator_out(row), query.validated_data.get("output_type")) for row in rows)
+        wanted = self.asked(request, EvaluatorQuery)
+        rows = list_evaluators(account=self.account, by_alias_or_id=wanted.get("by_alias_or_id"))
+        shown = (of_output_type(evaluator_out(row), wanted.get("output_type")) for row in rows)
         return Response(Evaluators(evaluators=[row for row in shown if row is not None]))
 
 
@@ -129,4 +128,5 @@ class FamiliesView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List evaluator families with their inputs and the JSON Schema of their profiles."""
+        self.warn_of(sent(request), ())
         return Response(Families(evaluator_families=[family_out(family) for family in families()]))

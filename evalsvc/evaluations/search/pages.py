@@ -82,9 +82,9 @@ def search_evaluations(
             shown = shown.filter(within_budget(PageIds(account.pk, ids, with_inputs=shows == "inputs")))
         page = fetched(by_time(shown, oldest_first=oldest_first).values_list(*columns))
     # What is not there any more and what has no place any more are the same: the next page begins behind the last row.
-    last = page[-1].id if page else ids[-1] if ids else None
-    if len(found) <= limit and (not page or last == ids[-1]):
+    if not ids or (len(found) <= limit and (not page or page[-1].id == ids[-1])):
         return Page(page, None)
+    last = page[-1].id if page else ids[-1]
     (moment,) = (moment for id, moment in found if id == last)
     return Page(page, write_time_cursor(TimeCursor(moment, last), of=f"{of}:{account.pk}"))
 

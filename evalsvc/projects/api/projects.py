@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent
+from evalsvc.accounts.views import AccountView
 from evalsvc.projects import services
 from evalsvc.projects.models import MAX_NAME
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
@@ -35,7 +35,7 @@ class ProjectAnswer(AnswerShape):
     project: ProjectFacts
 
 
-class ProjectPage(AnswerShape):
+class ProjectPage(AnswerWithWarnings):
     """A page of projects."""
 
     projects: list[ProjectFacts]
@@ -47,7 +47,7 @@ class AppOut(AnswerShape):
     name: str
 
 
-class Apps(AnswerShape):
+class Apps(AnswerWithWarnings):
     """Apps by name."""
 
     apps: list[AppOut]
@@ -66,12 +66,11 @@ class PageQuery(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
 
 
-def requested_page(request: Request) -> slice:
-    """Return which rows the query asks for; parameters that are not known are ignored."""
-    query = PageQuery(data=sent(request))
-    query.is_valid(raise_exception=True)
-    start: int = query.validated_data["offset"]
-    return slice(start, start + query.validated_data["limit"])
+def requested_page(view: AccountView, request: Request) -> slice:
+    """Return which rows the query asks for; parameters that are not known are named in `warnings`."""
+    wanted = view.asked(request, PageQuery)
+    start: int = wanted["offset"]
+    return slice(start, start + wanted["limit"])
 
 
 class AppsView(AccountView):
@@ -85,7 +84,7 @@ class AppsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List apps by name. An app is made by the first evaluation that names it."""
-        rows = list_apps(account=self.account)[requested_page(request)]
+        rows = list_apps(account=self.account)[requested_page(self, request)]
         return Response(Apps(apps=[shape_of(row, AppOut) for row in rows]))
 
 
@@ -102,7 +101,7 @@ class ProjectsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List projects, newest first."""
-        rows = list_projects(account=self.account)[requested_page(request)]
+        rows = list_projects(account=self.account)[requested_page(self, request)]
         return Response(ProjectPage(projects=[shape_of(row, ProjectFacts) for row in rows]))
 
     @extend_schema(

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent, sent_once
+from evalsvc.accounts.views import AccountView, checked, sent, sent_once
 from evalsvc.prompts import services
 from evalsvc.prompts.bodies import DefinitionBody, LabelsBody, NewRevisionBody
 from evalsvc.prompts.models import Prompt, PromptRevision
@@ -105,7 +105,7 @@ class PromptDefinitionAnswer(AnswerWithWarnings):
     prompt_definition: PromptDefinitionFacts
 
 
-class PromptDefinitionPage(AnswerShape):
+class PromptDefinitionPage(AnswerWithWarnings):
     """Prompts, the newest first."""
 
     prompt_definitions: list[PromptDefinitionFacts]
@@ -133,7 +133,7 @@ class PromptRevisionAnswer(AnswerWithWarnings):
     prompt_revision: PromptRevisionFacts
 
 
-class PromptRevisionPage(AnswerShape):
+class PromptRevisionPage(AnswerWithWarnings):
     """Revisions, the newest of each prompt first."""
 
     prompt_revisions: list[PromptRevisionFacts]
@@ -169,9 +169,9 @@ class PromptDefinitionsView(AccountView):
         responses=answers_with(PromptDefinitionPage),
     )
     def get(self, request: Request) -> Response:
-        """List prompts, newest first. Unknown parameters are ignored."""
+        """List prompts, newest first. `warnings` names unknown parameters."""
         query = DefinitionsQuery(data=sent(request))
-        query.is_valid(raise_exception=True)
+        self.lenient(query)
         limit, offset = query.page()
         rows = list_prompts(account=self.account, filters=query.of())[offset : offset + limit]
         return Response(PromptDefinitionPage(prompt_definitions=[prompt_definition_out(row) for row in rows]))
@@ -184,9 +184,8 @@ class PromptDefinitionsView(AccountView):
     )
     def delete(self, request: Request) -> Response:
         """Delete a prompt, or all prompts of a project, with their revisions. At least one of both has to be named."""
-        query = PromptDeletionQuery(data=sent_once(request))
-        query.is_valid(raise_exception=True)
-        asked = query.validated_data
+        # An unknown parameter was to narrow it.
+        asked = checked(PromptDeletionQuery(data=sent_once(request)))
         services.delete_prompts(
             account=self.account,
             id=asked.get("prompt_id"),
@@ -229,9 +228,9 @@ class PromptRevisionsView(AccountView):
         responses=answers_with(PromptRevisionPage),
     )
     def get(self, request: Request) -> Response:
-        """List revisions, the newest of each prompt first. Unknown parameters are ignored."""
+        """List revisions, the newest of each prompt first. `warnings` names unknown parameters."""
         query = RevisionsQuery(data=sent(request))
-        query.is_valid(raise_exception=True)
+        self.lenient(query)
         limit, offset = query.page()
         rows = list_prompt_revisions(account=self.account, of=query.of("prompt_"), filters=query.filters())
         found = page_of_revisions(rows, limit=limit, offset=offset)

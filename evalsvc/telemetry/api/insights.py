@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, answers_with
+from evalsvc.accounts.views import AccountView
+from evalsvc.rest.answering.shapes import AnswerWithWarnings, Json, answers_with
 from evalsvc.rest.bodies.schemas import body_schema
 from evalsvc.rest.problems import Problem
 
@@ -60,7 +60,7 @@ class TraceInsights(AnswerWithWarnings):
     trace_insights: list[dict[str, Json]]
 
 
-class InsightJobs(AnswerShape):
+class InsightJobs(AnswerWithWarnings):
     """No jobs."""
 
     insight_jobs: list[dict[str, Json]]
@@ -100,7 +100,7 @@ class InsightsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List insights: there are none."""
-        InsightsQuery(data=sent(request)).is_valid(raise_exception=True)
+        self.asked(request, InsightsQuery)
         return Response(TraceInsights(trace_insights=[]))
 
 
@@ -157,7 +157,7 @@ class InsightJobsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List jobs: there are none."""
-        InsightsQuery(data=sent(request)).is_valid(raise_exception=True)
+        self.asked(request, InsightsQuery)
         return Response(InsightJobs(insight_jobs=[]))
 
     @extend_schema(
