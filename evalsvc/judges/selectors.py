@@ -39,6 +39,13 @@ def get_connection(*, account: Account, id: uuid.UUID) -> Connection:
     return connection
 
 
+def has_connection(*, account: Account, ref: str) -> bool:
+    """Say whether the account has a connection with this id or this name, switched on or not."""
+    id = parse_connection_id(ref)
+    wanted = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
+    return Connection.objects.filter(wanted, account=account, deleted_at=None).exists()
+
+
 def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     """Return what a call needs of the connection with this id or this name, its secret decrypted.
 

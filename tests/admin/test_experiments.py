@@ -170,6 +170,7 @@ def test_a_clone_takes_changed_parameters(editor: Person, alice: Caller, stub: R
     ],
 )
 def test_a_wrong_clone_is_refused_in_words(editor: Person, alice: Caller, fields: Any, shown: str) -> None:
+    make_connection(alice, "https://llm.example.com/v1", name="c")
     experiment = running(alice, chat("c", "stub-echo", "echo"), start=False)
 
     answer = editor.post(page(experiment, f"configs/{ids(experiment)[0]}/clone/"), **fields)

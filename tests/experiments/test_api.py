@@ -144,9 +144,33 @@ def test_it_points_to_what_is_wrong_with_a_plan(alice: Caller, fields: dict[str,
     ],
 )  # fmt: skip
 def test_it_points_to_what_is_wrong_with_a_config(alice: Caller, config: dict[str, Any], pointer: str) -> None:
+    make_connection(alice, NOWHERE, name="c")
     body = plan(make_dataset(alice, n=3)) | {"configs": [config]}
     assert pointer in refused(alice.post("/v1/experiments", body))
     assert ok(alice.get("/v1/experiments"))["experiments"] == []
+
+
+def test_a_config_names_a_connection_that_is_there(alice: Caller, charlie: Caller) -> None:
+    theirs = make_connection(charlie, NOWHERE)
+    gone = make_connection(alice, NOWHERE)
+    (row,) = ok(alice.get("/v1/connections"))["connections"]
+    off = make_connection(alice, NOWHERE, is_enabled=False)
+    assert alice.call("DELETE", f"/v1/connections/{row['id']}").status_code == 204
+    dataset = make_dataset(alice, n=3)
+
+    for name in ("typo", theirs, gone, row["id"]):
+        for path in ("/v1/experiments", "/v1/experiments/preview"):
+            body = plan(dataset) | {"configs": [chat(off, "m", "off"), chat(name, "m", "x")]}
+            assert list(refused(alice.post(path, body))) == ["/configs/1/parameters/connection"]
+    assert ok(alice.get("/v1/experiments"))["experiments"] == []
+    made = ok(alice.post("/v1/experiments", plan(dataset, start=False) | {"configs": [chat(off, "m", "off")]}))
+    made = made["experiment"]
+    more = {"configs": [chat(theirs, "m", "more")]}
+    assert list(refused(alice.post(f"/v1/experiments/{made['id']}/configs", more))) == [
+        "/configs/0/parameters/connection"
+    ]
+    clone = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
+    assert list(refused(alice.post(clone, {"changes": {"connection": theirs}}))) == ["/changes/connection"]
 
 
 @pytest.mark.parametrize(("knob", "value"), [("max_tokens", 0), ("max_completion_tokens", -1), ("top_k", -1)])
@@ -277,6 +301,7 @@ def test_a_dataset_that_an_experiment_uses_cannot_be_deleted(alice: Caller) -> N
 
 
 def test_it_makes_one_experiment_for_one_idempotency_key(alice: Caller) -> None:
+    make_connection(alice, NOWHERE, name="c")
     body = plan(make_dataset(alice, n=3)) | {"configs": [chat("c", "m")]}
     key = {"Idempotency_Key": uuid.uuid4().hex}
     ids = {ok(alice.post("/v1/experiments", body, **key))["experiment"]["id"] for _ in range(3)}

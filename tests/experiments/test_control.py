@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tests.conftest import Caller
-from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, recounted
+from tests.experiments.conftest import by_name, live, make_connection, make_dataset, make_experiment, ok, recounted
 from tests.experiments.pushing import Runner
 
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
@@ -113,7 +113,7 @@ def test_k_max_bounds_how_many_configs_there_can_be(alice: Caller) -> None:
 
 
 def test_a_clone_with_a_bad_change_is_refused(alice: Caller) -> None:
-    parameters = {"connection": "c", "prompt": "{{input}}"}
+    parameters = {"connection": make_connection(alice, "http://127.0.0.1:9/v1"), "prompt": "{{input}}"}
     made = make_experiment(alice, make_dataset(alice, n=5), [{"name": "a", "kind": "chat", "parameters": parameters}])
     path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
     assert (

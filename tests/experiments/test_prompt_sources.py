@@ -8,7 +8,7 @@ import pytest
 
 from evalsvc.experiments.runner.generate import TEMPLATE_FIELDS
 from tests.conftest import Caller
-from tests.experiments.conftest import make_dataset, make_experiment, ok
+from tests.experiments.conftest import make_connection, make_dataset, make_experiment, ok
 from tests.prompts.shapes import revise, set_labels
 from tests.rest.shapes import assert_problem
 
@@ -16,8 +16,15 @@ TEXT = "Greet {{input}}."
 
 
 def named(**source: Any) -> dict[str, Any]:
-    """A config that names a prompt. Nobody starts it, so nobody looks for the connection."""
+    """A config that names a prompt. Nobody starts it, so nobody calls the connection."""
     return {"name": "named", "kind": "chat", "parameters": {"connection": "c", "prompt_from": source}}
+
+
+@pytest.fixture(autouse=True)
+def connections(alice: Caller, charlie: Caller) -> None:
+    """What `named` names."""
+    for caller in (alice, charlie):
+        make_connection(caller, "https://llm.example.com/v1", name="c")
 
 
 def planned(caller: Caller, config: dict[str, Any]) -> Any:

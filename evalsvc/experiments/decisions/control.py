@@ -13,7 +13,7 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.decisions.settling import find_locked_plan, settle
 from evalsvc.experiments.decisions.stopping import n_in_flight, stop_config
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
-from evalsvc.experiments.definition.configs import Candidate, problems
+from evalsvc.experiments.definition.configs import Candidate, KnownConnections, problems
 from evalsvc.experiments.definition.knobs import pointed, with_values
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
@@ -194,10 +194,9 @@ def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 def _check_changes(account: Account, plan: ExperimentPlan, candidate: Candidate) -> None:
-    found = [
-        FieldError(f"/changes{where.removeprefix('/parameters')}", why)
-        for where, why in problems(candidate.kind, candidate.parameters)
-    ]
+    kind, parameters = candidate.kind, candidate.parameters
+    wrong = [*problems(kind, parameters), *KnownConnections(account).problems(kind, parameters)]
+    found = [FieldError(f"/changes{where.removeprefix('/parameters')}", why) for where, why in wrong]
     if found:
         raise Invalid(*found)
     try:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -18,6 +18,7 @@ from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.knobs import knobs_of, label, names_of, with_values
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, pin_prompt, prompt_source_problems
 from evalsvc.experiments.definition.templates import problem_with, template_names
+from evalsvc.judges.selectors import has_connection
 from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
 
@@ -81,18 +82,37 @@ class Room:
         return point
 
 
+@dataclass(slots=True)
+class KnownConnections:
+    """Which connections an account has, each looked up once."""
+
+    account: Account
+    _found: dict[str, bool] = field(default_factory=dict)
+
+    def problems(self, kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Say that a `chat` config names a connection that is not there. Within the account's scope."""
+        ref = parameters.get("connection") if kind == "chat" else None
+        if not isinstance(ref, str):
+            return
+        if ref not in self._found:
+            self._found[ref] = has_connection(account=self.account, ref=ref)
+        if not self._found[ref]:
+            yield "/parameters/connection", f"The account has no connection {ref[:100]!r}; make it first."
+
+
 def expand(
     wanted: Sequence[Mapping[str, Any]], *, account: Account, pointer: str, taken: Sequence[str] = ()
 ) -> list[Candidate]:
     """Turn configs and searches over knobs into candidates with distinct names.
 
-    Prompts that are named are looked up. Raises Invalid with a pointer to each thing that is wrong.
+    Prompts and connections that are named are looked up. Raises Invalid with a pointer to each thing that is wrong.
     """
     errors: list[FieldError] = []
     candidates: list[Candidate] = []
     names = set(taken)
     room = Room(settings.MAX_BODY_BYTES, pointer)
     schemas: set[bytes] = set()
+    known = KnownConnections(account)
     for i, row in enumerate(wanted):
         at = f"{pointer}/{i}"
         try:
@@ -112,7 +132,8 @@ def expand(
             schemas.add(orjson.dumps(parameters.get(OUTPUT_SCHEMA)))
             if len(schemas) > MAX_SCHEMAS:
                 raise Invalid(FieldError(pointer, f"More than {MAX_SCHEMAS} different `{OUTPUT_SCHEMA}`s."))
-            errors += [FieldError(at + where, detail) for where, detail in problems(row["kind"], parameters)]
+            wrong = [*problems(row["kind"], parameters), *known.problems(row["kind"], parameters)]
+            errors += [FieldError(at + where, detail) for where, detail in wrong]
             candidates.append(Candidate(name, row["kind"], parameters))
         if len(candidates) > MAX_CONFIGS:
             raise Invalid(FieldError(pointer, f"More than {MAX_CONFIGS} configs; search at random with a smaller `n`."))
