@@ -9,6 +9,7 @@ from msgspec import structs
 
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
+from evalsvc.catalog.runnable import Means, is_runnable
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.questions.usage import prompt_hash
 from evalsvc.rest.answering.shapes import AnswerShape, among, shape_of
@@ -75,11 +76,11 @@ class EvaluatorWithCard(EvaluatorOut):
     card: EvaluatorCard | None
 
 
-def evaluator_with_card(row: Evaluator) -> EvaluatorWithCard:
+def evaluator_with_card(row: Evaluator, means: Means) -> EvaluatorWithCard:
     """Return an evaluator with its card; null where its package is no longer installed."""
     found = find_evaluator(row.base)
     card = card_of_evaluator(found[1].id) if found else None
-    return EvaluatorWithCard(**structs.asdict(evaluator_out(row)), card=card)
+    return EvaluatorWithCard(**structs.asdict(evaluator_out(row, means)), card=card)
 
 
 @cache
@@ -93,9 +94,9 @@ def card_of_evaluator(id: str) -> EvaluatorCard:
     return card_of(family, spec, [PromptReference(name, one.prompt_id, prompt_hash(one)) for name, one in asked])
 
 
-def evaluator_out(row: Evaluator) -> EvaluatorOut:
-    """Return an evaluator in the wire's shape; one whose package is no longer installed is not enabled."""
-    is_enabled = row.is_enabled and find_evaluator(row.base) is not None
+def evaluator_out(row: Evaluator, means: Means) -> EvaluatorOut:
+    """Return an evaluator in the wire's shape; one that nothing can run is not enabled."""
+    is_enabled = is_runnable(row, means)
     return shape_of(
         row,
         EvaluatorOut,

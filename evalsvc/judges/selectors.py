@@ -46,6 +46,11 @@ def has_connection(*, account: Account, ref: str) -> bool:
     return Connection.objects.filter(wanted, account=account, deleted_at=None).exists()
 
 
+def has_enabled_connection(*, account: Account) -> bool:
+    """Say whether the account has an LLM that can be asked."""
+    return Connection.objects.filter(account=account, is_enabled=True, deleted_at=None).exists()
+
+
 def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     """Return what a call needs of the connection with this id or this name, its secret decrypted.
 

@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
+from evalsvc.catalog.runnable import means_of, unrunnable_profiles
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, shape_of
 
@@ -44,6 +45,10 @@ class CriteriaList(AnswerWithWarnings):
     """Revisions of profiles."""
 
     profiles: list[CriteriaOut] = field(name="evaluator_criteria")
+
+
+NAMING = ("name", "public_id", "evaluator_family", "evaluator_id", "is_patronus_managed")
+"""Who sends one of these has chosen: clients take a family's default from its list."""
 
 
 class EvaluatorCriteriaQuery(serializers.Serializer[Any]):
@@ -113,6 +118,9 @@ class CriteriaView(AccountView):
 
     def _rows(self, wanted: Mapping[str, Any]) -> QuerySet[ProfileRevision]:
         rows = list_revisions(account=self.account, filters=wanted)
+        if not any(wanted.get(name) for name in NAMING):
+            # Programs choose from this list, and what cannot be run is no choice.
+            rows = rows.exclude(profile_id__in=unrunnable_profiles(means_of(self.account)))
         if name := wanted.get("evaluator_id"):
             found = list_evaluators(account=self.account, by_alias_or_id=name)
             rows = rows.filter(profile__family__in=[row.family for row in found])

@@ -18,6 +18,7 @@ from evalsvc.catalog.facts import (
     evaluator_with_card,
     of_output_type,
 )
+from evalsvc.catalog.runnable import means_of
 from evalsvc.catalog.selectors import list_evaluators
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, among, answers_with
 from evalsvc.rest.problems import NotFound
@@ -96,7 +97,8 @@ class EvaluatorsView(AccountView):
         """List evaluators, the account's own first; an unknown name gives an empty list."""
         wanted = self.asked(request, EvaluatorQuery)
         rows = list_evaluators(account=self.account, by_alias_or_id=wanted.get("by_alias_or_id"))
-        shown = (of_output_type(evaluator_out(row), wanted.get("output_type")) for row in rows)
+        means = means_of(self.account)
+        shown = (of_output_type(evaluator_out(row, means), wanted.get("output_type")) for row in rows)
         return Response(Evaluators(evaluators=[row for row in shown if row is not None]))
 
 
@@ -113,7 +115,7 @@ class EvaluatorView(AccountView):
         rows = list_evaluators(account=self.account, by_alias_or_id=id)
         if not rows:
             raise NotFound
-        return Response(EvaluatorEnvelope(evaluator=evaluator_with_card(rows[0])))
+        return Response(EvaluatorEnvelope(evaluator=evaluator_with_card(rows[0], means_of(self.account))))
 
 
 class FamiliesView(AccountView):

@@ -16,7 +16,6 @@ from evalsvc.evaluations.wire.inputs import (
     extras_of,
     fields_in,
     first_spelling,
-    params_errors,
     size_errors,
     tag_errors,
     type_errors,
@@ -225,7 +224,6 @@ def requested_evaluator_errors(raw: Body) -> list[FieldError]:
             errors.append(FieldError(f"/evaluators/{i}/evaluator", "Name an evaluator by its id or alias."))
         if first_spelling(ref.criteria, ref.profile_name) == "":
             errors.append(FieldError(f"/evaluators/{i}/criteria", "A profile's name has at least one character."))
-        errors += params_errors(ref.profile_inline, f"/evaluators/{i}/profile_inline")
         for name, longest in MAX_NAMES.items():
             if len(getattr(ref, name) or "") > longest:
                 errors.append(FieldError(f"/evaluators/{i}/{name}", f"At most {longest} characters."))
