@@ -10,8 +10,7 @@ from functools import cache
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.judges.selectors import has_enabled_connection
-from evalsvc.judges.webhooks.secrets import webhook_secret
+from evalsvc.judges.selectors import whom_to_ask
 from evaluators.base import EvaluatorSpec, Family, Lane, Settings, effective_settings
 from evaluators.registry import find_evaluator
 
@@ -32,7 +31,7 @@ class Means:
 
 def means_of(account: Account) -> Means:
     """Return whom the account can ask. Within the account's scope."""
-    return Means(llm=has_enabled_connection(account=account), webhook=webhook_secret(account=account) is not None)
+    return Means(*whom_to_ask(account=account))
 
 
 def is_runnable(row: Evaluator, means: Means) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from decimal import Decimal
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.judges.connections.facts import ConnectionFacts, parse_connection_id
 from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, unseal
 from evalsvc.judges.failures import UnusableConnection
-from evalsvc.judges.models import Connection
+from evalsvc.judges.models import Connection, WebhookSecret
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
 
@@ -46,9 +46,12 @@ def has_connection(*, account: Account, ref: str) -> bool:
     return Connection.objects.filter(wanted, account=account, deleted_at=None).exists()
 
 
-def has_enabled_connection(*, account: Account) -> bool:
-    """Say whether the account has an LLM that can be asked."""
-    return Connection.objects.filter(account=account, is_enabled=True, deleted_at=None).exists()
+def whom_to_ask(*, account: Account) -> tuple[bool, bool]:
+    """Say whether the account has an LLM that can be asked, and a secret to sign webhooks with. In one statement."""
+    connections = Connection.objects.filter(account=account, is_enabled=True, deleted_at=None)
+    secrets = WebhookSecret.objects.filter(account=account)
+    rows = Account.objects.filter(pk=account.pk).values_list(Exists(connections), Exists(secrets))
+    return rows.get()
 
 
 def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:

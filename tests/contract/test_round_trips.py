@@ -100,8 +100,8 @@ def test_what_is_known_costs_none(alice: Caller, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("method", "path", "body", "most"),
     [
-        ("GET", "/v1/evaluators", None, 2),
-        ("GET", "/v1/evaluator-criteria", None, 2),
+        ("GET", "/v1/evaluators", None, 3),
+        ("GET", "/v1/evaluator-criteria", None, 3),
         ("POST", "/v1/evaluations/search", {"limit": 100}, 5),
         ("GET", "/v1/history?evaluator=exact-match", None, 5),
     ],
