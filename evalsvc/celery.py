@@ -71,11 +71,22 @@ app.conf.update(
             "schedule": 60.0,
             "options": {"queue": "system", "expires": 60},
         },
+        # On the queue whose threads wait for other servers: a slow receiver holds up no sweep.
+        "deliver_events": {
+            "task": "evalsvc.events.deliver",
+            "schedule": 5.0,
+            "options": {"queue": "judge", "expires": 5},
+        },
+        "prune_events": {
+            "task": "evalsvc.events.prune",
+            "schedule": 60.0,
+            "options": {"queue": "system", "expires": 60},
+        },
     },
 )
 app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")
 app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
-app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry"])
+app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"])
 
 
 @worker_init.connect

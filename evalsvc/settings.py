@@ -99,6 +99,7 @@ RETENTION_UNCAPTURED_SECONDS = env_int("EVALSVC_RETENTION_UNCAPTURED_SECONDS", 3
 RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 0 keeps them
 RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 keeps them
 RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # spans and logs; 0 keeps them
+EVENTS_RETENTION_DAYS = env_int("EVALSVC_EVENTS_RETENTION_DAYS", 30)  # events and their deliveries; 0 keeps them
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------
 # Three roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps.
@@ -161,6 +162,7 @@ INSTALLED_APPS = [
     "evalsvc.prompts",
     "evalsvc.telemetry",
     "evalsvc.evaluations",
+    "evalsvc.events",
     "evalsvc.annotations",
     "evalsvc.experiments",
     "evalsvc.ops",

@@ -9,6 +9,7 @@ from evalsvc.calibrations import urls as calibrations
 from evalsvc.catalog import urls as catalog
 from evalsvc.datasets import urls as datasets
 from evalsvc.evaluations import urls as evaluations
+from evalsvc.events import urls as events
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges import urls as judges
 from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
@@ -24,7 +25,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # In the order in which they are tried: what is called most comes first.
 APPS = (
     evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
-    prompts,
+    prompts, events,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

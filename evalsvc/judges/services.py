@@ -28,6 +28,11 @@ PLAIN_FIELDS = (
     *("rpm", "tpm", "max_concurrency", "daily_budget", "is_enabled", "is_default"),
     *("sees_images", "hears_audio"),
 )
+sealed_models: list[tuple[Any, tuple[str, ...]]] = [
+    (Connection, ("secret",)),
+    (WebhookSecret, ("secret", "previous")),
+]
+"""What holds secrets: the model, and its encrypted fields. Apps above this one add theirs."""
 SECRET_FIELDS = ("key", "headers")
 SHOWN_OF_LONG_KEYS = 4
 LONG_KEY = 16
@@ -105,10 +110,9 @@ def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
 
     After it the older keys are no longer needed, but for backups. Runs as the system role, over all accounts.
     """
-    sealed = ((Connection, ("secret",)), (WebhookSecret, ("secret", "previous")))
     n, unreadable = 0, []
     with role_scope(SYSTEM):
-        for model, fields in sealed:
+        for model, fields in sealed_models:
             for id in list(model.objects.exclude(secret=None).values_list("id", flat=True)):
                 try:
                     n += _reseal_row(model, fields, id)
@@ -117,7 +121,7 @@ def reencrypt_secrets() -> tuple[int, list[uuid.UUID]]:
     return n, unreadable
 
 
-def _reseal_row(model: type[Connection] | type[WebhookSecret], fields: Sequence[str], id: uuid.UUID) -> int:
+def _reseal_row(model: Any, fields: Sequence[str], id: uuid.UUID) -> int:
     """Encrypt one row anew; return how many rows that were."""
     with transaction.atomic(using=current_role()):
         row = model.objects.select_for_update().exclude(secret=None).filter(id=id).first()
@@ -125,7 +129,7 @@ def _reseal_row(model: type[Connection] | type[WebhookSecret], fields: Sequence[
             return 0
         kept = {name: getattr(row, name) for name in fields}
         anew = {name: reseal(bytes(value)) for name, value in kept.items() if value is not None}
-        return model.objects.filter(id=id).update(**anew)
+        return int(model.objects.filter(id=id).update(**anew))
 
 
 def _make_room_for_default(connection: Connection) -> None:

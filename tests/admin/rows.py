@@ -10,6 +10,7 @@ from tests.admin.conftest import join, key_of, new_evaluation, new_evaluator, ne
 from tests.annotations.shapes import criteria_of
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
+from tests.events.shapes import delivery_of, endpoint_of
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.factories import new_experiment
 from tests.judges.conftest import made
@@ -105,6 +106,8 @@ MAKERS = {
     "telemetry/logrecord/": record_of,
     "datasets/dataset/": lambda caller: new_version(caller).dataset,
     "datasets/datasetversion/": new_version,
+    "events/eventendpoint/": endpoint_of,
+    "events/eventdelivery/": delivery_of,
     "judges/connection/": connection_of,
     "projects/project/": project_of,
     "projects/app/": app_of,

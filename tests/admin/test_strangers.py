@@ -11,6 +11,7 @@ from tests.admin.conftest import Person, join, key_of, member, new_evaluation, n
 from tests.annotations.shapes import criteria_of
 from tests.conftest import Caller
 from tests.datasets.shapes import new_version
+from tests.events.shapes import delivery_of, endpoint_of
 from tests.judges.conftest import made
 from tests.prompts.shapes import prompt_of, prompt_revision_of
 
@@ -21,6 +22,8 @@ PAGES = (
     "annotations/annotationcriteria",
     "prompts/prompt",
     "prompts/promptrevision",
+    "events/eventendpoint",
+    "events/eventdelivery",
     "accounts/apikey",
     "projects/app",
     "datasets/dataset",
@@ -49,6 +52,8 @@ MAKERS = {
     "annotations/annotationcriteria": criteria_of,
     "prompts/prompt": prompt_of,
     "prompts/promptrevision": prompt_revision_of,
+    "events/eventendpoint": endpoint_of,
+    "events/eventdelivery": delivery_of,
     "accounts/apikey": key_of,
     "projects/app": app_of,
     "judges/connection": connection_of,

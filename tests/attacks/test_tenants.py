@@ -17,6 +17,7 @@ from tests.annotations.shapes import new_criteria, say
 from tests.calibrations.rows import labelled
 from tests.conftest import CHECKOUT, Caller, new_caller
 from tests.datasets.shapes import upload
+from tests.events.shapes import ENDPOINT, new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_own_evaluator, new_experiment
 from tests.prompts.shapes import GREETING, revise, set_labels
@@ -98,6 +99,12 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/trace-insight-jobs"): {"trace_id": NOWHERE},
     ("post", "/v1/span-analysis/search"): {},
     ("post", "/v1/webhook-secret/rotate"): None,
+    ("post", "/v1/event-endpoints"): ENDPOINT,
+    ("patch", "/v1/event-endpoints/{id}"): {"per_hour": 5},
+    ("delete", "/v1/event-endpoints/{id}"): None,
+    ("post", "/v1/event-endpoints/{id}/rotate"): None,
+    ("post", "/v1/event-endpoints/{id}/test"): None,
+    ("post", "/v1/event-deliveries/{id}/replay"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},
     ("delete", "/v1/datasets/{id}"): None,
@@ -168,6 +175,8 @@ def belongings() -> Belongings:
     set_labels(alice, prompt, MARK)
     criteria = new_criteria(alice, name=MARK, description=MARK)
     say(alice, criteria, "trace", MARK, explanation=MARK)
+    endpoint_id = new_endpoint(alice, url=f"https://{MARK}hook.example.com/", rules={"profiles": [MARK]})["id"]
+    delivery_id = send_test_event(alice, endpoint_id)["id"]
     ids = {
         "/v1/prompt-definitions/{id}": prompt["prompt_definition_id"],
         "/v1/prompt-revisions/{id}/set-labels": prompt["id"],
@@ -179,6 +188,8 @@ def belongings() -> Belongings:
         "/v1/experiments{id}": run.id,
         "/v1/projects/{id}": str(experiment.project_id),
         "/v1/annotation-criteria/{id}": criteria["id"],
+        **{path: endpoint_id for _, path in operations() if path.startswith("/v1/event-endpoints/{")},
+        **{path: delivery_id for _, path in operations() if path.startswith("/v1/event-deliveries/{")},
         "/v1/connections/{id}": connection_id,
         "/v1/connections/{id}/test": connection_id,
         "/v1/traces/{trace_id}": trace_id,

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
+from evalsvc.events.models import EventEndpoint
 from evalsvc.judges.connections.secrets import NoEncryptionKeys, Secret, UnreadableSecret, reseal, seal, unseal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
@@ -85,6 +86,7 @@ def test_the_command_moves_every_secret_to_the_newest_key(alice: Caller, charlie
     ids = [made(caller)["id"] for caller in (alice, charlie)]
     Connection.objects.using("system").exclude(id__in=ids).update(secret=None)
     WebhookSecret.objects.using("system").all().delete()
+    EventEndpoint.objects.using("system").all().delete()
     new = Fernet.generate_key().decode()
     out = StringIO()
     with override_settings(ENCRYPTION_KEYS=[new, *settings.ENCRYPTION_KEYS]):
@@ -99,6 +101,8 @@ def test_the_command_moves_every_secret_to_the_newest_key(alice: Caller, charlie
 def test_the_command_names_what_it_cannot_read(alice: Caller) -> None:
     id = made(alice)["id"]
     Connection.objects.using("system").exclude(id=id).update(secret=None)
+    WebhookSecret.objects.using("system").all().delete()
+    EventEndpoint.objects.using("system").all().delete()
 
     with override_settings(ENCRYPTION_KEYS=[Fernet.generate_key().decode()]), pytest.raises(CommandError, match=id):
         call_command("rotate_encryption", stdout=StringIO())

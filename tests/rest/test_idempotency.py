@@ -25,6 +25,7 @@ from tests.calibrations.rows import labelled
 from tests.conftest import Caller, scores_of
 from tests.datasets.shapes import new_version
 from tests.evaluations.bulk.shapes import BATCH, exact
+from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
 from tests.prompts.shapes import GREETING, revise
 from tests.rest.shapes import assert_problem, view_of
@@ -94,6 +95,7 @@ def preview_route(caller: Caller) -> tuple[str, dict[str, Any]]:
 
 CALIBRATIONS = "/v1/calibrations"
 SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for verb in ("set", "remove"))
+TEST_EVENT, REPLAY = "/v1/event-endpoints/{id}/test", "/v1/event-deliveries/{id}/replay"
 CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
 ROUTES: dict[str, Route] = {
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
@@ -133,6 +135,8 @@ ROUTES: dict[str, Route] = {
     "/v1/prompt-revisions": lambda caller: ("/v1/prompt-revisions", GREETING),
     SET_LABELS: lambda caller: (f"/v1/prompt-revisions/{revise(caller)['id']}/set-labels", {"labels": ["new"]}),
     REMOVE_LABELS: lambda caller: (f"/v1/prompt-revisions/{revise(caller)['id']}/remove-labels", {"labels": ["new"]}),
+    TEST_EVENT: lambda caller: (TEST_EVENT.format(id=new_endpoint(caller)["id"]), {}),
+    REPLAY: lambda caller: (REPLAY.format(id=send_test_event(caller, new_endpoint(caller)["id"])["id"]), {}),
     CALIBRATIONS: lambda caller: (CALIBRATIONS, CALIBRATION),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
@@ -164,7 +168,7 @@ ROUTES: dict[str, Route] = {
     },
     "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
 }
-CREATED = {"/v1/connections"}
+CREATED = {"/v1/connections", TEST_EVENT}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {
@@ -174,10 +178,13 @@ NO_CONTENT = {
     REMOVE_LABELS,
 }
 PROMOTE = "/v1/experiments/{id}/configs/{config_id}/promote"
-WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite", PROMOTE}
+WITHOUT_BODY = {"/v1/experiments/{id}/start", "/v1/evaluation-results/{id}/favorite", PROMOTE, TEST_EVENT, REPLAY}
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text. No job is
 # ever made.
-NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate", "/v1/trace-insight-jobs"}
+NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate", "/v1/trace-insight-jobs"} | {
+    "/v1/event-endpoints",
+    "/v1/event-endpoints/{id}/rotate",
+}
 
 
 def status_of(route: str) -> int:

@@ -9,6 +9,7 @@ from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller, new_caller
 from tests.datasets.shapes import new_version
+from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
 from tests.prompts.shapes import revise, set_labels
@@ -44,6 +45,7 @@ def new_filled_account(name: str) -> Caller:
     assert caller.post("/v1/logs", logs(log())).status_code == 200
     make_connection(caller, "https://llm.example.com/v1")
     assert caller.post("/v1/webhook-secret/rotate").status_code == 201
+    send_test_event(caller, new_endpoint(caller)["id"])
     with account_scope(caller.account.pk):
         own = {"base": "pii-2026-11-01", "family": "pii", "name": "own"}
         Evaluator.objects.create(account=caller.account, evaluator_id="own-pii", **own)

@@ -29,6 +29,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Prompts", "prompts.prompt", "chat"),
             ("Prompt revisions", "prompts.promptrevision", "history_edu"),
             ("Connections", "judges.connection", "hub"),
+            ("Event endpoints", "events.eventendpoint", "webhook"),
+            ("Event deliveries", "events.eventdelivery", "outbox"),
         ),
     ),
     (

@@ -11,6 +11,8 @@ from collections.abc import Collection
 from django.db import connections
 from django.db.models.functions import Now
 
+from evalsvc.events.models import EventType
+from evalsvc.events.outbox import record_event
 from evalsvc.experiments.decisions.policy import rests_on_nobody
 from evalsvc.experiments.decisions.promotion import promote_leader
 from evalsvc.experiments.inference.evidence import bring_up_to_date
@@ -18,6 +20,7 @@ from evalsvc.experiments.inference.looks import write_looks
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.locks import PLANNER
 from evalsvc.tenancy.scope import current_role
+from evaluators.base import JSONValue
 
 State = ExperimentPlan.State
 # A unit that is leased may still bring answers, of a stopped config too; so may one that waits for its scores. Metrics
@@ -107,5 +110,8 @@ def _write(plan: ExperimentPlan, state: str, *, is_closed: bool) -> None:
     if changes != {"is_closed": plan.is_closed}:
         ExperimentPlan.objects.filter(pk=plan.pk).update(**changes)
     plan.state, plan.is_closed = state, is_closed
+    if is_new and state in (State.DONE, State.FAILED):
+        data: dict[str, JSONValue] = {"experiment_id": str(plan.experiment_id), "state": str(state)}
+        record_event(account_id=plan.account_id, type=EventType.EXPERIMENT_FINISHED, data=data)
     if is_new and state == State.DONE:
         promote_leader(plan)

@@ -8,10 +8,13 @@ from django.db import connections
 from django.db.models import F, Q
 
 from evalsvc.accounts.services import record_audit
+from evalsvc.events.models import EventType
+from evalsvc.events.outbox import record_event
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
 from evalsvc.stats.race.racing import Drop
 from evalsvc.tenancy.scope import current_role
+from evaluators.base import JSONValue
 
 RESUMED = "resumed"
 IN_FLIGHT = """
@@ -82,6 +85,16 @@ def note(plan: ExperimentPlan, config: Config, drop: Drop) -> None:
         n_in_flight=n_in_flight([config.pk]),
         evidence=evidence,
     )
+    data: dict[str, JSONValue] = {
+        "experiment_id": str(plan.experiment_id),
+        "config_id": str(config.pk),
+        "against_id": None if drop.winner is None else str(drop.winner),
+        "policy": plan.policy,
+        "reason": drop.reason,
+        "state": config.state,
+        "n": config.watermark,
+    }
+    record_event(account_id=plan.account_id, type=EventType.DECISION_MADE, data=data)
 
 
 def n_in_flight(config_ids: Sequence[int]) -> int:

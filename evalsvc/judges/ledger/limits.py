@@ -166,6 +166,15 @@ def spent_today(*, account_id: int, connection_id: uuid.UUID) -> float | None:
         return None
 
 
+def failing_with(connection: Any, model: str) -> str | None:
+    """Return the code of the failure that keeps a model's breaker open, or lets it only try; None when all is well.
+
+    Raises RedisError.
+    """
+    is_open, code = cast("list[bytes | None]", shared_client().hmget(breaker.key(connection, model), ["until", "code"]))
+    return (code or b"").decode() if is_open else None
+
+
 def seconds_of_day_left() -> float:
     """Return the seconds until the next day (UTC)."""
     now = datetime.now(UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import uuid
 from datetime import datetime, timedelta
 
 from django.utils import timezone
@@ -33,7 +34,7 @@ def rotate_webhook_secret(*, account: Account, now: datetime, actor: str) -> tup
 
     Raises Invalid when the operator has set no ENCRYPTION_KEYS.
     """
-    plain = PREFIX + base64.b64encode(secrets.token_bytes(N_BYTES)).decode()
+    plain = new_webhook_key()
     with account_scope(account.pk):
         # Two that rotate at once take turns at the account's row, as there may be no row of the secret yet.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
@@ -42,7 +43,7 @@ def rotate_webhook_secret(*, account: Account, now: datetime, actor: str) -> tup
             row = WebhookSecret(account=account)
         else:
             row.previous, row.previous_until = row.secret, now + OVERLAP
-        row.secret, row.last4, row.created_at = _sealed(row, plain), plain[-5:-1], now
+        row.secret, row.last4, row.created_at = seal_webhook_key(plain, of=row.id), plain[-5:-1], now
         row.save()
         record_audit(account=account, actor=actor, action="webhook_secret.rotated", target=row.last4)
         forget_when_committed(account.pk)
@@ -73,9 +74,15 @@ def signing_key(plain: str) -> bytes:
     return base64.b64decode(plain.removeprefix(PREFIX))
 
 
-def _sealed(row: WebhookSecret, plain: str) -> bytes:
+def new_webhook_key() -> str:
+    """Return a new secret in plain text."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(N_BYTES)).decode()
+
+
+def seal_webhook_key(plain: str, *, of: uuid.UUID) -> bytes:
+    """Encrypt a secret for its row; raises Invalid when the operator has set no ENCRYPTION_KEYS."""
     try:
-        return seal(Secret(plain, {}), of=row.id)
+        return seal(Secret(plain, {}), of=of)
     except NoEncryptionKeys:
         detail = "The operator has not set ENCRYPTION_KEYS, without which no secret is stored."
         raise Invalid(FieldError("", detail)) from None

@@ -1,0 +1,131 @@
+"""Verbs on endpoints and deliveries: make, change, rotate, test, replay, delete, tell, prune."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.events.delivering import deliver_due
+from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
+from evalsvc.events.selectors import get_delivery, get_endpoint
+from evalsvc.events.spreading import spread
+from evalsvc.events.watching import watch_connections
+from evalsvc.judges.webhooks.secrets import OVERLAP, new_webhook_key, seal_webhook_key
+from evalsvc.outbound.failures import OutboundFailed
+from evalsvc.outbound.guard import check_url
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import SYSTEM, account_scope
+
+MAX_ENDPOINTS = 20
+ROUND_SECONDS = 20.0
+PRUNED_AT_ONCE = 5000
+
+
+def create_endpoint(*, account: Account, fields: Mapping[str, Any], actor: str) -> tuple[EventEndpoint, str]:
+    """Make an endpoint; return it with its secret in plain text, this once. Raises Invalid."""
+    _check(fields)
+    row, plain = EventEndpoint(account=account, **fields), new_webhook_key()
+    row.secret, row.last4 = seal_webhook_key(plain, of=row.id), plain[-5:-1]
+    with account_scope(account.pk):
+        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        if EventEndpoint.objects.filter(account=account).count() >= MAX_ENDPOINTS:
+            raise Invalid(FieldError("", f"An account has at most {MAX_ENDPOINTS} endpoints of events."))
+        row.save()
+        record_audit(account=account, actor=actor, action="event_endpoint.created", target=str(row.pk))
+        return get_endpoint(account=account, id=row.pk), plain
+
+
+def revise_endpoint(
+    *, account: Account, endpoint: EventEndpoint, changes: Mapping[str, Any], actor: str
+) -> EventEndpoint:
+    """Change an endpoint; what `changes` does not name stays. Raises Invalid."""
+    _check(changes)
+    with account_scope(account.pk):
+        get_endpoint(account=account, id=endpoint.pk, lock=True)
+        EventEndpoint.objects.filter(account=account, pk=endpoint.pk).update(**changes, revised_at=Now())
+        fields = ", ".join(sorted(changes))
+        record_audit(
+            account=account, actor=actor, action="event_endpoint.changed", target=str(endpoint.pk), fields=fields
+        )
+        return get_endpoint(account=account, id=endpoint.pk)
+
+
+def delete_endpoint(*, account: Account, endpoint: EventEndpoint, actor: str) -> None:
+    """Delete an endpoint with its deliveries, and forget its secret."""
+    with account_scope(account.pk):
+        get_endpoint(account=account, id=endpoint.pk, lock=True).delete()
+        record_audit(account=account, actor=actor, action="event_endpoint.deleted", target=str(endpoint.pk))
+
+
+def rotate_endpoint(
+    *, account: Account, endpoint: EventEndpoint, now: datetime, actor: str
+) -> tuple[EventEndpoint, str]:
+    """Give an endpoint a new secret, returned in plain text this once; for 24 hours both sign. Raises Invalid."""
+    plain = new_webhook_key()
+    with account_scope(account.pk):
+        row = get_endpoint(account=account, id=endpoint.pk, lock=True)
+        row.previous, row.previous_until = row.secret, now + OVERLAP
+        row.secret, row.last4, row.revised_at = seal_webhook_key(plain, of=row.id), plain[-5:-1], now
+        row.save()
+        record_audit(account=account, actor=actor, action="event_endpoint.rotated", target=str(row.pk))
+        return row, plain
+
+
+def send_test(*, account: Account, endpoint: EventEndpoint, now: datetime) -> EventDelivery:
+    """Send an endpoint an event that says nothing, whatever it has subscribed to."""
+    with account_scope(account.pk):
+        data = {"endpoint_id": str(endpoint.pk)}
+        event = OutboxEvent.objects.create(account=account, type=TEST, payload=data, spread_at=now)
+        made = EventDelivery.objects.create(
+            account=account, event=event, endpoint=endpoint, first_at=now, next_at=now, created_at=now
+        )
+        return get_delivery(account=account, id=made.pk)
+
+
+def replay_delivery(*, account: Account, delivery: EventDelivery, now: datetime, actor: str) -> EventDelivery:
+    """Send a delivery again, whatever came of it, with the same id; another day begins."""
+    with account_scope(account.pk):
+        rows = EventDelivery.objects.filter(account=account, pk=delivery.pk)
+        # The count goes on: whoever is sending it just now must not note what came of an earlier attempt.
+        rows.update(status=EventDelivery.Status.PENDING, first_at=now, next_at=now, finished_at=None)
+        record_audit(account=account, actor=actor, action="event_delivery.replayed", target=delivery.event_id)
+        return get_delivery(account=account, id=delivery.pk)
+
+
+def tell_endpoints(now: datetime) -> int:
+    """Watch, make deliveries, and send what is due for a while; return how many were sent."""
+    n, until = 0, time.monotonic() + ROUND_SECONDS
+    watch_connections(now)
+    while spread(now):
+        pass
+    while (sent := deliver_due(now)) and time.monotonic() < until:
+        n += sent
+    return n + sent
+
+
+def prune_events(now: datetime) -> int:
+    """Delete events that are older than EVENTS_RETENTION_DAYS, with their deliveries; return how many; 0 keeps all."""
+    if not settings.EVENTS_RETENTION_DAYS:
+        return 0
+    oldest = now - timedelta(days=settings.EVENTS_RETENTION_DAYS)
+    rows = OutboxEvent.objects.using(SYSTEM).filter(created_at__lt=oldest).order_by("created_at")
+    ids = list(rows.values_list("pk", flat=True)[:PRUNED_AT_ONCE])
+    EventDelivery.objects.using(SYSTEM).filter(event_id__in=ids).delete()
+    OutboxEvent.objects.using(SYSTEM).filter(pk__in=ids).delete()
+    return len(ids)
+
+
+def _check(fields: Mapping[str, Any]) -> None:
+    if "url" not in fields:
+        return
+    try:
+        check_url(fields["url"])
+    except OutboundFailed as failed:
+        raise Invalid(FieldError("/url", failed.detail)) from None

@@ -1,0 +1,133 @@
+"""What is told beside failing verdicts: experiments, decisions, budgets and connections; and how it is kept."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from evalsvc.events.models import EventEndpoint, EventType, OutboxEvent
+from evalsvc.events.services import prune_events
+from evalsvc.events.watching import watch_connections
+from evalsvc.experiments.decisions.settling import State, _write
+from evalsvc.experiments.decisions.stopping import stop_config
+from evalsvc.experiments.models import Config
+from evalsvc.infra.redis import shared_client
+from evalsvc.judges.ledger import breaker
+from evalsvc.judges.ledger.limits import NANOS, _spend
+from evalsvc.judges.models import Connection
+from evalsvc.stats.race.racing import Drop
+from evalsvc.tenancy.scope import account_scope
+from tests.admin.rows import plan_of
+from tests.conftest import Caller
+from tests.events.shapes import deliveries, endpoint_of, fail, new_endpoint, told
+from tests.judges.conftest import made
+from tests.judges.webhook_server import Server
+
+
+def events(caller: Caller) -> list[tuple[str, dict[str, object]]]:
+    """Return what is in the account's outbox, the oldest first."""
+    rows = OutboxEvent.objects.using("system").filter(account=caller.account).order_by("created_at")
+    return list(rows.values_list("type", "payload"))
+
+
+def connection_of(caller: Caller, **fields: Any) -> Any:
+    return Connection.objects.using("system").get(pk=made(caller, **fields)["id"])
+
+
+def test_a_stopped_config_is_told_with_its_reason(alice: Caller, charlie: Caller) -> None:
+    for caller in (alice, charlie):
+        new_endpoint(caller, event_types=["decision.made", "experiment.finished"])
+    plan = plan_of(alice)
+    config = Config.objects.using("system").filter(experiment_id=plan.pk, state="running").latest("arrival")
+    with account_scope(alice.account.pk):
+        assert stop_config(plan, config, reason="budget", drop=Drop(config.pk, None, "budget", None, {"cost": 2.0}))
+
+    ((type, data),) = events(alice)
+    assert (type, data["reason"], data["state"]) == ("decision.made", "budget", "stopped")
+    assert (data["experiment_id"], data["config_id"], data["n"]) == (str(plan.pk), str(config.pk), config.watermark)
+    assert events(charlie) == []
+
+
+def test_the_end_of_an_experiment_is_told(alice: Caller) -> None:
+    new_endpoint(alice, event_types=["experiment.finished"])
+    plan = plan_of(alice)
+    finished = [data for _, data in events(alice)]
+    type(plan).objects.using("system").filter(pk=plan.pk).update(state="running")
+
+    with account_scope(alice.account.pk):
+        plan.state = State.RUNNING
+        _write(plan, State.DONE, is_closed=True)
+
+    assert finished == []
+    assert events(alice) == [("experiment.finished", {"experiment_id": str(plan.pk), "state": "done"})]
+
+
+def test_a_budget_near_its_end_is_told_once_a_day(alice: Caller, charlie: Caller) -> None:
+    prices = {"price_input_per_million": 1, "price_output_per_million": 1, "daily_budget": 10}
+    new_endpoint(alice, event_types=["budget.near_end"])
+    rows = [connection_of(caller, **prices) for caller in (alice, charlie)]
+    for row, spent in zip(rows, (7.9, 9.0), strict=True):
+        shared_client().set(_spend(row.account_id, row.id), int(spent * NANOS))
+    watch_connections(timezone.now())
+    assert events(alice) == []
+
+    shared_client().set(_spend(rows[0].account_id, rows[0].id), 8 * NANOS)
+    now = timezone.now()
+    for _ in range(3):
+        watch_connections(now)
+
+    ((type, data),) = events(alice)
+    assert type == "budget.near_end"
+    assert (data["connection_id"], data["spent"], data["daily_budget"]) == (str(rows[0].id), 8.0, 10.0)
+    assert events(charlie) == []
+
+
+def test_a_failing_connection_is_told_once_an_hour(alice: Caller) -> None:
+    new_endpoint(alice, event_types=["connection.failing"])
+    row = connection_of(alice)
+    now = timezone.now().replace(minute=0)
+    watch_connections(now)
+    assert events(alice) == []
+
+    shared_client().hset(breaker.key(row, row.model), mapping={"until": "1", "code": "connection", "n": "5"})
+    for minutes in (0, 30, 61):
+        watch_connections(now + timedelta(minutes=minutes))
+
+    wanted = {"connection_id": str(row.id), "model": row.model, "code": "connection"}
+    assert events(alice) == [("connection.failing", wanted)] * 2
+
+
+def test_nothing_is_written_where_nobody_listens(alice: Caller) -> None:
+    new_endpoint(alice, event_types=[EventType.EXPERIMENT_FINISHED])
+    fail(alice)
+
+    assert events(alice) == []
+
+
+def test_a_verdict_that_is_not_kept_is_not_told(alice: Caller) -> None:
+    new_endpoint(alice)
+    fail(alice, capture="none")
+    fail(alice, capture="fails-only")
+
+    assert len(events(alice)) == 1
+
+
+def test_old_events_are_deleted_with_their_deliveries(alice: Caller, server: Server) -> None:
+    new_endpoint(alice, url=server.url)
+    fail(alice)
+    told()
+    prune_events(timezone.now() + timedelta(days=29))
+    assert len(deliveries(alice)) == 1
+    prune_events(timezone.now() + timedelta(days=31))
+
+    assert events(alice) == []
+    assert deliveries(alice) == []
+
+
+def test_a_deleted_endpoint_leaves_no_secret(alice: Caller) -> None:
+    row = endpoint_of(alice)
+    assert alice.call("DELETE", f"/v1/event-endpoints/{row.pk}", None).status_code == 204
+
+    assert not EventEndpoint.objects.using("system").filter(pk=row.pk).exists()
