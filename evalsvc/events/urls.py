@@ -16,6 +16,6 @@ urlpatterns = [
     path("v1/event-endpoints/<uuid:id>/rotate", RotateEventEndpointView.as_view()),
     path("v1/event-endpoints/<uuid:id>/test", TestEventEndpointView.as_view()),
     path("v1/event-deliveries", EventDeliveriesView.as_view()),
-    path("v1/event-deliveries/<int:id>", EventDeliveryView.as_view()),
-    path("v1/event-deliveries/<int:id>/replay", ReplayEventDeliveryView.as_view()),
+    path("v1/event-deliveries/<id:id>", EventDeliveryView.as_view()),
+    path("v1/event-deliveries/<id:id>/replay", ReplayEventDeliveryView.as_view()),
 ]
