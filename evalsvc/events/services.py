@@ -93,7 +93,7 @@ def replay_delivery(*, account: Account, delivery: EventDelivery, now: datetime,
     """Send a delivery again, whatever came of it, with the same id; another day begins."""
     with account_scope(account.pk):
         rows = EventDelivery.objects.filter(account=account, pk=delivery.pk)
-        # The count goes on: whoever is sending it just now must not note what came of an earlier attempt.
+        # One that is being sent just now keeps its lease: what comes of that attempt counts.
         rows.update(status=EventDelivery.Status.PENDING, first_at=now, next_at=now, finished_at=None)
         record_audit(account=account, actor=actor, action="event_delivery.replayed", target=delivery.event_id)
         return get_delivery(account=account, id=delivery.pk)
