@@ -25,6 +25,8 @@ PERIODIC = {
     "evalsvc.evaluations.retain": "retain",
     "evalsvc.evaluations.make_partitions": "make_partitions",
     "evalsvc.telemetry.prune": "prune_telemetry",
+    "evalsvc.events.deliver": "deliver_events",
+    "evalsvc.events.prune": "prune_events",
 }
 """The tasks that the clock orders, and what they are called in figures."""
 
