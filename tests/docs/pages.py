@@ -16,7 +16,7 @@ _fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What differs from run to run: an excerpt shows that the key is there, and of which type.
 VOLATILE = {"id", "created_at", "public_id", "evaluation_id", "criterion_id", "evaluator_profile_public_id",
             "evaluation_duration", "next_cursor", "last_used", "request_id", "project_id", "created_by", "name",
-            "secret", "last4", "annotation_criteria"}  # fmt: skip
+            "secret", "last4", "annotation_criteria", "revised_at"}  # fmt: skip
 
 
 @dataclass(frozen=True)

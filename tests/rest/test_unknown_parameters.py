@@ -17,6 +17,8 @@ OWN = {
     "/v1/connections",
     "/v1/datasets",
     "/v1/evaluation-results/tags",
+    "/v1/event-deliveries",
+    "/v1/event-endpoints",
     "/v1/experiments",
     "/v1/history",
 }
