@@ -25,6 +25,7 @@ from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.fields import naming_choices
 from evalsvc.rest.bodies.parsing import decode, join_chunks, keys_of, read_body
 from evalsvc.rest.idempotency import (
+    EVALUATIONS,
     KEY_META,
     Claim,
     Replay,
@@ -36,7 +37,7 @@ from evalsvc.rest.idempotency import (
     release_claim,
     retries_of,
 )
-from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, escape
 from evalsvc.tenancy.scope import account_scope
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -73,6 +74,8 @@ class AccountView(APIView):
 
     For views whose cost is felt. A request with an Idempotency-Key takes the ordinary way there too.
     """
+    shows_evaluations = False
+    """True where an answer holds texts of evaluations: what is kept of it ends when any of these is deleted."""
     standing: dict[str, str] | None = None
     """The headers of every answer of a plain method."""
     claim: Claim | None = None
@@ -186,8 +189,8 @@ class AccountView(APIView):
         return fingerprint_of(request._request)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
-        """Answer a repeated request whose first run was accepted and is not finished."""
-        raise NotImplementedError
+        """Answer a repeated request whose first answer is not kept: its work is not finished, or something is gone."""
+        raise NotFound("What this request was answered with has been deleted. Send it with a new Idempotency-Key.")
 
     def handle_exception(self, exc: Exception) -> Response:
         """Roll the account's transaction back, give the key back, and answer with a problem."""
@@ -223,7 +226,8 @@ class AccountView(APIView):
         if self.claim is not None and response.status_code < 400:
             # A view without a scope has done its work by now; what it did can be done twice.
             with nullcontext() if self._scope is not None else account_scope(self.account.pk):
-                finish_claim(self.claim, WrittenAnswer(response.status_code, response.content, response.headers))
+                answer = WrittenAnswer(response.status_code, response.content, response.headers)
+                finish_claim(self.claim, answer, resource_id=EVALUATIONS if self.shows_evaluations else None)
             self.claim = None
         self._leave(None)
 

@@ -2,6 +2,7 @@
 
 The claim is committed first, so that a second request sees the first one running. The answer is written in the
 transaction that does the work, so that both are stored or neither is. A claim whose process died ends with its lease.
+What is stored is sealed (`kept`); an answer whose resource was deleted is cleared (`clear_answers`).
 
 Some clients count their retries (`X-Stainless-Retry-Count`) and send no key. For them a key is made from the request.
 """
@@ -12,7 +13,7 @@ import hashlib
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from psycopg_pool import PoolTimeout
 
 from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.basics.metrics import REPLAYS
+from evalsvc.rest.kept import MADE_PREFIX, MAX_KEPT_BYTES, Seal, Unopened
 from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope
@@ -36,16 +38,23 @@ RETRY_COUNT_META = "HTTP_X_STAINLESS_RETRY_COUNT"
 RETRY_HOURS = 1 / 6
 # After a process died, the retry of its request is refused for so long. Clients go on retrying for longer.
 TRY_LEASE_SECONDS = 20
-# Not ASCII, so that no key that a caller may send begins with it.
-MADE_PREFIX = "\u21bb "
 KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
+EVALUATIONS = 0
+"""The resource of answers that show any evaluations of the account: they are cleared when one of these is deleted."""
 
+# Versions before 0.3 found a record by the caller's own key, and run beside this one during an upgrade.
 CLAIM = """
 INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
-VALUES (%(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}')
+SELECT %(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}'
+WHERE NOT EXISTS (
+  SELECT 1 FROM rest_idempotencyrecord p WHERE p.account_id = %(account)s AND p.key = %(plain_key)s
+    AND p.created_at >= now() - %(kept)s * interval '1 hour'
+    AND (p.status IS NOT NULL OR p.resource_id IS NOT NULL OR p.lease_expires_at >= now()
+         OR p.fingerprint <> %(plain_fingerprint)s))
 ON CONFLICT (account_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
-    resource_id = NULL, status = NULL, body = NULL, headers = '{}', created_at = now()
+    resource_id = NULL, status = NULL, body = NULL, headers = '{}', cleared_at = NULL,
+    created_at = now()
 WHERE r.created_at < now() - %(kept)s * interval '1 hour'
    OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < now()
        AND r.fingerprint = excluded.fingerprint)
@@ -53,17 +62,28 @@ RETURNING claim
 """
 CLAIM_FIRST_TRY = """
 INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
-VALUES (%(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}')
+SELECT %(account)s, %(key)s, %(fingerprint)s, %(claim)s, now() + %(lease)s * interval '1 second', '{}'
+WHERE NOT EXISTS (
+  SELECT 1 FROM rest_idempotencyrecord p WHERE p.account_id = %(account)s AND p.key = %(plain_key)s
+    AND p.status IS NULL AND p.resource_id IS NULL AND p.lease_expires_at >= now())
 ON CONFLICT (account_id, key) DO UPDATE
 SET claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
-    resource_id = NULL, status = NULL, body = NULL, headers = '{}', created_at = now()
+    resource_id = NULL, status = NULL, body = NULL, headers = '{}', cleared_at = NULL,
+    created_at = now()
 WHERE r.status IS NOT NULL OR r.resource_id IS NOT NULL OR r.lease_expires_at < now()
 RETURNING claim
 """
 EXISTING = """
 SELECT fingerprint, status, body, headers, resource_id,
        greatest(1, ceil(extract(epoch FROM lease_expires_at - now())))::int
-FROM rest_idempotencyrecord WHERE account_id = %s AND key = %s
+FROM rest_idempotencyrecord WHERE account_id = %(account)s AND key IN (%(key)s, %(plain_key)s)
+ORDER BY created_at DESC LIMIT 1
+"""
+# By id, as two deletions may clear the same.
+CLEAR = """
+UPDATE rest_idempotencyrecord SET status = NULL, body = NULL, cleared_at = now() WHERE id = ANY(ARRAY(
+  SELECT id FROM rest_idempotencyrecord
+  WHERE account_id = %(account)s AND resource_id = ANY(%(resources)s) AND cleared_at IS NULL ORDER BY id FOR UPDATE))
 """
 
 
@@ -71,9 +91,13 @@ FROM rest_idempotencyrecord WHERE account_id = %s AND key = %s
 class Claim:
     """The right to do the work of one key."""
 
-    account_id: int
-    key: str
+    seal: Seal
     token: uuid.UUID
+
+    @property
+    def account_id(self) -> int:
+        """Return whose key it is."""
+        return self.seal.account_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +140,10 @@ def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool
     key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
     if is_retry:
         return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
-    token = uuid.uuid4()
-    values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
-    values["lease"] = TRY_LEASE_SECONDS
+    claim = Claim(Seal(account_id, key, fingerprint), uuid.uuid4())
     with account_scope(account_id), connection.cursor() as cursor:
-        cursor.execute(CLAIM_FIRST_TRY, values)
-        return Claim(account_id, key, token) if cursor.fetchone() else None
+        cursor.execute(CLAIM_FIRST_TRY, values_of(claim.seal, claim.token) | {"lease": TRY_LEASE_SECONDS})
+        return claim if cursor.fetchone() else None
 
 
 def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: float = KEPT_HOURS) -> Claim | Replay:
@@ -129,30 +151,45 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: floa
 
     Raises `idempotency_key_reused` for another request under the same key, `in_progress` while the first one runs.
     """
-    token = uuid.uuid4()
-    values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
+    claim = Claim(Seal(account_id, key, fingerprint), uuid.uuid4())
+    values = values_of(claim.seal, claim.token)
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": kept_hours})
         if cursor.fetchone():
-            return Claim(account_id, key, token)
-        cursor.execute(EXISTING, [account_id, key])
+            return claim
+        cursor.execute(EXISTING, values)
         row = cursor.fetchone()
-    return replay_of(row, fingerprint)
+    return replay_of(row, claim.seal)
 
 
-def replay_of(row: tuple[Any, ...] | None, fingerprint: bytes) -> Replay:
+def values_of(seal: Seal, token: uuid.UUID) -> dict[str, Any]:
+    """Return the parameters of the statements that claim a key."""
+    found = {"key": seal.key, "fingerprint": seal.fingerprint}
+    plain = {"plain_key": seal.plain_key, "plain_fingerprint": seal.plain_fingerprint}
+    return {"account": seal.account_id, "claim": token, **found, **plain}
+
+
+def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
     """Return the answer that a key's record holds; raise for another request's, and for one that still runs."""
     if row is None:
         # Released between the two statements, so the next try can claim the key.
         raise in_progress(1)
     stored, status, body, headers, resource_id, seconds = row
-    if bytes(stored) != fingerprint:
+    if not seal.knows(bytes(stored)):
         raise Problem(f"This {HEADER} was used for a request with another body.", code="idempotency_key_reused")
     if status is not None:
-        return Replay(_replayed(status, bytes(body), headers))
+        return Replay(_replayed(status, opened(seal, bytes(body)), headers))
     if resource_id is not None:
         return Replay(None, resource_id)
     raise in_progress(seconds)
+
+
+def opened(seal: Seal, kept: bytes, place: str = "") -> bytes:
+    """Return a kept body; raise `idempotency_key_reused` for one that this request does not open."""
+    try:
+        return seal.open(kept, place)
+    except Unopened as exc:
+        raise Problem(code="idempotency_key_reused") from exc
 
 
 def in_progress(seconds: int) -> Problem:
@@ -177,16 +214,40 @@ def mark_accepted(claim: Claim, resource_id: int) -> None:
     _update(claim, "resource_id = %s", [resource_id])
 
 
-def finish_claim(claim: Claim, answer: WrittenAnswer) -> None:
-    """Record the answer, inside the transaction that did the work; a lost claim rolls that work back."""
+def finish_claim(
+    claim: Claim, answer: WrittenAnswer, *, resource_id: int | None = None, is_rebuilt: bool = False
+) -> None:
+    """Record the answer, inside the transaction that did the work; a lost claim rolls that work back.
+
+    `resource_id` is what the answer shows; once that is deleted, nothing of the answer is kept. `is_rebuilt`: all of it
+    can be read from that resource, so that a long one need not be kept.
+    """
     headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
-    _update(claim, "status = %s, body = %s, headers = %s", [answer.status, answer.body, json.dumps(headers)])
+    values: list[Any] = [resource_id, json.dumps(headers)]
+    if is_rebuilt and resource_id is not None and len(answer.body) > MAX_KEPT_BYTES:
+        _update(claim, "resource_id = %s, headers = %s", values)
+        return
+    sql = (
+        "resource_id = coalesce(%s, resource_id), headers = %s,"
+        " status = CASE WHEN cleared_at IS NULL THEN %s::smallint END,"
+        " body = CASE WHEN cleared_at IS NULL THEN %s::bytea END"
+    )
+    _update(claim, sql, [*values, answer.status, claim.seal.close(answer.body)])
+
+
+def clear_answers(account_id: int, resource_ids: Iterable[int]) -> None:
+    """Forget what was answered of resources, in the transaction that deletes them: a repeat is told that they are gone.
+
+    Answers that are being made meanwhile are not kept either.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(CLEAR, {"account": account_id, "resources": [EVALUATIONS, *resource_ids]})
 
 
 def _update(claim: Claim, assignments: str, values: list[Any]) -> None:
     sql = f"UPDATE rest_idempotencyrecord SET {assignments} WHERE account_id = %s AND key = %s AND claim = %s"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, claim.account_id, claim.key, claim.token])
+        cursor.execute(sql, [*values, claim.account_id, claim.seal.key, claim.token])
         # Another request took the claim over after its lease; the error rolls this request's work back.
         if cursor.rowcount != 1:
             raise in_progress(1)
@@ -200,7 +261,7 @@ def release_claim(claim: Claim) -> None:
     try:
         with account_scope(claim.account_id):
             IdempotencyRecord.objects.filter(
-                account_id=claim.account_id, key=claim.key, claim=claim.token, status=None, resource_id=None
+                account_id=claim.account_id, key=claim.seal.key, claim=claim.token, status=None, resource_id=None
             ).delete()
     except (OperationalError, InterfaceError, PoolTimeout):
         log.warning("an Idempotency-Key was not given back: the database does not answer")

@@ -17,7 +17,8 @@ from typing import Any
 from django.db import connection
 
 from evalsvc.rest.basics.metrics import REPLAYS
-from evalsvc.rest.idempotency import EXISTING, KEPT_HOURS, MADE_PREFIX, RETRY_HOURS, in_progress, replay_of
+from evalsvc.rest.idempotency import EXISTING, KEPT_HOURS, RETRY_HOURS, in_progress, opened, replay_of, values_of
+from evalsvc.rest.kept import MADE_PREFIX, MAX_KEPT_BYTES, Seal
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -26,12 +27,17 @@ LEASE_SECONDS = 30
 
 HOLD = """
 INSERT INTO rest_idempotencyrecord AS r (account_id, key, fingerprint, claim, lease_expires_at, headers)
-VALUES (%(account)s, %(key)s, %(fingerprint)s, %(claim)s, clock_timestamp() + %(lease)s * interval '1 second', '{}')
+SELECT %(account)s, %(key)s, %(fingerprint)s, %(claim)s, clock_timestamp() + %(lease)s * interval '1 second', '{}'
+WHERE NOT EXISTS (
+  SELECT 1 FROM rest_idempotencyrecord p WHERE p.account_id = %(account)s AND p.key = %(plain_key)s
+    AND NOT %(anew)s AND p.created_at >= now() - %(kept)s * interval '1 hour'
+    AND (p.status IS NOT NULL OR p.resource_id IS NOT NULL OR p.lease_expires_at >= clock_timestamp()
+         OR p.fingerprint <> %(plain_fingerprint)s))
 ON CONFLICT (account_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
     created_at = CASE WHEN %(anew)s OR r.created_at < now() - %(kept)s * interval '1 hour' THEN now()
                  ELSE r.created_at END,
-    resource_id = NULL, status = NULL, body = NULL, headers = '{}'
+    resource_id = NULL, status = NULL, body = NULL, headers = '{}', cleared_at = NULL
 WHERE r.created_at < now() - %(kept)s * interval '1 hour'
    OR (r.status IS NULL AND r.resource_id IS NULL AND r.lease_expires_at < clock_timestamp()
        AND r.fingerprint = excluded.fingerprint)
@@ -50,7 +56,10 @@ FROM held h, unnest(%(keys)s::text[], %(resources)s::bigint[], %(statuses)s::sma
   AS n(key, resource_id, status, body)
 ON CONFLICT (account_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, claim = excluded.claim, lease_expires_at = excluded.lease_expires_at,
-    resource_id = excluded.resource_id, status = excluded.status, body = excluded.body, created_at = now()
+    resource_id = excluded.resource_id, created_at = now(),
+    status = CASE WHEN r.created_at < %(since)s OR r.cleared_at IS NULL THEN excluded.status END,
+    body = CASE WHEN r.created_at < %(since)s OR r.cleared_at IS NULL THEN excluded.body END,
+    cleared_at = CASE WHEN r.created_at < %(since)s THEN NULL ELSE r.cleared_at END
 WHERE r.created_at < %(since)s OR (r.status IS NULL AND r.resource_id = excluded.resource_id)
 """
 KEPT = """
@@ -75,16 +84,25 @@ class KeptRow:
     body: bytes | None
     resource_id: int | None
 
+    def without_long_body(self) -> KeptRow:
+        """Return what is kept of a row that can be read from its resource."""
+        is_long = self.body is not None and len(self.body) > MAX_KEPT_BYTES
+        return KeptRow(None, None, self.resource_id) if is_long and self.resource_id is not None else self
+
 
 @dataclass(frozen=True, slots=True)
 class RowsClaim:
     """The right to do the rows of one key. `is_known` says that somebody has had it before."""
 
-    account_id: int
-    key: str
+    seal: Seal
     token: uuid.UUID
     since: datetime
     is_known: bool
+
+    @property
+    def account_id(self) -> int:
+        """Return whose key it is."""
+        return self.seal.account_id
 
     def n_kept(self, n_rows: int) -> int:
         """Return how many of the rows are done, or under way."""
@@ -105,17 +123,18 @@ class RowsClaim:
         with account_scope(self.account_id), connection.cursor() as cursor:
             cursor.execute(KEPT, self._values | {"keys": list(places)})
             return {
-                places[key]: KeptRow(status, None if body is None else bytes(body), resource_id)
+                places[key]: KeptRow(status, None if body is None else opened(self.seal, bytes(body), key), resource_id)
                 for key, status, body, resource_id in cursor.fetchall()
             }
 
     def keep(self, rows: dict[int, KeptRow]) -> None:
         """Write rows, inside the transaction that does their work; a lost claim rolls that back."""
+        keys = self._keys(rows)
         values: dict[str, Any] = {
-            "keys": self._keys(rows),
+            "keys": keys,
             "resources": [row.resource_id for row in rows.values()],
             "statuses": [row.status for row in rows.values()],
-            "bodies": [row.body for row in rows.values()],
+            "bodies": [self._sealed(row, key) for key, row in zip(keys, rows.values(), strict=True)],
         }
         with connection.cursor() as cursor:
             cursor.execute(KEEP, self._values | values)
@@ -136,11 +155,14 @@ class RowsClaim:
         except Problem:
             return
 
+    def _sealed(self, row: KeptRow, key: str) -> bytes | None:
+        return None if row.body is None else self.seal.close(row.body, key)
+
     @property
     def _values(self) -> dict[str, Any]:
         return {
             "account": self.account_id,
-            "key": self.key,
+            "key": self.seal.key,
             "claim": self.token,
             "since": self.since,
             "lease": LEASE_SECONDS,
@@ -148,7 +170,7 @@ class RowsClaim:
 
     def _keys(self, indexes: Iterable[int]) -> list[str]:
         # Of one length, whatever a caller's key is, and none that a caller may send.
-        digest = hashlib.sha256(self.key.encode()).hexdigest()
+        digest = hashlib.sha256(self.seal.plain_key.encode()).hexdigest()
         return [f"{MADE_PREFIX}row {digest} {index}" for index in indexes]
 
 
@@ -172,16 +194,15 @@ def claim_rows_of_try(*, account_id: int, actor: str, fingerprint: bytes, is_ret
 
 
 def _held(account_id: int, key: str, fingerprint: bytes, kept_hours: float, *, anew: bool) -> RowsClaim:
-    token = uuid.uuid4()
-    values: dict[str, Any] = {"account": account_id, "key": key, "fingerprint": fingerprint, "claim": token}
-    values["lease"] = LEASE_SECONDS
+    seal, token = Seal(account_id, key, fingerprint), uuid.uuid4()
+    values = values_of(seal, token) | {"lease": LEASE_SECONDS}
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(HOLD, values | {"kept": kept_hours, "anew": anew})
         if held := cursor.fetchone():
             since, is_known = held
-            return RowsClaim(account_id, key, token, since, is_known and not anew)
-        cursor.execute(EXISTING, [account_id, key])
+            return RowsClaim(seal, token, since, is_known and not anew)
+        cursor.execute(EXISTING, values)
         row = cursor.fetchone()
-    replay_of(row, fingerprint)
+    replay_of(row, seal)
     # Another kind of request has answered under this key; no batch does so itself.
     raise Problem(code="idempotency_key_reused")

@@ -317,7 +317,7 @@ def test_a_refused_request_gives_the_key_back(alice: Caller, route: str) -> None
 
 
 def test_a_rolled_back_request_gives_the_key_back(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: Any) -> None:
+    def broken(*args: Any, **fields: Any) -> None:
         raise RuntimeError("at the last moment")
 
     monkeypatch.setattr("evalsvc.accounts.views.finish_claim", broken)
@@ -338,7 +338,7 @@ def test_a_database_that_goes_away_meanwhile_is_unavailable(alice: Caller, monke
     def gone(*args: object, **fields: object) -> None:
         raise OperationalError("the server closed the connection")
 
-    def broken(*args: object) -> None:
+    def broken(*args: object, **fields: object) -> None:
         monkeypatch.setattr("evalsvc.rest.idempotency.account_scope", gone)
         gone()
 

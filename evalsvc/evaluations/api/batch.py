@@ -26,6 +26,7 @@ def score_batch_schema() -> dict[str, object]:
 class EvaluationBatchView(AccountView):
     """Scores made elsewhere."""
 
+    shows_evaluations = True
     remembers_tries = ()
 
     @extend_schema(

@@ -64,6 +64,7 @@ def result_out(row: Any, request: Any = None) -> EvaluationVerdict:
 class ResultBatchView(AccountView):
     """Results made elsewhere, with what they are results of."""
 
+    shows_evaluations = True
     remembers_tries = ()
 
     @extend_schema(
@@ -166,6 +167,7 @@ ResultSearchIn._declared_fields["pass"] = serializers.BooleanField(**OPTIONAL)
 class ResultSearchView(AccountView):
     """Results by filters."""
 
+    shows_evaluations = True
     reads = True
 
     @extend_schema(

@@ -63,6 +63,7 @@ class EvaluationView(AccountView):
 class EvaluationSearchView(AccountView):
     """Captured evaluations by filters."""
 
+    shows_evaluations = True
     reads = True
 
     @extend_schema(

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from evalsvc.evaluations.evaluate.answers import address_of, answer_accepted, answer_stored
+from evalsvc.evaluations.evaluate.answers import (
+    address_of,
+    answer_accepted,
+    answer_stored,
+    kept_of_accepted,
+    kept_of_stored,
+)
 from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import StoredRequest
 from evalsvc.evaluations.evaluate.use_case import Asked
@@ -100,7 +106,13 @@ class BatchRow:
         """Return what a repeated request is answered from."""
         if self.answer is None:
             return KeptRow(None, None, self.request_id)
-        return KeptRow(self.answer.status, self.answer.body, self.request_id)
+        if self.stored is not None:
+            kept = kept_of_stored(self.stored, self.answer)
+            return KeptRow(kept.status, kept.body, self.request_id).without_long_body()
+        assert self.planned is not None  # noqa: S101  it has answered
+        accepted = self.planned.accepted
+        row = KeptRow(self.answer.status, kept_of_accepted(accepted, self.answer).body, self.request_id)
+        return row.without_long_body() if accepted.call.capture == "all" else row
 
     def take_kept(self, kept: KeptRow) -> None:
         """Be answered as before, or by the request that the sample became."""

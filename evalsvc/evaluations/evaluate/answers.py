@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from django.utils import timezone
 
@@ -10,7 +11,7 @@ from evalsvc.evaluations.evaluate import waiting
 from evalsvc.evaluations.evaluate.accept import answer_facts
 from evalsvc.evaluations.evaluate.rows import Accepted
 from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
-from evalsvc.evaluations.wire.answer import evaluate_answer
+from evalsvc.evaluations.wire.answer import evaluate_answer, without_echoes
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.shapes import EvaluateAnswer
 from evalsvc.rest.answering.answers import JSON, WrittenAnswer
@@ -41,6 +42,22 @@ def answer_stored(stored: StoredRequest, prefer: Prefer) -> WrittenAnswer:
         headers = {"Location": address_of(stored.request.id), "Retry-After": str(_pause_for(stored))}
     status = 202 if headers and prefer.respond_async else 200
     return _answer(status, evaluate_answer(*facts_of_stored(stored)), headers, prefer.applied)
+
+
+def kept_of_accepted(accepted: Accepted, answer: WrittenAnswer) -> WrittenAnswer:
+    """Return what is kept of the answer for a repeat: with capture `none` the verdicts, without what was sent."""
+    if accepted.call.capture != "none":
+        return answer
+    request, entries = answer_facts(accepted)
+    return replace(answer, body=dumps(evaluate_answer(without_echoes(request), entries)))
+
+
+def kept_of_stored(stored: StoredRequest, answer: WrittenAnswer) -> WrittenAnswer:
+    """Return the same of a call that was accepted before."""
+    if stored.request.capture != "none":
+        return answer
+    request, entries = facts_of_stored(stored)
+    return replace(answer, body=dumps(evaluate_answer(without_echoes(request), entries)))
 
 
 def _answer(status: int, body: EvaluateAnswer, headers: Mapping[str, str], applied: str) -> WrittenAnswer:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsvc.accounts.access.authentication import Caller
 from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.evaluate import accept, waiting
-from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored
+from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, kept_of_accepted
 from evalsvc.evaluations.evaluate.replies import reply_box
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, RepeatOf, RetryEvidence, find_retried, reopen
 from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
@@ -136,7 +136,7 @@ def _accept(
         if not accepted.pending_lanes and not prefer.respond_async:
             answer = answer_accepted(accepted, prefer)
             if claim:
-                finish_claim(claim, answer)
+                _keep_answer(claim, accepted, answer)
             return answer, accepted
         if claim:
             mark_accepted(claim, _stored_id(accepted))
@@ -157,8 +157,13 @@ def _work(accepted: Accepted, prefer: Prefer, claim: Claim | None, enqueue: Enqu
     answer = answer_accepted(accepted, prefer, age_seconds=time.monotonic() - began)
     if claim and not accepted.pending_lanes:
         with account_scope(accepted.account_id):
-            finish_claim(claim, answer)
+            _keep_answer(claim, accepted, answer)
     return answer
+
+
+def _keep_answer(claim: Claim, accepted: Accepted, answer: WrittenAnswer) -> None:
+    kept = kept_of_accepted(accepted, answer)
+    finish_claim(claim, kept, resource_id=accepted.request_id, is_rebuilt=accepted.call.capture == "all")
 
 
 def _await(accepted: Accepted, seconds: float, enqueue: Enqueue) -> None:

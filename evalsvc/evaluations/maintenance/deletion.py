@@ -19,6 +19,7 @@ from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.evaluations.database.locks import LOCK_EVALUATIONS, LOCK_REQUESTS
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.indirect import INDIRECT, looked_up
+from evalsvc.rest.idempotency import clear_answers
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import account_scope
 
@@ -185,6 +186,7 @@ def _delete(account: Account, ids: Sequence[int], request_ids: Sequence[int], *,
         cursor.execute(DELETE, values)
         n_gone, n_scores = cursor.fetchone()
         cursor.execute(TIDY, values)
+    clear_answers(account.pk, request_ids)
     if n_scores:
         # Processes remember histories and look for new rows only.
         forget_caches(account.pk)

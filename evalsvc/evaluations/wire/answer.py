@@ -68,6 +68,11 @@ class EntryFacts:
     experiment_interval: dict[str, Any] | None = None
 
 
+def without_echoes(request: RequestFacts) -> RequestFacts:
+    """Return what results share, without anything that the caller sent."""
+    return RequestFacts(Sample(), request.strategy, request.id, request.created_at)
+
+
 def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> EvaluateAnswer:
     """Return the body of POST /v1/evaluate and GET /v1/evaluate/{id}."""
     return EvaluateAnswer(
