@@ -1,5 +1,7 @@
 """Who may call: accounts, members, API keys, the audit trail."""
 
+from pathlib import Path
+
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
 
@@ -10,6 +12,12 @@ class AccountsConfig(AppConfig):
     default = True
     name = "evalsvc.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        """Have the functions installed that look across accounts."""
+        from evalsvc.infra.functions import FunctionFiles, register_functions
+
+        register_functions(self.label, FunctionFiles(Path(__file__).parent / "sql", ("access",)))
 
 
 class AdminPagesConfig(admin_apps.AdminConfig):

@@ -68,8 +68,9 @@ class MemberScopeMiddleware:
         return message_page(
             request,
             status=403,
-            title="You belong to no account yet",
-            detail="An operator has to let you into an account first. Until then there is nothing to see here.",
+            title="You belong to no account that you may use",
+            detail="An operator has to let you into an account first, or to switch yours on again. Until then there is"
+            " nothing to see here.",
         )
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -69,6 +69,8 @@ class Account(models.Model):
         null=True, blank=True, help_text="Days that the scores of histories are kept; 0: for ever; empty: the default."
     )
     created_at = models.DateTimeField(db_default=Now())
+    off_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Since when nobody may use it.")
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Since when its rows are going.")
 
     def __str__(self) -> str:
         return self.name

@@ -26,12 +26,13 @@ class KeyRow:
     revoked_at: datetime | None
     rpm_limit: int | None
     monthly_limit: int | None
+    off_at: datetime | None = None
 
 
 def find_key(public: str) -> KeyRow | None:
     """Look a key up by its public half, through the one function that may look across accounts."""
     with connections[APP].cursor() as cursor:
-        cursor.execute("SELECT * FROM find_api_key(%s)", [public])
+        cursor.execute("SELECT * FROM find_api_key_and_state(%s)", [public])
         row = cursor.fetchone()
     if row is None:
         return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text
 from evalsvc.accounts.access.rate_limiter import bump_epoch
@@ -45,6 +46,22 @@ def change_retention(
     with account_scope(account.pk):
         Account.objects.filter(pk=account.pk).update(**days)
         record_audit(account=account, actor=actor, action="account.retention_changed", target=account.name, **days)
+
+
+def switch_account(*, account: Account, is_on: bool, reason: str, actor: str) -> bool:
+    """Switch an account off, or on again; say whether it was not so before.
+
+    From the next request on its keys and its members are refused, and workers begin nothing of it.
+    """
+    verb, change = ("on", {"off_at": None}) if is_on else ("off", {"off_at": Now()})
+    with account_scope(account.pk):
+        if not Account.objects.filter(pk=account.pk, off_at__isnull=not is_on).update(**change):
+            return False
+        record_audit(
+            account=account, actor=actor, action=f"account.switched_{verb}", target=account.name, reason=reason
+        )
+        forget_caches(account.pk)
+    return True
 
 
 def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:

@@ -38,7 +38,8 @@ CLAIM = """
 WITH ranked AS (
   SELECT id, row_number() OVER (PARTITION BY endpoint_id ORDER BY next_at, id) AS place
   FROM events_eventdelivery
-  WHERE status = 'pending' AND next_at <= %(now)s AND (lease_until IS NULL OR lease_until <= %(now)s)
+  WHERE status = 'pending' AND next_at <= %(now)s AND NOT account_rests(account_id)
+    AND (lease_until IS NULL OR lease_until <= %(now)s)
 ), picked AS (
   SELECT d.id FROM events_eventdelivery d JOIN ranked USING (id)
   WHERE ranked.place <= %(each)s AND d.status = 'pending' AND (d.lease_until IS NULL OR d.lease_until <= %(now)s)

@@ -51,6 +51,12 @@ PROBLEMS = {
         ),
         Code("read_only_key", 403, "This key may only read", "Use a key with scope `write`."),
         Code("forbidden", 403, "Not allowed", "Ask an admin of the account for the role this needs."),
+        Code(
+            "account_off",
+            403,
+            "The account is switched off",
+            "Ask the operator to switch it on again. Nothing of it is lost, and its work goes on then.",
+        ),
         Code("not_found", 404, "Nothing here", "Check the id; objects of other accounts do not exist for this key."),
         Code(
             "method_not_allowed",

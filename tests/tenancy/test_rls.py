@@ -199,7 +199,14 @@ def test_functions_that_look_across_accounts_run_in_a_fixed_search_path() -> Non
     rows = query("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace")
 
     assert {name for name, _ in rows} == {
-        *("find_api_key", "memberships_of", "make_partitions", "drop_partitions", "rows_without_partition")
+        *(
+            "find_api_key",
+            "find_api_key_and_state",
+            "memberships_of",
+            "make_partitions",
+            "drop_partitions",
+            "rows_without_partition",
+        )
     }
     assert all(config and any(part.startswith("search_path=") for part in config) for _, config in rows)
 

@@ -77,7 +77,10 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def identified(request: Request | HttpRequest) -> Caller:
-    """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike."""
+    """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike.
+
+    A valid key of an account that is off is `account_off`.
+    """
     return identified_by(request.META.get("HTTP_X_API_KEY", ""), request.META.get("HTTP_AUTHORIZATION", ""))
 
 
@@ -86,6 +89,8 @@ def identified_by(api_key: str, authorization: str) -> Caller:
     caller = identify(read_api_key(api_key, authorization))
     if caller is None:
         raise unauthenticated("The API key is unknown, expired or revoked.")
+    if caller.key.off_at is not None:
+        raise Problem(code="account_off")
     belongs_to(caller.account.pk)
     return caller
 

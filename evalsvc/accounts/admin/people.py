@@ -22,7 +22,7 @@ class AccountAdmin(ScopedAdmin):
     """Tenants, their limits, and how long what they sent is kept."""
 
     may_add = may_change = True
-    list_display = ("name", "id", "rpm_limit", "monthly_limit", "created_at")
+    list_display = ("name", "id", "rpm_limit", "monthly_limit", "off_at", "created_at")
     fields = ("name", "rpm_limit", "monthly_limit", "retention_days", "retention_history_days")
     ordering = ("name",)
     search_fields = ("name", "=id")

@@ -43,8 +43,10 @@ BEGIN
         WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 AND e.account_id = a.account_id
           AND e.id >= part.low AND e.id < part.high
         ORDER BY e.id LIMIT p_limit) w
+      WHERE NOT account_rests(a.account_id)
       UNION ALL
-      SELECT b.id, b.account_id, b.request_id, b.n_attempts, true FROM begun b WHERE NOT b.is_held
+      SELECT b.id, b.account_id, b.request_id, b.n_attempts, true FROM begun b
+      WHERE NOT b.is_held AND NOT account_rests(b.account_id)
     ), ranked AS (
       SELECT w.*, coalesce(h.n, 0) + dense_rank() OVER (PARTITION BY w.account_id ORDER BY w.request_id) AS place
       FROM waiting w LEFT JOIN held h ON h.account_id = w.account_id

@@ -183,6 +183,7 @@ BEGIN
     WHERE e.account_id = p_account AND e.request_id = p_request AND e.lane = p_lane AND e.status || '' = 'pending'
       AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request)
       AND (e.n_attempts <= p_expected_attempts OR e.lease_expires_at < clock_timestamp())
+      AND NOT (SELECT account_rests(p_account))
     RETURNING e.*;
 END $$;
 

@@ -19,6 +19,7 @@ BEGIN
     WHERE e.status = 'pending' AND e.lane = 'judge' AND e.account_id > account
       AND e.id >= p_low AND e.id < p_high ORDER BY e.account_id LIMIT 1;
     EXIT WHEN NOT FOUND;
+    CONTINUE WHEN account_rests(account);
     first := NULL; n := 0; profile := NULL;
     FOR step IN 1 .. 256 LOOP
       IF profile IS NULL THEN

@@ -169,8 +169,8 @@ def has_claimable_work() -> bool:
     sql = """
     SELECT EXISTS (
       SELECT 1 FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
-      WHERE c.state = 'running' AND p.state = 'running' AND c.kind <> 'push'
-    ) OR EXISTS (SELECT 1 FROM experiments_workunit WHERE state = 'scoring')
+      WHERE c.state = 'running' AND p.state = 'running' AND c.kind <> 'push' AND NOT account_rests(c.account_id)
+    ) OR EXISTS (SELECT 1 FROM experiments_workunit u WHERE u.state = 'scoring' AND NOT account_rests(u.account_id))
     """
     return bool(_rows(SYSTEM, sql, [])[0][0])
 

@@ -60,6 +60,8 @@ DECLARE
   unit experiments_workunit;
   n_claimed int := 0;
   progress boolean := true;
+  -- Accounts that are off, or going.
+  resting bigint[] := ARRAY(SELECT a.id FROM accounts_account a WHERE a.off_at IS NOT NULL OR a.deleted_at IS NOT NULL);
 BEGIN
   WHILE n_claimed < p_limit AND progress LOOP
     progress := false;
@@ -77,7 +79,7 @@ BEGIN
         FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
         LEFT JOIN experiments_aggregate a ON a.config_id = c.id AND a.metric = p.primary_metric AND a.scope = 'prefix'
         WHERE c.state = 'running' AND p.state = 'running' AND c.kind <> 'push'
-          AND NOT c.account_id = ANY (p_excluded_accounts)
+          AND NOT c.account_id = ANY (p_excluded_accounts) AND NOT c.account_id = ANY (resting)
         WINDOW w AS (PARTITION BY c.experiment_id)
       ), ranked AS (
         SELECT r.*, r.policy <> 'manual'
@@ -129,7 +131,7 @@ BEGIN
       WHERE u.id IN (
         SELECT w.id FROM experiments_workunit w
         WHERE w.state = 'scoring' AND coalesce(w.lease_expires_at < clock_timestamp(), true)
-          AND NOT w.account_id = ANY (p_excluded_accounts)
+          AND NOT w.account_id = ANY (p_excluded_accounts) AND NOT w.account_id = ANY (resting)
         ORDER BY w.addition, w.id LIMIT p_limit - n_claimed FOR UPDATE SKIP LOCKED)
       RETURNING u.*;
   END IF;

@@ -1,0 +1,38 @@
+-- Who may speak for an account. SECURITY DEFINER: before a key is known there is no account to scope by. They return only
+-- what authentication needs, and nothing of an account that is marked as deleted.
+
+-- For processes of versions that know no account that is off.
+CREATE OR REPLACE FUNCTION find_api_key(p_public text)
+RETURNS TABLE (id bigint, account_id bigint, account_name text, secret_hash bytea, scope text, expires_at timestamptz,
+               revoked_at timestamptz, rpm_limit int, monthly_limit bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT k.id, k.account_id, a.name::text, k.secret_hash, k.scope::text, k.expires_at, k.revoked_at, a.rpm_limit,
+         a.monthly_limit
+  FROM accounts_apikey k JOIN accounts_account a ON a.id = k.account_id
+  WHERE k.public = p_public AND a.off_at IS NULL AND a.deleted_at IS NULL
+$$;
+
+CREATE OR REPLACE FUNCTION find_api_key_and_state(p_public text)
+RETURNS TABLE (id bigint, account_id bigint, account_name text, secret_hash bytea, scope text, expires_at timestamptz,
+               revoked_at timestamptz, rpm_limit int, monthly_limit bigint, off_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT k.id, k.account_id, a.name::text, k.secret_hash, k.scope::text, k.expires_at, k.revoked_at, a.rpm_limit,
+         a.monthly_limit, a.off_at
+  FROM accounts_apikey k JOIN accounts_account a ON a.id = k.account_id
+  WHERE k.public = p_public AND a.deleted_at IS NULL
+$$;
+
+CREATE OR REPLACE FUNCTION memberships_of(p_user bigint)
+RETURNS TABLE (account_id bigint, account_name text, role text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT m.account_id, a.name::text, m.role::text
+  FROM accounts_member m JOIN accounts_account a ON a.id = m.account_id
+  WHERE m.user_id = p_user AND a.off_at IS NULL AND a.deleted_at IS NULL ORDER BY m.account_id
+$$;
+
+-- Whether workers leave an account's work alone. As the system role, which sees all accounts; an account sees itself.
+CREATE OR REPLACE FUNCTION account_rests(p_account bigint) RETURNS boolean
+LANGUAGE sql STABLE SECURITY INVOKER AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM accounts_account a WHERE a.id = p_account AND (a.off_at IS NOT NULL OR a.deleted_at IS NOT NULL))
+$$;
