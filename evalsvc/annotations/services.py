@@ -19,6 +19,7 @@ from evalsvc.evaluations.ingest.labels import EVALUATION, Label, has_labels, kee
 from evalsvc.evaluations.ingest.rows import in_zone, moment_errors
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects.services import hold_project
+from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -149,7 +150,9 @@ def _locked(account: Account, id: uuid.UUID) -> AnnotationCriteria | None:
 
 
 def _save(row: AnnotationCriteria, fields: CriteriaFields) -> None:
-    row.name, row.description, row.annotation_type = fields.name, fields.description, fields.annotation_type
+    # A name that was kept before stays as it is.
+    row.name = row.name if fields.name == row.name else clean_name(fields.name, "/name")
+    row.description, row.annotation_type = fields.description, fields.annotation_type
     row.resource_types = sorted(set(fields.resource_types))
     row.categories = msgspec.to_builtins(list(fields.categories)) or None
     try:

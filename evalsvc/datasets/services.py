@@ -14,6 +14,7 @@ from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import list_dataset_uses
 from evalsvc.datasets.store import StoredVersion, new_version_id, store_rows
+from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -22,7 +23,7 @@ def create_dataset(
     *, account: Account, name: str, description: str = "", rows: Iterable[ExampleRow], format: str, actor: str
 ) -> DatasetVersion:
     """Make a dataset with its first version; raises what `rows` raises, and then nothing is stored."""
-    check_name(name)
+    name = checked_name(name)
     with account_scope(account.pk):
         refuse_taken(account, name)
         version_id = new_version_id()
@@ -79,10 +80,8 @@ def change_dataset(
     *, account: Account, dataset: Dataset, name: str | None = None, description: str | None = None, actor: str
 ) -> Dataset:
     """Rename a dataset or describe it anew; its versions stay as they are."""
-    values = {"name": name, "description": description}
+    values = {"name": None if name is None else checked_name(name), "description": description}
     changed: dict[str, Any] = {field: value for field, value in values.items() if value is not None}
-    if name is not None:
-        check_name(name)
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
             Dataset.objects.filter(account=account, pk=dataset.pk).update(**changed)
@@ -115,11 +114,13 @@ def dataset_in_use(dataset: Dataset, by: str) -> Problem:
     return Problem(f"The dataset {dataset.name!r} is used by {by}.", code="in_use")
 
 
-def check_name(name: str) -> None:
-    """Refuse a name that cannot be shown in a line."""
+def checked_name(name: str) -> str:
+    """Return a name as it is kept. Raises Invalid for one that cannot be shown in a line."""
+    name = clean_name(name, "/dataset_name")
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
         detail = f"A name has 1 to {MAX_NAME} printable characters, and no space at its ends."
         raise Invalid(FieldError("/dataset_name", detail))
+    return name
 
 
 def refuse_taken(account: Account, name: str) -> None:

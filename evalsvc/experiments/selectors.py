@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Output
 from evalsvc.projects.models import Experiment
+from evalsvc.rest.bodies.names import spellings_of
 from evalsvc.rest.problems import NotFound
 
 
@@ -26,7 +27,7 @@ def list_experiments(
     if project_id is not None:
         rows = rows.filter(project_id=project_id)
     if name is not None:
-        rows = rows.filter(name=name)
+        rows = rows.filter(name__in=spellings_of(name))
     if tags:
         rows = rows.filter(tags__contains=dict(tags))
     if metadata:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from django.db.models import ForeignObjectRel, QuerySet
+from django.db.models import CharField, F, ForeignObjectRel, Func, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.projects.models import App, Experiment, Project
+from evalsvc.rest.bodies.names import spell_name
 from evalsvc.rest.problems import NotFound
 
 # Functions of apps above this one, whose tables name a project without a foreign key. Each says what it has, or None.
@@ -23,6 +24,15 @@ def find_experiment(*, account_id: int, id: int) -> Experiment | None:
 def find_project(*, account_id: int, id: uuid.UUID) -> Project | None:
     """Return a project of the account, or None for missing and foreign alike."""
     return Project.objects.filter(account_id=account_id, id=id).first()
+
+
+def find_named_project(*, account_id: int, name: str) -> Project | None:
+    """Return the project that a name means, which may be kept in another spelling: earlier ones were kept as sent."""
+    spelled = spell_name(name)
+    kept = Func(F("name"), template="normalize(%(expressions)s, NFC)", output_field=CharField())
+    rows = Project.objects.filter(account_id=account_id).annotate(spelled=kept)
+    found = rows.filter(Q(spelled=spelled) | Q(name=name))
+    return min(found, key=lambda row: (row.name != spelled, row.name != name, row.created_at), default=None)
 
 
 def get_project(*, account: Account, id: uuid.UUID, lock: bool = False) -> Project:

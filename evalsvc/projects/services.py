@@ -14,7 +14,14 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.infra.cache import AccountCache, BoundedCache
 from evalsvc.projects.models import App, Project
-from evalsvc.projects.selectors import find_experiment, find_project, get_project, list_project_uses
+from evalsvc.projects.selectors import (
+    find_experiment,
+    find_named_project,
+    find_project,
+    get_project,
+    list_project_uses,
+)
+from evalsvc.rest.bodies.names import clean_name, is_plain_name
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -118,7 +125,7 @@ def remember_project(account_id: int, name: str, *, epoch: str | None = None) ->
     if known is not None:
         return known
     with account_scope(account_id):
-        project, _ = Project.objects.get_or_create(account_id=account_id, name=name)
+        project, _ = _named_project(account_id, name, "/project_name")
         until = _known_projects.end()
         _once_committed(lambda: _known_projects.put((account_id, name), project.id, epoch, until=until))
     return project.id
@@ -127,12 +134,20 @@ def remember_project(account_id: int, name: str, *, epoch: str | None = None) ->
 def create_project(*, account: Account, name: str, actor: str) -> Project:
     """Return the project of that name, making it if it is new: clients ask for theirs at every start."""
     with account_scope(account.pk):
-        made = {"created_by": actor[:120]}
-        project, created = Project.objects.get_or_create(account=account, name=name, defaults=made)
+        project, created = _named_project(account.pk, name, "/name", created_by=actor[:120])
         if created:
             project.refresh_from_db(fields=["created_at"])
-            record_audit(account=account, actor=actor, action="project.created", target=name)
+            record_audit(account=account, actor=actor, action="project.created", target=project.name)
     return project
+
+
+def _named_project(account_id: int, name: str, pointer: str, **made: str) -> tuple[Project, bool]:
+    """Return the project that a name means and whether it is new. Raises Invalid for a new name that cannot be."""
+    if not is_plain_name(name):
+        if (found := find_named_project(account_id=account_id, name=name)) is not None:
+            return found, False
+        name = clean_name(name, pointer)
+    return Project.objects.get_or_create(account_id=account_id, name=name, defaults=made)
 
 
 def delete_project(*, account: Account, id: uuid.UUID, actor: str) -> None:

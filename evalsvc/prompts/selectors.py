@@ -11,6 +11,7 @@ from django.db.models.functions import Length
 
 from evalsvc.accounts.models import Account
 from evalsvc.prompts.models import Prompt, PromptLabel, PromptRevision
+from evalsvc.rest.bodies.names import spellings_of
 from evalsvc.rest.problems import NotFound
 
 MAX_ANSWER_CHARACTERS = 4 * 1024 * 1024
@@ -30,9 +31,9 @@ class PromptFilters:
         """Return the conditions on a prompt, or on what has one under `prefix`."""
         asked = {
             "project_id": self.project_id,
-            "project__name": self.project_name,
+            "project__name__in": None if self.project_name is None else spellings_of(self.project_name),
             "id": self.prompt_id,
-            "name": self.name,
+            "name__in": None if self.name is None else spellings_of(self.name),
             "name__startswith": self.name_startswith,
         }
         return {prefix + name: value for name, value in asked.items() if value is not None}

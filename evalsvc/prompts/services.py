@@ -17,6 +17,7 @@ from evalsvc.projects.selectors import get_project
 from evalsvc.projects.services import hold_project, no_such_project
 from evalsvc.prompts.models import MAX_NAME, Prompt, PromptLabel, PromptRevision
 from evalsvc.prompts.selectors import get_prompt, get_prompt_revision
+from evalsvc.rest.bodies.names import clean_name, spellings_of
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -84,7 +85,7 @@ def describe_prompt(
     """Give a prompt another name or description; None leaves either. Raises `already_exists` for a name taken."""
     with account_scope(account.pk):
         row = get_prompt(account=account, id=prompt.pk, lock=True)
-        row.name = row.name if name is None else _checked_name(name, "/name")
+        row.name = row.name if name in (None, row.name) else clean_name(_checked_name(name, "/name"), "/name")
         row.description = row.description if description is None else description
         row.updated_at = Now()
         try:
@@ -159,8 +160,11 @@ def _named(
     account: Account, project_id: uuid.UUID, name: str, description: str | None, *, only_new: bool, actor: str
 ) -> Prompt:
     rows = Prompt.objects.filter(account=account)
-    if not rows.filter(project_id=project_id, name=name).exists() and rows.count() >= MAX_PROMPTS:
+    kept = set(rows.filter(project_id=project_id, name__in=spellings_of(name)).values_list("name", flat=True))
+    if not kept and rows.count() >= MAX_PROMPTS:
         raise Invalid(FieldError("", f"An account has at most {MAX_PROMPTS} prompts."))
+    # One that an earlier release kept in another spelling is still that prompt.
+    name = name if kept == {name} else clean_name(name, "/prompt_name")
     prompt, made = Prompt.objects.get_or_create(
         account=account, project_id=project_id, name=name, defaults={"description": description}
     )

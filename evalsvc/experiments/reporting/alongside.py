@@ -13,6 +13,7 @@ from evalsvc.evaluations.wire.interval_request import IntervalAsk, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live import metric_view
+from evalsvc.rest.bodies.names import spell_name
 from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import find_evaluator
 
@@ -58,7 +59,8 @@ def side_of(*, account_id: int, experiment_id: int, config: str | None) -> Runni
         configs = list(rows.exclude(state=Config.State.DELETED))
     if config is None:
         return RunningSide(plan, [one for one in configs if one.state in LIVE])
-    named = [one for one in configs if config in (str(one.pk), one.name)]
+    names = {config, spell_name(config)}
+    named = [one for one in configs if names & {str(one.pk), one.name}]
     if not named:
         known = ", ".join(one.name for one in configs[:20])
         raise UnknownConfig(f"Experiment {experiment_id} has no config {config!r}; it has: {known}.")

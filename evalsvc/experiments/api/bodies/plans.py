@@ -16,6 +16,7 @@ from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter
+from evalsvc.rest.bodies.names import NameText
 from evalsvc.stats.kinds import KINDS
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
@@ -128,7 +129,7 @@ class PlanIn(Strict):
     policy = serializers.ChoiceField(choices=Policy.choices, default=Policy.MANUAL)
     k_max = serializers.IntegerField(min_value=1, max_value=1000, required=False, allow_null=True)
     epsilon = serializers.FloatField(min_value=0, required=False, allow_null=True)
-    baseline = serializers.CharField(max_length=100, required=False, allow_null=True)
+    baseline = NameText(max_length=100, required=False, allow_null=True)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
     stop_when_decided = serializers.BooleanField(default=False)
     abort_on_error = AbortField(required=False, allow_null=True, default=None)
@@ -162,7 +163,7 @@ class BatchRowIn(Strict):
 class BatchIn(Strict):
     """Outputs that are there already, and what to score them with."""
 
-    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    name = NameText(max_length=100, required=False, allow_null=True)
     rows = at_most(MAX_BATCH_ROWS, BatchRowIn(), allow_empty=False)
     metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
     sample = SampleIn(required=False)
@@ -203,7 +204,7 @@ PlanIn._declared_fields["errors"] = serializers.ChoiceField(choices=Errors.choic
 class ConfigIn(Strict):
     """A config, or with `search` several."""
 
-    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    name = NameText(max_length=100, required=False, allow_null=True)
     kind = serializers.ChoiceField(choices=Config.Kind.choices)
     parameters = serializers.DictField(default=dict)
     search = serializers.DictField(required=False, allow_null=True)
@@ -215,7 +216,7 @@ class ConfigIn(Strict):
 class ExperimentIn(Strict):
     """An experiment; with a plan it runs something, without one it is a name for evaluations."""
 
-    name = serializers.CharField(max_length=100)
+    name = NameText(max_length=100)
     project_id = serializers.UUIDField(required=False, allow_null=True)
     project_name = serializers.CharField(max_length=50, required=False, allow_null=True)
     tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False, allow_null=True)
@@ -227,7 +228,7 @@ class ExperimentIn(Strict):
 class ExperimentPatch(Strict):
     """What of an experiment can change."""
 
-    name = serializers.CharField(max_length=100, required=False)
+    name = NameText(max_length=100, required=False)
     tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False)
     metadata = Metadata(required=False, allow_null=True)
 
@@ -241,7 +242,7 @@ class ConfigsIn(Strict):
 class CloneIn(Strict):
     """A config like another one, with changed parameters; null takes a parameter away."""
 
-    name = serializers.CharField(max_length=100, required=False, allow_null=True)
+    name = NameText(max_length=100, required=False, allow_null=True)
     changes = serializers.DictField(default=dict)
 
 
