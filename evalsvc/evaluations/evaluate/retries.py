@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,13 +10,18 @@ from enum import StrEnum
 
 from django.conf import settings
 from django.db import connection, connections
+from redis.exceptions import RedisError
 
+from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.database.locks import LOCK_REQUESTS
 from evalsvc.evaluations.database.round_trips import raw_connection
 from evalsvc.evaluations.selectors import id_at
+from evalsvc.infra.redis import shared_client
 from evalsvc.tenancy.scope import account_scope, current_role
 
+log = logging.getLogger(__name__)
 RETRY_WINDOW_SECONDS = 600
+OVERTAKEN_SECONDS = 10
 FIND_MANY = """
 SELECT a.place, r.request_id, r.try_again
 FROM unnest(%s::bigint[], %s::int[], %s::text[]) WITH ORDINALITY a(digest, n, sign, place),
@@ -51,6 +57,8 @@ class RetryEvidence(StrEnum):
 
     HEADER = "header"
     """The client counts its retries."""
+    OVERTAKEN = "overtaken"
+    """The client says that it is the first try, and a retry of it has been here."""
     NAME = "name"
     """The call names the log or the span that it is about."""
 
@@ -65,8 +73,32 @@ def find_retried(
     An error is no answer to a call that is known by a name: the caller asks for another try, and the other verdicts
     stand. An answer does not count either where capture has kept only some results.
     """
-    oldest = id_at(now, back_seconds=RETRY_WINDOW_SECONDS)
-    return find_repeated(account_id, fingerprint, n_results=n_results, evidence=evidence, oldest=oldest)
+    is_overtaken = evidence is RetryEvidence.OVERTAKEN
+    oldest = id_at(now, back_seconds=OVERTAKEN_SECONDS if is_overtaken else RETRY_WINDOW_SECONDS)
+    sign = RetryEvidence.HEADER if is_overtaken else evidence
+    return find_repeated(account_id, fingerprint, n_results=n_results, evidence=sign, oldest=oldest)
+
+
+def note_retry(account_id: int, fingerprint: int) -> None:
+    """Note that a retry came whose first try has not been seen, for a first try that comes after it."""
+    try:
+        shared_client().set(_overtaking(account_id, fingerprint), 1, ex=OVERTAKEN_SECONDS)
+    except RedisError:
+        log.warning("account %s: a call that its retry overtook counts twice: Redis does not answer", account_id)
+        return
+    expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
+
+
+def is_overtaken(account_id: int, fingerprint: int) -> bool:
+    """Say whether a first try comes after its retry; the next one of the same body is meant anew."""
+    try:
+        return bool(shared_client().getdel(_overtaking(account_id, fingerprint)))
+    except RedisError:
+        return False
+
+
+def _overtaking(account_id: int, fingerprint: int) -> str:
+    return f"overtaking:{{{account_id}}}:{fingerprint}"
 
 
 @dataclass(frozen=True, slots=True)

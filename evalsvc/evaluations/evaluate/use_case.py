@@ -16,7 +16,15 @@ from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.evaluate import accept, waiting
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, kept_of_accepted
 from evalsvc.evaluations.evaluate.replies import reply_box
-from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS, RepeatOf, RetryEvidence, find_retried, reopen
+from evalsvc.evaluations.evaluate.retries import (
+    RETRY_WINDOW_SECONDS,
+    RepeatOf,
+    RetryEvidence,
+    find_retried,
+    is_overtaken,
+    note_retry,
+    reopen,
+)
 from evalsvc.evaluations.evaluate.rows import Accepted, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import stamp_pending_answered
 from evalsvc.evaluations.wire.prefer import Prefer
@@ -53,10 +61,12 @@ def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqu
     account_id = caller.account.pk
     entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
-    evidence = None if claim else retry_evidence(asked, entries)
+    evidence = None if claim else retry_evidence(asked, entries) or _overtaken(caller, asked)
     with lock_equal_calls(account_id, asked.fingerprint) if evidence else nullcontext():
         earlier = None if claim else _find_earlier(caller, asked, evidence, len(entries))
         if earlier is None:
+            if evidence is RetryEvidence.HEADER and leaves_rows(asked, entries):
+                note_retry(account_id, asked.fingerprint)
             answer, accepted = _accept(caller, asked, entries, claim)
         else:
             reopened = reopen(account_id=account_id, request_id=earlier.request_id) if earlier.try_again else []
@@ -81,8 +91,19 @@ def retry_evidence(asked: Asked, entries: list[PlannedEvaluation]) -> RetryEvide
     if asked.is_retry is not None:
         # A client that counts its tries says by 0 that it means the call anew, whatever log it is about.
         return RetryEvidence.HEADER if asked.is_retry else None
-    leaves_rows = asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
-    return RetryEvidence.NAME if asked.call.names_itself and leaves_rows else None
+    return RetryEvidence.NAME if asked.call.names_itself and leaves_rows(asked, entries) else None
+
+
+def leaves_rows(asked: Asked, entries: list[PlannedEvaluation]) -> bool:
+    """Say whether a call leaves something by which its repeat finds it."""
+    return asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
+
+
+def _overtaken(caller: Caller, asked: Asked) -> RetryEvidence | None:
+    """Return the sign of a first try whose retry was quicker; nobody looks for it while the account repeats nothing."""
+    if asked.is_retry is not False or not caller.admission.expects_repeats:
+        return None
+    return RetryEvidence.OVERTAKEN if is_overtaken(caller.account.pk, asked.fingerprint) else None
 
 
 def is_queued(entry: PlannedEvaluation) -> bool:
