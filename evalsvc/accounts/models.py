@@ -68,6 +68,11 @@ class Account(models.Model):
     retention_history_days = models.PositiveIntegerField(
         null=True, blank=True, help_text="Days that the scores of histories are kept; 0: for ever; empty: the default."
     )
+    refuse_unrunnable = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Answer 422 where an evaluator cannot run, rather than a result that is null.",
+    )
     created_at = models.DateTimeField(db_default=Now())
     off_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Since when nobody may use it.")
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Since when its rows are going.")

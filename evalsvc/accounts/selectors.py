@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.db import connections
 from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
+from evalsvc.infra.cache import AccountCache
 from evalsvc.rest.problems import NotFound
 from evalsvc.tenancy.scope import APP, account_scope
+
+_refusing: AccountCache[int, bool] = AccountCache(10_000, seconds=lambda: settings.API_KEY_CACHE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,16 @@ def get_account(*, id: int) -> Account:
     if account is None:
         raise NotFound
     return account
+
+
+def refuses_unrunnable(*, account_id: int, epoch: str | None) -> bool:
+    """Say whether the account's calls are refused where an evaluator cannot run; remembered under its epoch."""
+    known = _refusing.get(account_id, epoch)
+    if known is None:
+        until = _refusing.end()
+        known = get_account(id=account_id).refuse_unrunnable
+        _refusing.put(account_id, known, epoch, until=until)
+    return known
 
 
 def list_members(*, account: Account) -> QuerySet[Member]:

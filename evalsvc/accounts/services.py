@@ -64,6 +64,20 @@ def switch_account(*, account: Account, is_on: bool, reason: str, actor: str) ->
     return True
 
 
+def change_refusal(*, account: Account, refuse_unrunnable: bool, actor: str) -> None:
+    """Say whether calls that name what cannot run are refused; every process does so from the next request on."""
+    with account_scope(account.pk):
+        Account.objects.filter(pk=account.pk).update(refuse_unrunnable=refuse_unrunnable)
+        record_audit(
+            account=account,
+            actor=actor,
+            action="account.refusal_changed",
+            target=account.name,
+            refuse_unrunnable=refuse_unrunnable,
+        )
+        forget_caches(account.pk)
+
+
 def add_member(*, account: Account, user: User, role: Member.Role, actor: str = "system") -> Member:
     """Let a person into an account, or change the role they have in it."""
     with account_scope(account.pk):

@@ -88,6 +88,12 @@ PROBLEMS = {
             "Add a filter on an indexed field (`evaluator_id`, `criteria`, `app`, `project_id`, `experiment_id`, "
             "`dataset_id`, `log_id`, `trace_id`), or a window of `created_at`.",
         ),
+        Code(
+            "unrunnable",
+            422,
+            "An evaluator of this call cannot run, and the account wants such calls refused",
+            "Set up or correct what `errors` name, or leave it out. The account's `refuse_unrunnable` decides.",
+        ),
         Code("already_exists", 422, "This name is taken", "Choose another name, or revise the existing object."),
         Code(
             "in_use",

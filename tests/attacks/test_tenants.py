@@ -63,6 +63,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/evaluator-profiles"): {"evaluator_family": "metrics", "name": "newer", "config": BLEU},
     ("post", "/v1/evaluator-profiles/{public_id}/revision"): {"config": BLEU},
     ("patch", "/v1/evaluator-profiles/{public_id}/archive"): None,
+    ("patch", "/v1/account"): {"refuse_unrunnable": True},
     ("post", "/v1/projects"): {"name": "new"},
     ("delete", "/v1/projects/{id}"): None,
     ("post", "/v1/annotate"): {"annotation_criteria_id": NOWHERE, "log_id": NOWHERE, "value_pass": True},

@@ -12,7 +12,14 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from evalsvc.accounts.admin.base import ScopedAdmin, actor_of
 from evalsvc.accounts.models import Account, Member, User
-from evalsvc.accounts.services import add_member, change_account, change_retention, create_account, remove_member
+from evalsvc.accounts.services import (
+    add_member,
+    change_account,
+    change_refusal,
+    change_retention,
+    create_account,
+    remove_member,
+)
 
 admin.site.unregister(Group)  # roles are memberships; Django's groups would be a second, silent kind
 
@@ -23,7 +30,7 @@ class AccountAdmin(ScopedAdmin):
 
     may_add = may_change = True
     list_display = ("name", "id", "rpm_limit", "monthly_limit", "off_at", "created_at")
-    fields = ("name", "rpm_limit", "monthly_limit", "retention_days", "retention_history_days")
+    fields = ("name", "rpm_limit", "monthly_limit", "retention_days", "retention_history_days", "refuse_unrunnable")
     ordering = ("name",)
     search_fields = ("name", "=id")
 
@@ -43,6 +50,8 @@ class AccountAdmin(ScopedAdmin):
                 retention_history_days=obj.retention_history_days,
                 actor=actor,
             )
+        if "refuse_unrunnable" in form.changed_data:
+            change_refusal(account=obj, refuse_unrunnable=obj.refuse_unrunnable, actor=actor)
 
 
 class NewUserForm(UserCreationForm):

@@ -50,6 +50,7 @@ class Planner:
         asked = Asked(read_call(body), fingerprint(self.account_id, body), self.prefer, self.is_retry)
         row.n_bytes = len(body)
         entries = accept.plan_evaluations(account_id=self.account_id, epoch=self.epoch, call=asked.call)
+        accept.refuse_unrunnable(self.account_id, self.epoch, entries)
         call = accept.named(asked.call)
         side, window = self._beside(call, entries)
         placement = self._place(call)

@@ -11,8 +11,11 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.selectors import refuses_unrunnable
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.catalog.runnable import WEBHOOK, Means, means_of
 from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
@@ -32,6 +35,8 @@ from evalsvc.evaluations.verdicts import (
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.request import EvaluateCall, EvaluatorRequest
 from evalsvc.projects.services import Placement, place_request
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
 from evaluators.budget import allowed
 
@@ -83,6 +88,30 @@ def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> R
     if inline is not None:
         return resolve_inline(account_id=account_id, epoch=epoch, evaluator=name, settings=inline)
     return resolve(account_id=account_id, epoch=epoch, evaluator=name, profile=wanted.profile)
+
+
+def refuse_unrunnable(account_id: int, epoch: str | None, entries: Sequence[PlannedEvaluation]) -> None:
+    """Refuse a call with evaluators that can only answer null, where the account wants that. Raises Invalid.
+
+    A call without any costs nothing.
+    """
+    doubtful = [entry for entry in entries if entry.resolved is None or entry.lane == Lane.JUDGE]
+    if not doubtful or not refuses_unrunnable(account_id=account_id, epoch=epoch):
+        return
+    with account_scope(account_id):
+        means = means_of(Account(id=account_id))
+    why = ((entry, _why_unrunnable(entry, means)) for entry in doubtful)
+    if errors := [FieldError(f"/evaluators/{entry.position}", detail) for entry, detail in why if detail]:
+        raise Invalid(*errors, code="unrunnable")
+
+
+def _why_unrunnable(entry: PlannedEvaluation, means: Means) -> str | None:
+    if entry.resolved is None:
+        return entry.verdict.error_message
+    if means.of(entry.resolved.family):
+        return None
+    whom = "a webhook secret to sign with" if entry.resolved.family.name == WEBHOOK else "a connection to an LLM"
+    return f"Evaluator {entry.resolved.evaluator_id!r} needs {whom}, and the account has none."
 
 
 def lane_of(resolved: Resolved, sample: Sample) -> str:

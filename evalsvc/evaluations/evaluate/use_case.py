@@ -60,6 +60,7 @@ def evaluate(caller: Caller, asked: Asked, *, claim: Claim | None, enqueue: Enqu
     """Answer a call: anew, or with the evaluation that it repeats. A claim is settled when this returns."""
     account_id = caller.account.pk
     entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
+    accept.refuse_unrunnable(account_id, caller.admission.epoch, entries)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
     evidence = None if claim else retry_evidence(asked, entries) or _overtaken(caller, asked)
     with lock_equal_calls(account_id, asked.fingerprint) if evidence else nullcontext():
