@@ -12,6 +12,8 @@ from tests.conftest import Caller, new_account
 
 PASSWORD = "correct horse battery staple"
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)"> \u202egnitsil \u05e9\u05dc\u05d5\u05dd {{ 7|add:7 }}'
+HOSTILE_NAME = HOSTILE.replace("\u202e", "")
+"""Names hold no character that nobody sees."""
 
 
 @dataclass

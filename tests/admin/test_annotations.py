@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsvc.annotations.models import AnnotationCriteria
-from tests.admin.conftest import HOSTILE, Person, new_evaluation
+from tests.admin.conftest import HOSTILE, HOSTILE_NAME, Person, new_evaluation
 from tests.annotations.shapes import GRADES, criteria_of, label, new_criteria, new_project
 from tests.conftest import Caller
 
@@ -131,7 +131,9 @@ def test_readers_look(alice: Caller, reader: Person) -> None:
 
 
 def test_hostile_texts_are_escaped(alice: Caller, admin: Person) -> None:
-    row = new_criteria(alice, "categorical", name=HOSTILE[:100], description=HOSTILE, categories=[{"label": HOSTILE}])
+    row = new_criteria(
+        alice, "categorical", name=HOSTILE_NAME[:100], description=HOSTILE, categories=[{"label": HOSTILE}]
+    )
 
     for path in (LIST, f"{LIST}{row['id']}/change/", f"{LIST}{row['id']}/forget/"):
         page = admin.get(path).content.decode()

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.experiments.models import Config
-from tests.admin.conftest import HOSTILE, Person
+from tests.admin.conftest import HOSTILE, HOSTILE_NAME, Person
 from tests.admin.pages import LIST, page, text_of
 from tests.conftest import Caller
 from tests.experiments.conftest import (
@@ -219,7 +219,7 @@ def test_an_output_shows_what_it_took_and_leads_to_its_trace(reader: Person, ali
 
 
 def test_hostile_text_is_escaped_on_every_page(reader: Person, editor: Person, alice: Caller) -> None:
-    experiment = running(alice, {**PUSH, "name": HOSTILE[:90]}, {**PUSH, "name": "two"})
+    experiment = running(alice, {**PUSH, "name": HOSTILE_NAME[:90]}, {**PUSH, "name": "two"})
     config = ids(experiment)[0]
     at = f"/v1/experiments/{experiment['id']}"
     unit = ok(alice.post(f"{at}/configs/{config}/lease", {"n": 10}))["unit"]

@@ -13,7 +13,7 @@ from tests.conftest import Caller
 def test_somebody_without_an_account_is_told_so(nobody: Person) -> None:
     answer = nobody.get("catalog/profile/")
 
-    assert "You belong to no account yet" in answer.content.decode()
+    assert "You belong to no account that you may use" in answer.content.decode()
     assert "patronus:" not in answer.content.decode()
 
 

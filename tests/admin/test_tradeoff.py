@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.admin.conftest import HOSTILE, Person
+from tests.admin.conftest import HOSTILE_NAME, Person
 from tests.admin.pages import page, text_of
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment
@@ -28,14 +28,14 @@ def ran(caller: Caller, metrics: list[dict[str, Any]], names: tuple[str, ...]) -
 
 
 def test_the_board_says_who_is_beaten_and_how_surely(reader: Person, alice: Caller) -> None:
-    text = text_of(reader.get(page(ran(alice, METRICS, ("good", HOSTILE)))))
+    text = text_of(reader.get(page(ran(alice, METRICS, ("good", HOSTILE_NAME)))))
 
     assert "Several metrics at once" in text
     assert "on the front" in text
     assert "beaten by good on 40 examples: clearly" in text
     assert "price, lower is better" in text
     assert text.count("<circle") >= 2
-    assert HOSTILE not in text
+    assert HOSTILE_NAME not in text
 
 
 def test_one_metric_or_one_config_has_nothing_to_trade(reader: Person, alice: Caller) -> None:

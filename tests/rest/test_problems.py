@@ -15,6 +15,7 @@ from django.test import Client, override_settings
 from redis.exceptions import ConnectionError as RedisDown
 from rest_framework import exceptions as drf
 
+from evalsvc.accounts.services import change_refusal, switch_account
 from evalsvc.rest.basics.body_errors import BodyBroken, BodyTooSlow
 from evalsvc.rest.codes import PROBLEMS
 from evalsvc.rest.problems import Problem
@@ -49,6 +50,16 @@ def plain_http(alice: Caller) -> Any:
         return alice.get("/v1/whoami")
 
 
+def switched_off(alice: Caller) -> Any:
+    switch_account(account=alice.account, is_on=False, reason="unpaid", actor="operator")
+    return alice.get("/v1/whoami")
+
+
+def without_means(alice: Caller) -> Any:
+    change_refusal(account=alice.account, refuse_unrunnable=True, actor="operator")
+    return alice.post("/v1/evaluate", {"evaluators": [{"evaluator": "judge"}], "output": "x"})
+
+
 WAYS: dict[str, Callable[[Caller], Any]] = {
     "malformed_json": lambda alice: alice.post("/v1/evaluate", raw=b"{"),
     "bad_request": lambda alice: anonymous(HTTP_HOST="evil.example"),
@@ -63,6 +74,8 @@ WAYS: dict[str, Callable[[Caller], Any]] = {
     "filter_required": lambda alice: alice.call("DELETE", "/v1/evaluations"),
     "idempotency_key_reused": reused,
     "too_many_requests": over_the_limit,
+    "account_off": switched_off,
+    "unrunnable": without_means,
     "not_implemented": lambda alice: alice.post("/v1/trace-insight-jobs", {"trace_id": "x"}),
 }
 # Raised by what the service stands on, or by a bug: shown by raising them in a view.

@@ -11,7 +11,7 @@ from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 
 # What is one thing, and not a list, has no parameters; neither has what a client asks first of all.
-SINGLE = {"/v1/whoami", "/v1/webhook-secret"}
+SINGLE = {"/v1/account", "/v1/whoami", "/v1/webhook-secret"}
 OWN = {
     "/v1/compare",
     "/v1/connections",
