@@ -22,7 +22,7 @@ from evalsvc.experiments.runner import store as units
 from tests.conftest import Caller, new_caller
 from tests.factories import chat, make_connection, make_dataset, make_experiment
 from tests.rest.shapes import assert_problem
-from tests.work.test_judging import claim, profile, waits
+from tests.work.judging_tools import claim, profile, waits
 
 
 def switch(to: str, caller: Caller, *options: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.decisions.step import step
-from tests.admin.conftest import HOSTILE, PASSWORD, join, new_user
+from tests.admin.conftest import HOSTILE, HOSTILE_NAME, PASSWORD, join, new_user
 from tests.browser.conftest import Browser
 from tests.conftest import Caller
 from tests.experiments.conftest import (
@@ -170,7 +170,7 @@ def test_somebody_who_is_signed_out_is_led_to_the_door(browser: Browser, ann: An
 
 
 def test_hostile_text_does_nothing(browser: Browser, ann: Any, alice: Caller) -> None:
-    experiment = pushed(alice, HOSTILE[:90], "second")
+    experiment = pushed(alice, HOSTILE_NAME[:90], "second")
     answer_some(alice, experiment, experiment["configs"][0], HOSTILE)
     browser.sign_in(ann)
 

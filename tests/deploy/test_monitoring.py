@@ -14,7 +14,7 @@ from django.test import Client
 from evalsvc.ops import alive
 from evaluators.base import Lane
 from tests.conftest import CHECKOUT
-from tests.deploy.test_alerts import ALERTS, HEALTHY, TASKS
+from tests.deploy.series import ALERTS, HEALTHY, TASKS
 from tests.deploy.tools import MONITORING, run
 
 KEY = {"HTTP_AUTHORIZATION": "Bearer metrics-key-of-the-tests"}
