@@ -1,0 +1,1 @@
+"""The command line `evalsvc`: click and the client, nothing of the server. `main` has the commands."""

@@ -1,0 +1,1 @@
+"""Move out: all that an account holds, in a file."""

@@ -1,0 +1,65 @@
+"""Send rows to `POST /v1/evaluation-results/batch`, as many as one request takes, each kept once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from evalsvc.client.service.transport import Transport
+
+MOST_ROWS = 1000
+MOST_BYTES = 3_000_000
+"""Of a request: below what the service takes, which is 4 MiB unless its operator has chosen less."""
+ADDRESS = "/v1/evaluation-results/batch"
+
+JsonRow = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Sent:
+    """What became of rows: the ids of the evaluations that there are, and what was refused, by the caller's own row."""
+
+    ids: list[str] = field(default_factory=list)
+    refused: list[tuple[JsonRow, str]] = field(default_factory=list)
+
+
+def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[int], None] = lambda n: None) -> Sent:
+    """Send rows in their order, and return what became of each.
+
+    A row that names its `log_id` and was kept before is not kept again: the answer has the evaluation that there is.
+    Raises ClientError where the service cannot be reached or does not let the key in.
+    """
+    sent = Sent()
+    for portion in _portions(rows):
+        answer = target.call("POST", ADDRESS, content=_body(portion), headers={"Content-Type": "application/json"})
+        body = answer.json()
+        sent.ids += [str(row["id"]) for row in body["evaluation_results"]]
+        reasons: dict[int, list[str]] = {}
+        for error in body["errors"]:
+            # "/evaluation_results/7/score_raw": what follows the row is of interest to whoever sent it.
+            at = "/" + "/".join(str(error["pointer"]).split("/")[3:])
+            reasons.setdefault(error["index"], []).append(f"{at}: {error['detail']}")
+        sent.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
+        advance(len(portion))
+    return sent
+
+
+def _portions(rows: Iterable[JsonRow]) -> Iterator[list[tuple[JsonRow, str]]]:
+    """Yield rows with their JSON, as many together as a request takes. A row larger than that goes alone."""
+    portion: list[tuple[JsonRow, str]] = []
+    size = 0
+    for row in rows:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+        n_bytes = len(text.encode()) + 1
+        if portion and (len(portion) == MOST_ROWS or size + n_bytes > MOST_BYTES):
+            yield portion
+            portion, size = [], 0
+        portion.append((row, text))
+        size += n_bytes
+    if portion:
+        yield portion
+
+
+def _body(portion: list[tuple[JsonRow, str]]) -> bytes:
+    return f'{{"evaluation_results":[{",".join(text for _, text in portion)}]}}'.encode()
