@@ -18,9 +18,9 @@ JsonRow = Mapping[str, object]
 
 @dataclass(slots=True)
 class Sent:
-    """What became of rows: the ids of the evaluations that there are, and what was refused, by the caller's own row."""
+    """What became of rows, by the caller's own row: the id of the evaluation that there is, or why it was refused."""
 
-    ids: list[str] = field(default_factory=list)
+    kept: list[tuple[JsonRow, str]] = field(default_factory=list)
     refused: list[tuple[JsonRow, str]] = field(default_factory=list)
 
 
@@ -34,12 +34,13 @@ def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[
     for portion in _portions(rows):
         answer = target.call("POST", ADDRESS, content=_body(portion), headers={"Content-Type": "application/json"})
         body = answer.json()
-        sent.ids += [str(row["id"]) for row in body["evaluation_results"]]
         reasons: dict[int, list[str]] = {}
         for error in body["errors"]:
             # "/evaluation_results/7/score_raw": what follows the row is of interest to whoever sent it.
             at = "/" + "/".join(str(error["pointer"]).split("/")[3:])
             reasons.setdefault(error["index"], []).append(f"{at}: {error['detail']}")
+        good = [row for index, (row, _) in enumerate(portion) if index not in reasons]
+        sent.kept += zip(good, [str(row["id"]) for row in body["evaluation_results"]], strict=True)
         sent.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
         advance(len(portion))
     return sent

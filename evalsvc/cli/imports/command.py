@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import click
 
+from evalsvc.cli.imports.patronus.command import import_patronus
+
 
 @click.group("import")
 def import_group() -> None:
     """Bring evaluations, datasets and labels along from another service."""
+
+
+import_group.add_command(import_patronus)

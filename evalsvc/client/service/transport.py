@@ -73,6 +73,16 @@ class Transport:
             transport=http_transport,
         )
 
+    @property
+    def base_url(self) -> str:
+        """Return the address that is called."""
+        return str(self._http.base_url)
+
+    @property
+    def key_id(self) -> str:
+        """Return the public part of the key, which tells keys apart and opens nothing."""
+        return self._http.headers["X-API-KEY"].partition(".")[0]
+
     def close(self) -> None:
         """Close the connections; calls that are about to be retried give up."""
         self._closing.set()

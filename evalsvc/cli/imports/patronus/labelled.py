@@ -1,0 +1,80 @@
+"""Labels: what people have said by annotation criteria. In the old service they are evaluations, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from evalsvc.cli.imports.patronus.outcome import ImportOutcome
+from evalsvc.client.errors import InvalidError
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject
+
+ANNOTATIONS = "/v1/annotations"
+Said = tuple[str, str, str]
+"""Criteria, type and reference: of each there is one label."""
+
+
+class Labels:
+    """Brings labels along. What was said here since by the same criteria about the same thing stays."""
+
+    def __init__(self, target: Transport, outcome: ImportOutcome, criteria: Mapping[str, JsonObject]) -> None:
+        self._target, self._outcome, self._criteria = target, outcome, criteria
+        self._here: set[Said] = {
+            (str(row["annotation_criteria"]), str(row["type"]), str(row["reference"]))
+            for row in target.pages(ANNOTATIONS, "annotations", {"limit": 1000})
+        }
+
+    def bring(self, rows: Sequence[JsonObject]) -> None:
+        """Keep what is not here yet, in the order of the rows."""
+        for row in rows:
+            criteria = self._criteria.get(str(row.get("annotation_criteria_id")))
+            of = next(_things(row), None)
+            if criteria is None or of is None:
+                reason = "it is of no log, trace or span" if criteria else "its annotation criteria are not there"
+                self._outcome.leave_out("label", row["id"], reason)
+                continue
+            self._keep(row, criteria, of)
+
+    def _keep(self, row: JsonObject, criteria: JsonObject, of: tuple[str, str]) -> None:
+        said = (str(criteria["id"]), *of)
+        if said in self._here:
+            self._outcome.there["labels"] += 1
+            return
+        try:
+            self._target.post(ANNOTATIONS, _label_body(row, criteria, of))
+        except InvalidError as exc:
+            self._outcome.leave_out("label", row["id"], str(exc))
+            return
+        self._here.add(said)
+        self._outcome.kept["labels"] += 1
+
+
+def _things(row: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield what a label may be of, the nearest first. Tracing that is switched off names an id of zeros."""
+    for kind in ("log", "span", "trace"):
+        reference = str(row.get(f"{kind}_id") or "")
+        if reference.strip("0-"):
+            yield kind, reference
+
+
+def _label_body(row: JsonObject, criteria: JsonObject, of: tuple[str, str]) -> dict[str, object]:
+    """Return a label as `POST /v1/annotations` takes it: one value, the one that decides by its type."""
+    kind, reference = of
+    body = {
+        "annotation_criteria": criteria["id"],
+        "type": kind,
+        "reference": reference,
+        "explanation": row.get("explanation"),
+        "created_at": row.get("created_at"),
+    }
+    return body | _value(str(criteria["annotation_type"]), row)
+
+
+def _value(kind: str, row: JsonObject) -> dict[str, object]:
+    if kind == "binary":
+        passed = row.get("pass")
+        return {"value_pass": bool(row.get("score")) if passed is None else passed}
+    if kind == "text_annotation" or (kind != "continuous" and row.get("text_output")):
+        return {"value_text": row.get("text_output")}
+    return {"value_score": cast("float | None", row.get("score"))}

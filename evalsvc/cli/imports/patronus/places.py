@@ -1,0 +1,93 @@
+"""Projects and experiments of the old service, and where each is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from evalsvc.cli.imports.patronus.outcome import ImportOutcome
+from evalsvc.cli.imports.patronus.source import OldService
+from evalsvc.client.errors import InvalidError
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject
+
+ORIGIN = "patronus"
+"""The key of metadata under which the old id, and what has no place of its own here, is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Names of projects, and ids of projects and experiments here, by their old ids."""
+
+    project_names: Mapping[str, str]
+    projects: Mapping[str, str]
+    experiments: Mapping[str, str]
+
+
+def bring_places(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> Places:
+    """Make the projects and experiments that are not here yet."""
+    names = {str(row["id"]): str(row["name"]) for row in old.listed("/v1/projects", "projects")}
+    outcome.found["projects"] += len(names)
+    if is_dry:
+        outcome.found["experiments"] += sum(1 for _ in old.listed("/v1/experiments", "experiments"))
+        return Places(names, {}, {})
+    here = {str(row["name"]) for row in _all_here(target, "/v1/projects", "projects")}
+    projects = {}
+    # Lists have the newest first; the oldest is made first.
+    for id, name in reversed(names.items()):
+        projects[id] = str(target.post("/v1/projects", {"name": name})["id"])
+        outcome.there["projects"] += name in here
+        outcome.kept["projects"] += name not in here
+    return Places(names, projects, _experiments(old, target, outcome, projects))
+
+
+def _experiments(
+    old: OldService, target: Transport, outcome: ImportOutcome, projects: Mapping[str, str]
+) -> dict[str, str]:
+    here = {old_id_of(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
+    rows = sorted(old.listed("/v1/experiments", "experiments"), key=lambda row: int(str(row["id"])))
+    outcome.found["experiments"] += len(rows)
+    found: dict[str, str] = {}
+    for row in rows:
+        id = str(row["id"])
+        if id in here:
+            found[id] = here[id]
+            outcome.there["experiments"] += 1
+            continue
+        try:
+            answer = target.post("/v1/experiments", _experiment_body(row, projects))
+        except InvalidError as exc:
+            outcome.leave_out("experiment", id, str(exc))
+            continue
+        found[id] = str(cast(JsonObject, answer["experiment"])["id"])
+        outcome.kept["experiments"] += 1
+    return found
+
+
+def _experiment_body(row: JsonObject, projects: Mapping[str, str]) -> dict[str, object]:
+    told = row.get("metadata")
+    metadata = {
+        **(told if isinstance(told, dict) else {}),
+        ORIGIN: {"id": str(row["id"]), "created_at": row.get("created_at")},
+    }
+    body: dict[str, object] = {"name": row["name"], "tags": row.get("tags") or {}, "metadata": metadata}
+    project = projects.get(str(row.get("project_id")))
+    return body | ({"project_id": project} if project else {})
+
+
+def old_id_of(row: JsonObject) -> str | None:
+    """Return the old id of something that an import has made here."""
+    metadata = row.get("metadata")
+    origin = metadata.get(ORIGIN) if isinstance(metadata, dict) else None
+    return str(origin["id"]) if isinstance(origin, dict) and "id" in origin else None
+
+
+def _all_here(target: Transport, path: str, key: str) -> list[JsonObject]:
+    """Return all rows of a list of this service."""
+    found: list[JsonObject] = []
+    while True:
+        rows = cast("list[JsonObject]", target.get(path, {"limit": 1000, "offset": len(found)})[key])
+        found += rows
+        if len(rows) < 1000:
+            return found

@@ -1,0 +1,61 @@
+"""Count both sides anew: how many evaluations and labels there are by evaluator and criteria, there and here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from evalsvc.cli.imports.patronus.judged import ANNOTATION, kept_here
+from evalsvc.cli.imports.patronus.places import old_id_of
+from evalsvc.cli.imports.patronus.source import OldService
+from evalsvc.cli.imports.patronus.windows import Stretch, read_whole_stretches
+from evalsvc.cli.report import Advance
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject
+
+PREFIX = "external:"
+Counts = Counter[tuple[str, str]]
+
+
+def count_both_sides(
+    old: OldService, target: Transport, all_of: Stretch, criteria: Mapping[str, JsonObject], advance: Advance
+) -> list[dict[str, object]]:
+    """Return where both sides differ: one entry for each evaluator and criteria with another number here than there."""
+    there, here = Counts(), Counts()
+    names = {id: str(one["id"]) for id, one in criteria.items()}
+    ours = set(names.values())
+    for stretch, rows in read_whole_stretches(old.evaluations, all_of):
+        there.update(_old_key(row, names) for row in rows)
+        here.update(_key(row) for row in kept_here(target, stretch) if old_id_of(row))
+        labels = kept_here(target, stretch, ANNOTATION)
+        here.update(
+            (ANNOTATION, str(row["annotation_criteria_id"])) for row in labels if row["annotation_criteria_id"] in ours
+        )
+        advance(len(rows))
+    return _differences(there, here)
+
+
+def _differences(there: Counts, here: Counts) -> list[dict[str, object]]:
+    return [
+        {"evaluator_id": key[0], "criteria": key[1], "there": there[key], "here": here[key]}
+        for key in sorted(there.keys() | here.keys())
+        if there[key] != here[key]
+    ]
+
+
+def _old_key(row: JsonObject, names: Mapping[str, str]) -> tuple[str, str]:
+    if row.get("evaluation_type") == ANNOTATION:
+        id = str(row.get("annotation_criteria_id"))
+        return ANNOTATION, names.get(id, id)
+    return _key(row)
+
+
+def _key(row: JsonObject) -> tuple[str, str]:
+    return str(row.get("evaluator_id") or "").removeprefix(PREFIX), str(row.get("criteria") or "")
+
+
+def split_labels(rows: Sequence[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return the evaluations of evaluators, and those of people."""
+    made = [row for row in rows if row.get("evaluation_type") != ANNOTATION]
+    said = [row for row in rows if row.get("evaluation_type") == ANNOTATION]
+    return made, said

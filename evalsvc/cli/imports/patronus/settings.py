@@ -1,0 +1,106 @@
+"""Criteria of evaluators with all their revisions, and annotation criteria."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import cast
+
+from evalsvc.cli.imports.patronus.outcome import ImportOutcome
+from evalsvc.cli.imports.patronus.places import Places
+from evalsvc.cli.imports.patronus.source import OldService
+from evalsvc.client.errors import InvalidError
+from evalsvc.client.service.transport import Transport
+from evalsvc.client.values import JsonObject
+
+CRITERIA = "/v1/evaluator-criteria"
+ANNOTATION_CRITERIA = "/v1/annotation-criteria"
+OTHER_SETTINGS = "criteria of this name are here with other settings; rename one of both"
+SAME_QUESTION = ("name", "description", "annotation_type", "categories", "resource_types")
+
+
+def bring_criteria(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
+    """Make own criteria with their revisions, first revision first. What cannot run here is left out by name."""
+    theirs = _revisions(old)
+    outcome.found["criteria"] += len(theirs)
+    outcome.found["criteria revisions"] += sum(map(len, theirs.values()))
+    if is_dry:
+        return
+    here = _revisions(OldService(target, old.report, patience_seconds=0))
+    for name, revisions in theirs.items():
+        try:
+            _bring_revisions(target, outcome, revisions, here.get(name, []))
+        except InvalidError as exc:
+            outcome.leave_out("criteria", name, str(exc))
+
+
+def _revisions(service: OldService) -> dict[str, list[JsonObject]]:
+    """Return the revisions of each criteria of the account's own, the oldest criteria and revision first."""
+    found: dict[str, list[JsonObject]] = defaultdict(list)
+    for enabled in (True, False):
+        for row in service.listed(CRITERIA, "evaluator_criteria", {"is_patronus_managed": False, "enabled": enabled}):
+            if not row.get("is_patronus_managed"):
+                found[str(row["name"])].append(row)
+    for revisions in found.values():
+        revisions.sort(key=lambda row: int(str(row["revision"])))
+    return dict(sorted(found.items(), key=lambda item: str(item[1][0].get("created_at"))))
+
+
+def _bring_revisions(
+    target: Transport, outcome: ImportOutcome, theirs: list[JsonObject], here: list[JsonObject]
+) -> None:
+    if any(not _is_within(one.get("config"), other.get("config")) for one, other in zip(theirs, here, strict=False)):
+        outcome.leave_out("criteria", theirs[0]["name"], OTHER_SETTINGS)
+        return
+    outcome.there["criteria"] += bool(here)
+    outcome.there["criteria revisions"] += len(here)
+    public_id = str(here[0]["public_id"]) if here else ""
+    for row in theirs[len(here) :]:
+        body = {"config": row.get("config") or {}, "description": row.get("description")}
+        if public_id:
+            target.post(f"{CRITERIA}/{public_id}/revision", body)
+        else:
+            body |= {"evaluator_family": row["evaluator_family"], "name": row["name"]}
+            public_id = str(cast(JsonObject, target.post(CRITERIA, body)["evaluator_criteria"])["public_id"])
+            outcome.kept["criteria"] += 1
+        outcome.kept["criteria revisions"] += 1
+
+
+def _is_within(wanted: object, given: object) -> bool:
+    """Say whether settings hold these ones; a service may add its defaults."""
+    if isinstance(wanted, dict) and isinstance(given, dict):
+        return all(name in given and given[name] == value for name, value in wanted.items())
+    return not wanted or wanted == given
+
+
+def bring_annotation_criteria(
+    old: OldService, target: Transport, outcome: ImportOutcome, places: Places, *, is_dry: bool
+) -> dict[str, JsonObject]:
+    """Make annotation criteria; return those here by the old ids."""
+    theirs = list(old.listed(ANNOTATION_CRITERIA, "annotation_criteria"))
+    outcome.found["annotation criteria"] += len(theirs)
+    if is_dry:
+        return {}
+    reader = OldService(target, old.report, patience_seconds=0)
+    here = {(row["project_id"], row["name"]): row for row in reader.listed(ANNOTATION_CRITERIA, "annotation_criteria")}
+    found: dict[str, JsonObject] = {}
+    # Lists have the newest first; the oldest is made first.
+    for row in reversed(theirs):
+        project = places.projects.get(str(row.get("project_id")))
+        if project is None:
+            outcome.leave_out("annotation criteria", row["id"], "the project it belongs to is not there")
+            continue
+        made = here.get((project, row["name"]))
+        outcome.there["annotation criteria"] += made is not None
+        try:
+            found[str(row["id"])] = made or _made(target, outcome, row, project)
+        except InvalidError as exc:
+            outcome.leave_out("annotation criteria", row["id"], str(exc))
+    return found
+
+
+def _made(target: Transport, outcome: ImportOutcome, row: JsonObject, project: str) -> JsonObject:
+    question: Mapping[str, object] = {name: row[name] for name in SAME_QUESTION if row.get(name)}
+    answer = target.post(ANNOTATION_CRITERIA, {**question, "project_id": project})
+    outcome.kept["annotation criteria"] += 1
+    return cast(JsonObject, answer["annotation_criteria"])
