@@ -100,10 +100,11 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         retries: int | None = None,
     ) -> JsonObject:
-        """Return the JSON of a POST of JSON; NaN is refused here, since JSON has none."""
+        """Return the JSON of a POST of JSON, or nothing for 204; NaN is refused here, since JSON has none."""
         content = json.dumps({} if body is None else body, allow_nan=False).encode()
         sent = {"Content-Type": "application/json", **(headers or {})}
-        return self.call("POST", path, content=content, headers=sent, retries=retries).json()
+        response = self.call("POST", path, content=content, headers=sent, retries=retries)
+        return response.json() if response.content else {}
 
     def call(
         self,
