@@ -99,14 +99,16 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [process for process in processes if lives(process)]
 
 
-def start_worker(*queues: str, pool: str = "prefork", concurrency: int = 2) -> subprocess.Popen[bytes]:
+def start_worker(
+    *queues: str, pool: str = "prefork", concurrency: int = 2, python: str = sys.executable, folder: Path = CHECKOUT
+) -> subprocess.Popen[bytes]:
     """Start a real Celery worker in its own process group and wait until it takes work."""
     log = Path(os.environ["EVALSVC_HOME"]) / f"worker-{uuid.uuid4().hex[:8]}.log"
     name = f"{'-'.join(queues)}-{uuid.uuid4().hex[:6]}@tests"
-    command = [sys.executable, "-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", ",".join(queues), "-P", pool]
+    command = [python, "-m", "celery", "-A", "evalsvc.celery", "worker", "-Q", ",".join(queues), "-P", pool]
     command += ["-c", str(concurrency), "-n", name, "--without-mingle", "--without-gossip", "-l", "INFO"]
     with log.open("wb") as out:
-        worker = subprocess.Popen(command, cwd=CHECKOUT, stdout=out, stderr=out, start_new_session=True)
+        worker = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, start_new_session=True)
     wait_until(lambda: b" ready." in log.read_bytes() or worker.poll() is not None)
     assert worker.poll() is None, log.read_text()
     return worker

@@ -17,10 +17,18 @@ from tests.conftest import CHECKOUT, stop_group, wait_until
 CONFIGURED = ("-c", "evalsvc/ops/gunicorn_conf.py")
 
 
-def start_web(listener: socket.socket, log: Path, options: Sequence[str], **env: str) -> subprocess.Popen[bytes]:
+def start_web(
+    listener: socket.socket,
+    log: Path,
+    options: Sequence[str],
+    *,
+    python: str = sys.executable,
+    folder: Path = CHECKOUT,
+    **env: str,
+) -> subprocess.Popen[bytes]:
     """Start gunicorn on a bound socket, in a session of its own."""
     command = [
-        sys.executable,
+        python,
         "-m",
         "gunicorn",
         *options,
@@ -30,7 +38,7 @@ def start_web(listener: socket.socket, log: Path, options: Sequence[str], **env:
     ]
     with log.open("ab") as out:
         return subprocess.Popen(
-            command, cwd=CHECKOUT, env=os.environ | env, stdout=out, stderr=out, start_new_session=True,
+            command, cwd=folder, env=os.environ | env, stdout=out, stderr=out, start_new_session=True,
             pass_fds=[listener.fileno()],
         )  # fmt: skip
 
@@ -44,11 +52,13 @@ def answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def serving(log: Path, path: str = "/readyz", **env: str) -> Iterator[str]:
+def serving(
+    log: Path, path: str = "/readyz", *, python: str = sys.executable, folder: Path = CHECKOUT, **env: str
+) -> Iterator[str]:
     """Serve the application with the product's settings until the block ends; the address is what it yields."""
     with listen_on_free_port("127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        process = start_web(listener, log, CONFIGURED, EVALSVC_WEB_WORKERS="1", **env)
+        process = start_web(listener, log, CONFIGURED, python=python, folder=folder, EVALSVC_WEB_WORKERS="1", **env)
         try:
             wait_until(lambda: answers(url + path) or process.poll() is not None)
             assert process.poll() is None, log.read_text()
