@@ -14,21 +14,18 @@ from urllib.request import urlopen
 from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import CHECKOUT, stop_group, wait_until
 
+Program = tuple[str, Path]
+"""A Python, and the folder that the product is in."""
+OURS: Program = (sys.executable, CHECKOUT)
 CONFIGURED = ("-c", "evalsvc/ops/gunicorn_conf.py")
 
 
 def start_web(
-    listener: socket.socket,
-    log: Path,
-    options: Sequence[str],
-    *,
-    python: str = sys.executable,
-    folder: Path = CHECKOUT,
-    **env: str,
+    listener: socket.socket, log: Path, options: Sequence[str], program: Program = OURS, /, **env: str
 ) -> subprocess.Popen[bytes]:
     """Start gunicorn on a bound socket, in a session of its own."""
     command = [
-        python,
+        program[0],
         "-m",
         "gunicorn",
         *options,
@@ -38,7 +35,7 @@ def start_web(
     ]
     with log.open("ab") as out:
         return subprocess.Popen(
-            command, cwd=folder, env=os.environ | env, stdout=out, stderr=out, start_new_session=True,
+            command, cwd=program[1], env=os.environ | env, stdout=out, stderr=out, start_new_session=True,
             pass_fds=[listener.fileno()],
         )  # fmt: skip
 
@@ -52,13 +49,11 @@ def answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def serving(
-    log: Path, path: str = "/readyz", *, python: str = sys.executable, folder: Path = CHECKOUT, **env: str
-) -> Iterator[str]:
+def serving(log: Path, path: str = "/readyz", program: Program = OURS, /, **env: str) -> Iterator[str]:
     """Serve the application with the product's settings until the block ends; the address is what it yields."""
     with listen_on_free_port("127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        process = start_web(listener, log, CONFIGURED, python=python, folder=folder, EVALSVC_WEB_WORKERS="1", **env)
+        process = start_web(listener, log, CONFIGURED, program, EVALSVC_WEB_WORKERS="1", **env)
         try:
             wait_until(lambda: answers(url + path) or process.poll() is not None)
             assert process.poll() is None, log.read_text()

@@ -39,7 +39,7 @@ def read_all(service: Capped) -> list[int]:
     assert edges == sorted(edges)
     assert (edges[0], edges[-1]) == (ALL.start, ALL.end)
     assert edges[1:-1:2] == edges[2::2]
-    return [int(row["id"]) for _, rows in pairs for row in rows]  # type: ignore[call-overload]
+    return [int(str(row["id"])) for _, rows in pairs for row in rows]
 
 
 MOMENTS = st.lists(st.integers(0, 100 * 86_400_000_000 - 1), max_size=400, unique=True)

@@ -44,7 +44,7 @@ def roles(laid_out: Path) -> Iterator[str]:
     python, app = str(laid_out / "venv" / "bin" / "python"), laid_out / "app"
     worker = start_worker("cpu", python=python, folder=app)
     try:
-        with serving(Path(os.environ["EVALSVC_HOME"]) / "web-of-the-layout.log", python=python, folder=app) as url:
+        with serving(Path(os.environ["EVALSVC_HOME"]) / "web-of-the-layout.log", "/readyz", (python, app)) as url:
             yield url
     finally:
         stop_group(worker)
