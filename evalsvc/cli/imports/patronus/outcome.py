@@ -51,5 +51,5 @@ class ImportOutcome:
             yield f"left out: {len(self.left_out) - SHOWN} more; --json lists all"
         for difference in self.differences[:SHOWN]:
             yield "differs: {evaluator_id} {criteria}: {there} there, {here} here".format(**difference)
-        if self.recounted and not self.differences:
-            yield "Both sides count the same."
+        if self.recounted:
+            yield "Run with --again to look for what is missing." if self.differences else "Both sides count the same."
