@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from evalsvc.cli.imports.files.commands import FILE_COMMANDS
 from evalsvc.cli.imports.patronus.command import import_patronus
 
 
@@ -12,4 +13,5 @@ def import_group() -> None:
     """Bring evaluations, datasets and labels along from another service."""
 
 
-import_group.add_command(import_patronus)
+for _command in (import_patronus, *FILE_COMMANDS):
+    import_group.add_command(_command)

@@ -11,7 +11,7 @@ import secrets
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias, TypedDict, Unpack, cast
+from typing import IO, TypeAlias, TypedDict, Unpack, cast
 
 import httpx
 
@@ -36,7 +36,7 @@ class RequestOptions(TypedDict, total=False):
     params: Params
     content: bytes | None
     data: Mapping[str, str]
-    files: Mapping[str, tuple[str, bytes, str]]
+    files: Mapping[str, tuple[str, bytes | IO[bytes], str]]
 
 
 class Transport:

@@ -1,0 +1,1 @@
+"""Move in from files that other products write: read and checked whole first, then sent."""

@@ -1,0 +1,97 @@
+"""`evalsvc import langfuse`, `phoenix` and `openai-evals`: the same options, another reader."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import click
+
+from evalsvc.cli.imports.files.flow import Wish, check_files, send_all, tell_dry_run
+from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
+from evalsvc.cli.imports.files.langfuse import LANGFUSE
+from evalsvc.cli.imports.files.openai_evals import OPENAI_EVALS
+from evalsvc.cli.imports.files.phoenix import PHOENIX
+from evalsvc.cli.imports.files.staging import Staging
+from evalsvc.cli.options import Refused, report_options, target_options
+from evalsvc.cli.report import Report
+from evalsvc.client.service.transport import Transport
+
+SHORTEST_APP, LONGEST_NAME, LONGEST_DATASET_NAME = 2, 50, 200
+HELP = """Bring evaluations and datasets along from files of {title}.
+
+    FILE holds {shapes}, as JSON lines, JSON or CSV, packed by gzip or not. Scores find their texts in the other files
+    of the same call. All files are read and checked before anything is sent; what is wrong is told with file, line and
+    field. Run again, the command keeps nothing twice.
+"""
+
+
+def _send_to(*, target: Transport, intake: Intake, wish: Wish, report: Report) -> None:
+    send_all(intake, wish, report, target)
+
+
+# A check of files needs no service, so that the address and the key are asked for no earlier than here.
+_send: Callable[..., None] = target_options(_send_to)
+
+
+@contextmanager
+def _staging() -> Iterator[Staging]:
+    """Lend room on the disk for what is read."""
+    try:
+        with closing(Staging()) as staging:
+            yield staging
+    except sqlite3.OperationalError as exc:
+        remedy = "As much room as the files take, unpacked, is needed where SQLITE_TMPDIR or TMPDIR points."
+        raise Refused(f"What was read could not be kept on the disk: {exc}. {remedy}") from exc
+
+
+def file_command(source: Source) -> click.Command:
+    """Return the command that brings files of a source along."""
+
+    @click.command(source.name, help=HELP.format(title=source.title, shapes=_shapes(source)))
+    @click.argument(
+        "files",
+        metavar="FILE...",
+        nargs=-1,
+        required=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    )
+    @click.option("--app", default=source.name, show_default=True, help="App that the evaluations belong to.")
+    @click.option("--project", help="Project that the app belongs to.")
+    @click.option("--dataset-name", help="Name of the dataset; without it, the name in the file or that of the file.")
+    @click.option("--skip-broken", is_flag=True, help="Leave broken records out, and tell which.")
+    @click.option("--dry-run", is_flag=True, help="Check the files, and tell what would come in. Needs no service.")
+    @click.option("--url", envvar=["EVALSVC_BASE_URL", "EVALSVC_URL"], show_envvar=True, help="Address of the service.")
+    @click.option("--api-key", envvar="EVALSVC_API_KEY", show_envvar=True, help="Key of the account, scope write.")
+    @report_options
+    def command(
+        *, files: tuple[Path, ...], app: str, project: str | None, dataset_name: str | None, skip_broken: bool,
+        dry_run: bool, url: str | None, api_key: str | None, report: Report,
+    ) -> None:  # fmt: skip
+        _check_length("--app", app, SHORTEST_APP, LONGEST_NAME)
+        _check_length("--project", project, 1, LONGEST_NAME)
+        _check_length("--dataset-name", dataset_name, 1, LONGEST_DATASET_NAME)
+        wish = Wish(files, Belongs(app, project, dataset_name), skip_broken, dry_run)
+        with _staging() as staging:
+            intake = check_files(source, wish, staging, report)
+            if dry_run:
+                tell_dry_run(intake, wish, report)
+            else:
+                _send(url=url, api_key=api_key, intake=intake, wish=wish, report=report)
+
+    return command
+
+
+def _shapes(source: Source) -> str:
+    *first, last = [shape.name for shape in source.shapes]
+    return f"{', '.join(first)} or {last}"
+
+
+def _check_length(option: str, text: str | None, least: int, most: int) -> None:
+    if text is not None and not least <= len(text) <= most:
+        raise Refused(f"{option} has {least} to {most} characters, and {len(text)} were given.")
+
+
+FILE_COMMANDS = [file_command(source) for source in (LANGFUSE, PHOENIX, OPENAI_EVALS)]

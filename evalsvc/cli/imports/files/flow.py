@@ -1,0 +1,152 @@
+"""Read and check files whole, then send what is in them. Nothing is sent while anything is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
+from evalsvc.cli.imports.files.staging import JsonRow, Staging
+from evalsvc.cli.imports.files.uploads import send_dataset
+from evalsvc.cli.imports.files.values import Fault
+from evalsvc.cli.options import Incomplete, Refused
+from evalsvc.cli.report import Advance, Report
+from evalsvc.cli.sending import MOST_BYTES, MOST_ROWS, send_rows
+from evalsvc.client.service.transport import Transport
+
+MOST_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a caller wants of an import."""
+
+    paths: Sequence[Path]
+    belongs: Belongs
+    skip_broken: bool = False
+    dry_run: bool = False
+
+
+def check_files(source: Source, wish: Wish, staging: Staging, report: Report) -> Intake:
+    """Take files into the staging. Raises Refused where anything is wrong that may not be left out."""
+    intake = Intake(source, wish.belongs, staging)
+    with report.progress("records read") as advance:
+        intake.read_all(wish.paths, advance)
+    if not intake.is_fatal:
+        with report.progress("scores checked", staging.count("scores")) as advance:
+            intake.check_rows(advance)
+    _refuse(intake, wish, report)
+    if not staging.count("scores") + staging.count("empty") + staging.count("examples"):
+        lone = "They hold texts and no scores: name the file with the scores as well." if staging.count("texts") else ""
+        first = f"There is nothing to bring along in these files. {lone}".strip()
+        raise Refused("\n".join([first, *_told_faults(intake.faults, intake.n_faults)]))
+    return intake
+
+
+def _refuse(intake: Intake, wish: Wish, report: Report) -> None:
+    """Stop where something is wrong, unless broken records may be left out."""
+    if not intake.n_faults or (wish.skip_broken and not intake.is_fatal):
+        return
+    if report.as_json:
+        report.finish({**told(intake, wish), "refused": True}, [])
+    lines = ["Nothing was sent:", *_told_faults(intake.faults, intake.n_faults)]
+    if not intake.is_fatal:
+        lines.append("Mend them, or leave them out with --skip-broken.")
+    raise Refused("\n".join(lines))
+
+
+def _told_faults(faults: Sequence[Fault], n_faults: int) -> Iterator[str]:
+    yield from (f"  {fault}" for fault in faults[:MOST_TOLD])
+    if n_faults > MOST_TOLD:
+        yield f"  and {n_faults - MOST_TOLD} more."
+
+
+def told(intake: Intake, wish: Wish) -> dict[str, object]:
+    """Return what has been read, for programs."""
+    staging = intake.staging
+    return {
+        "source": intake.source.name,
+        "dry_run": wish.dry_run,
+        "files": intake.files,
+        "rows": intake.n_rows,
+        "scores": staging.count("scores"),
+        "duplicates": intake.n_duplicates,
+        "without_score": staging.count("empty"),
+        "beside": dict(intake.beside),
+        "n_left_out": intake.n_faults,
+        "left_out": [fault.as_json() for fault in intake.faults],
+    }
+
+
+def send_all(intake: Intake, wish: Wish, report: Report, target: Transport) -> None:
+    """Send what has been checked, and tell what became of it. Raises Incomplete where the service refuses a row."""
+    staging = intake.staging
+    # A dataset is all or nothing and the first call that writes: a key that may not is told before anything is kept.
+    datasets = [send_dataset(target, name, staging) for name, _ in staging.datasets()]
+    with report.progress("scores sent", staging.count("scores")) as advance:
+        n_kept, refused = _send_scores(intake, target, advance)
+    result = {**told(intake, wish), "kept": n_kept, "refused_by_service": refused, "datasets": datasets}
+    report.finish(result, [*_lines(intake, wish), *_kept_lines(n_kept, datasets)])
+    if refused:
+        raise Incomplete("\n".join(["The service refused:", *(f"  {one['file']}, line {one['line']}: {one['reason']}"
+                                    for one in refused[:MOST_TOLD])]))  # fmt: skip
+
+
+def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[int, list[dict[str, object]]]:
+    """Send the scores, some at a time, so that neither they nor the answers are in memory together."""
+    n_kept, refused = 0, []
+    for portion in _portions(intake.staging):
+        sent = send_rows(target, portion, advance=advance)
+        n_kept += len(sent.ids)
+        refused += [_refused(intake, dict(row), reason) for row, reason in sent.refused]
+    return n_kept, refused
+
+
+def _portions(staging: Staging) -> Iterator[list[JsonRow]]:
+    """Yield as many rows together as a request takes, about."""
+    portion: list[JsonRow] = []
+    n_chars = 0
+    for staged in staging.rows():
+        portion.append(staged.row)
+        n_chars += staged.n_chars
+        if len(portion) == MOST_ROWS or n_chars > MOST_BYTES:
+            yield portion
+            portion, n_chars = [], 0
+    if portion:
+        yield portion
+
+
+def _refused(intake: Intake, row: JsonRow, reason: str) -> dict[str, object]:
+    place = intake.staging.place_of(str(row["log_id"]))
+    return {"file": place.file, "line": place.line, "reason": reason}
+
+
+def tell_dry_run(intake: Intake, wish: Wish, report: Report) -> None:
+    """Tell what would come in."""
+    datasets = [{"name": name, "examples": n} for name, n in intake.staging.datasets()]
+    lines = [f"dataset {one['name']}: {one['examples']} examples would come in" for one in datasets]
+    first = f"{intake.staging.count('scores')} scores would come in; nothing was sent."
+    report.finish({**told(intake, wish), "datasets": datasets}, [*_lines(intake, wish), *lines, first])
+
+
+def _lines(intake: Intake, wish: Wish) -> Iterator[str]:
+    for file in intake.files:
+        yield f"{file['file']}: {file['shape']}, {file['rows']} records"
+    counts = {
+        "repeated, counted once": intake.n_duplicates,
+        "without a score, left out": intake.staging.count("empty"),
+        **{f"{what}, not brought along": n for what, n in intake.beside.items()},
+        "broken, left out": intake.n_faults,
+    }
+    yield from (f"{n} {what}" for what, n in counts.items() if n)
+    yield from _told_faults(intake.faults, intake.n_faults)
+
+
+def _kept_lines(n_kept: int, datasets: Sequence[dict[str, object]]) -> Iterator[str]:
+    for one in datasets:
+        state = "is new" if one["created"] else "was there"
+        yield f"dataset {one['name']}: version {one['version']} {state}, {one['examples']} examples"
+    yield click.style(f"{n_kept} scores are in the account.", bold=True)

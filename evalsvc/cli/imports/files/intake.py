@@ -1,0 +1,199 @@
+"""Take records in: shape by shape, each checked, the broken ones collected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalsvc.cli.imports.files.checks import MOST_EXAMPLE_BYTES, TEXTS, check_json, check_row
+from evalsvc.cli.imports.files.records import FileRecord, read_file_records
+from evalsvc.cli.imports.files.staging import Staging
+from evalsvc.cli.imports.files.values import Broken, Fault, Place, Values
+
+MOST_KEPT_FAULTS = 1000
+"""A file that is wrong in each of a million lines is told by its first thousand."""
+MOST_ID = 255
+
+
+@dataclass(frozen=True, slots=True)
+class FileShape:
+    """One kind of file of a source: what it is called, what its records look like, and what takes them in."""
+
+    name: str
+    fits: Callable[[FileRecord], bool]
+    take: Callable[[FileRecord, Intake], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A product that people come from. `fields` says what its files call the fields of a row of the service."""
+
+    name: str
+    title: str
+    shapes: Sequence[FileShape]
+    fields: Mapping[str, Sequence[str]]
+
+
+@dataclass(slots=True, kw_only=True)
+class FoundScore:
+    """A score of a source. `refs` are the keys of the texts that it is of, the best first, where it has none itself."""
+
+    key: str
+    evaluator: str
+    score: float | None = None
+    passed: bool | None = None
+    text: str | None = None
+    criteria: str | None = None
+    explanation: str | None = None
+    created_at: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    sample_id: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    texts: Mapping[str, object] = field(default_factory=dict)
+    refs: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Belongs:
+    """Where what comes in belongs, as the caller says it."""
+
+    app: str
+    project: str | None = None
+    dataset: str | None = None
+
+
+class Intake:
+    """Files of one source on their way into the staging."""
+
+    def __init__(self, source: Source, belongs: Belongs, staging: Staging) -> None:
+        self.source, self.belongs, self.staging = source, belongs, staging
+        self.faults: list[Fault] = []
+        self.n_faults = self.n_rows = self.n_duplicates = 0
+        self.is_fatal = False
+        self.beside: Counter[str] = Counter()
+        self.files: list[dict[str, object]] = []
+        self.memory: dict[str, object] = {}
+        """What a shape remembers of the file that it is in."""
+
+    def read(self, path: Path, advance: Callable[[int], None]) -> None:
+        """Take a file in."""
+        shape: FileShape | None = None
+        n_rows = 0
+        self.memory = {}
+        for found in read_file_records(path):
+            n_rows += 1
+            advance(1)
+            if isinstance(found, Fault):
+                self.refuse(found)
+                continue
+            if shape is None and (shape := self._shape(found)) is None:
+                break
+            self._take(shape, found)
+        if shape is None and not self.n_faults:
+            self.refuse(Fault(Place(path.name, 1), "", "The file has no records.", is_fatal=True))
+        self.files.append({"file": path.name, "shape": shape.name if shape else None, "rows": n_rows})
+        self.n_rows += n_rows
+
+    def _shape(self, record: FileRecord) -> FileShape | None:
+        """Return the shape of a file by its first record that can be read."""
+        shape = next((shape for shape in self.source.shapes if shape.fits(record)), None)
+        if shape is None:
+            names = ", ".join(shape.name for shape in self.source.shapes)
+            found = ", ".join(list(record.values)[:12]) or "none"
+            known = f"This is no file of {self.source.title} that is known."
+            reason = f"{known} Expected are {names}; the fields that are found are {found}."
+            self.refuse(Fault(record.place, "", reason, is_fatal=True))
+        return shape
+
+    def _take(self, shape: FileShape, record: FileRecord) -> None:
+        try:
+            shape.take(record, self)
+        except Broken as exc:
+            self.refuse(Fault(record.place, self._spelled(exc.field, record.values), exc.reason))
+
+    def _spelled(self, name: str, values: Values) -> str:
+        """Return what the file calls a field of the service."""
+        names = self.source.fields.get(name, ())
+        return next((one for one in names if one in values), names[0] if names else name)
+
+    def refuse(self, fault: Fault) -> None:
+        """Note a fault."""
+        self.n_faults += 1
+        self.is_fatal = self.is_fatal or fault.is_fatal
+        if len(self.faults) < MOST_KEPT_FAULTS:
+            self.faults.append(fault)
+
+    def add_score(self, score: FoundScore, record: FileRecord) -> None:
+        """Take a score in as the row that the service will get."""
+        log_id = self.log_id(score.key)
+        row = {
+            "evaluator_id": score.evaluator,
+            "criteria": score.criteria,
+            "score_raw": score.score,
+            "pass": score.passed,
+            "text_output": score.text,
+            "explanation": score.explanation,
+            "created_at": score.created_at,
+            "log_id": log_id,
+            "trace_id": score.trace_id,
+            "span_id": score.span_id,
+            "dataset_sample_id": score.sample_id,
+            "tags": {"source": self.source.name},
+            "evaluation_metadata": {"source": self.source.name, **_filled(score.metadata)},
+            "app": self.belongs.app,
+            "project_name": self.belongs.project,
+            **score.texts,
+        }
+        self._count(self.staging.add_score(log_id, _filled(row), score.refs, record.place))
+
+    def log_id(self, key: str) -> str:
+        """Return the name under which the service keeps a score once."""
+        return f"{self.source.name}:{key}"
+
+    def add_texts(
+        self, key: str, texts: Mapping[str, object], record: FileRecord, *, is_first_enough: bool = False
+    ) -> None:
+        """Take the texts of a trace, a span or a sample in."""
+        if texts := _filled(texts):
+            self._count(self.staging.add_texts(key, texts, record.place, is_first_enough=is_first_enough))
+
+    def add_example(self, dataset: str, example: Mapping[str, object], record: FileRecord) -> None:
+        """Take an example of a dataset in; without an id it is known by its place."""
+        if example.get("input") is None:
+            raise Broken("input", "It is missing or null, and an example of a dataset needs one.")
+        id = example.get("id")
+        if isinstance(id, str) and len(id) > MOST_ID:
+            raise Broken("id", f"The service takes at most {MOST_ID} characters here, and {len(id)} are found.")
+        example = _filled(example)
+        check_json(example, MOST_EXAMPLE_BYTES)
+        key = str(record.place) if id is None else str(id)
+        self._count(self.staging.add_example(self.belongs.dataset or dataset, key, example, record.place))
+
+    def _count(self, is_new: bool) -> None:
+        self.n_duplicates += not is_new
+
+    def check_rows(self, advance: Callable[[int], None]) -> None:
+        """Check each row as it will be sent, with its texts; broken ones are taken out of the staging."""
+        broken: list[str] = []
+        for staged in self.staging.rows():
+            advance(1)
+            try:
+                check_row(staged.row)
+            except Broken as exc:
+                place = (staged.text_place if exc.field in TEXTS else None) or staged.place
+                self.refuse(Fault(place, self._spelled(exc.field, {}), exc.reason))
+                broken.append(str(staged.row["log_id"]))
+        for key in broken:
+            self.staging.leave_out(key)
+
+    def read_all(self, paths: Iterable[Path], advance: Callable[[int], None]) -> None:
+        """Take all files in."""
+        for path in paths:
+            self.read(path, advance)
+
+
+def _filled(row: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if value is not None and value != {} and value != []}

@@ -1,0 +1,274 @@
+"""Arize Phoenix: annotations, evaluations, the spans that they are of, experiments with their runs, and datasets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import PurePath
+
+from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
+from evalsvc.cli.imports.files.records import FileRecord
+from evalsvc.cli.imports.files.values import (
+    Broken,
+    Values,
+    as_text,
+    field_text,
+    parse_if_json,
+    pick,
+    read_moment,
+    read_name,
+    read_number,
+    read_object,
+)
+
+KINDS = ("LLM", "CODE", "HUMAN")
+SPAN, TRACE = ("span_id", "context.span_id"), ("trace_id", "context.trace_id")
+NAME = ("annotation_name", "name")
+POSITION = ("document_position", "position")
+PARTS = ("score", "label", "explanation")
+_wide = re.compile(r"(?:eval\.(?P<span>.+)\.|annotation_(?P<run>.+)_)(?:score|label|explanation)")
+
+
+def take_annotation(record: FileRecord, intake: Intake) -> None:
+    """Take an annotation of a span, a document, a trace or a session in, as the API or its data frame has it."""
+    values = {**record.values, **_result(record.values)}
+    name, kind = pick(values, "annotator_kind")
+    if kind is not None and kind not in KINDS:
+        raise Broken(name, f"The kind {kind!r} is not known. Known are {', '.join(KINDS)}.")
+    id = field_text(values, "id")
+    evaluator = read_name(values, *NAME)
+    subject = _subject(values)
+    key = id or ":".join([*subject.values(), evaluator, field_text(values, "identifier") or ""])
+    _add(values, FoundScore(key=key, evaluator=evaluator, metadata={"annotation_id": id, **subject}), record, intake)
+
+
+def _result(values: Values) -> Values:
+    """Return what an annotation says: the API has it in an object, the data frame in columns."""
+    flat = {name: values[f"result.{name}"] for name in PARTS if f"result.{name}" in values}
+    return {**flat, **read_object(values, "result")}
+
+
+def _subject(values: Values) -> dict[str, str]:
+    """Return what an annotation is of."""
+    names = {"span_id": SPAN, "trace_id": TRACE, "session_id": ("session_id",), "document_position": POSITION}
+    subject = {name: text for name, spellings in names.items() if (text := field_text(values, *spellings))}
+    if not subject.keys() - {"document_position"}:
+        raise Broken("span_id", "An annotation is of a span, a trace or a session, and none is named.")
+    return subject
+
+
+def take_evaluation(record: FileRecord, intake: Intake) -> None:
+    """Take a row of a frame of evaluations in, which is named as its file is."""
+    values, evaluator = record.values, PurePath(record.place.file).stem.split(".")[0]
+    subject = _subject(values)
+    key = ":".join([*subject.values(), evaluator])
+    _add(values, FoundScore(key=key, evaluator=evaluator, metadata=subject), record, intake)
+
+
+def _add(values: Values, score: FoundScore, record: FileRecord, intake: Intake) -> None:
+    """Add what the fields of an annotation say to a score, and take it in."""
+    score.score = read_number(values, "score")
+    score.text = field_text(values, "label")
+    score.explanation = field_text(values, "explanation")
+    score.created_at = score.created_at or read_moment(values, "created_at", "start_time")
+    score.span_id = score.span_id or field_text(values, *SPAN)
+    score.trace_id = score.trace_id or field_text(values, *TRACE)
+    beside = {name: field_text(values, name) for name in ("annotator_kind", "identifier", "source", "user_id", "error")}
+    score.metadata = {**score.metadata, **beside, "metadata": read_object(values, "metadata")}
+    score.refs = [f"span:{score.span_id}"] if score.span_id and not score.texts else []
+    intake.add_score(score, record)
+
+
+def take_span(record: FileRecord, intake: Intake) -> None:
+    """Take the texts of a span in, and the evaluations that stand beside it as columns."""
+    values = {**record.values, **read_object(record.values, "context")}
+    id = read_name(values, *SPAN)
+    texts = {
+        "evaluated_model_input": as_text(_attribute(values, "input.value")),
+        "evaluated_model_output": as_text(_attribute(values, "output.value")),
+        "evaluated_model_name": as_text(_attribute(values, "llm.model_name")),
+        "evaluated_model_retrieved_context": list(_documents(values)),
+    }
+    intake.add_texts(f"span:{id}", texts, record)
+    place = {"span_id": id, "trace_id": field_text(values, *TRACE)}
+    for name, parts in _beside(values).items():
+        said = {**parts, **place, "start_time": values.get("start_time")}
+        _add(said, FoundScore(key=f"{id}:{name}", evaluator=name, metadata=place), record, intake)
+
+
+def _beside(values: Values) -> dict[str, dict[str, object]]:
+    """Return the evaluations that columns such as `eval.Toxicity.score` hold, by name."""
+    found: dict[str, dict[str, object]] = {}
+    for column, value in values.items():
+        if match := _wide.fullmatch(column):
+            name = match["span"] or match["run"]
+            found.setdefault(name, {})[re.split(r"[._]", column)[-1]] = value
+    return found
+
+
+def _attribute(values: Values, path: str) -> object:
+    """Return an attribute of a span: a column, a key of the attributes, or deep within them."""
+    column = values.get(f"attributes.{path}")
+    if column is not None and column != "":
+        return column
+    attributes = read_object(values, "attributes")
+    if path in attributes:
+        return attributes[path]
+    found: object = attributes
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def _documents(values: Values) -> Iterator[str]:
+    """Yield the texts of what a span retrieved."""
+    documents = _attribute(values, "retrieval.documents")
+    if isinstance(documents, str):
+        documents = parse_if_json(documents)
+    if documents is None:
+        documents = list(_numbered(values))
+    for document in documents if isinstance(documents, list) else [documents]:
+        if text := _content(document):
+            yield text
+
+
+def _numbered(values: Values) -> Iterator[object]:
+    for i in count():
+        text = _attribute(values, f"retrieval.documents.{i}.document.content")
+        if text is None:
+            return
+        yield text
+
+
+def _content(document: object) -> str | None:
+    if not isinstance(document, dict):
+        return as_text(document)
+    inner = document.get("document")
+    return as_text(document.get("document.content") or (inner.get("content") if isinstance(inner, dict) else None))
+
+
+def take_run(record: FileRecord, intake: Intake) -> None:
+    """Take the annotations of a run of an experiment in, with the run's texts."""
+    values = record.values
+    example_id = read_name(values, "example_id")
+    run = ":".join([example_id, field_text(values, "repetition_number") or "", read_moment(values, "start_time") or ""])
+    texts = {
+        "evaluated_model_input": field_text(values, "input"),
+        "evaluated_model_output": field_text(values, "output"),
+        "evaluated_model_gold_answer": field_text(values, "reference_output"),
+    }
+    about = {"example_id": example_id, "experiment": PurePath(record.place.file).stem.split(".")[0]}
+    for annotation in _annotations(values):
+        name = read_name(annotation, "name")
+        score = FoundScore(
+            key=f"{run}:{name}",
+            evaluator=name,
+            sample_id=example_id,
+            trace_id=field_text(values, "trace_id"),
+            created_at=read_moment(annotation, "end_time") or read_moment(values, "end_time"),
+            texts=texts,
+            metadata={**about, "repetition_number": field_text(values, "repetition_number")},
+        )
+        _add({key: value for key, value in annotation.items() if key != "trace_id"}, score, record, intake)
+
+
+def _annotations(values: Values) -> list[Values]:
+    """Return what is said about a run: a list in JSON, columns such as `annotation_exact_score` in CSV."""
+    listed = values.get("annotations")
+    if isinstance(listed, list):
+        return [one for one in listed if isinstance(one, dict)]
+    return [
+        {
+            "name": name,
+            **parts,
+            **{
+                end: values.get(f"annotation_{name}_{end}")
+                for end in ("annotator_kind", "error", "end_time", "metadata")
+            },
+        }
+        for name, parts in _beside(values).items()
+    ]
+
+
+def take_example(record: FileRecord, intake: Intake) -> None:
+    """Take an example of a dataset in."""
+    values = record.values
+    named = field_text(record.about, "name") or PurePath(record.place.file).stem.split(".")[0]
+    splits = values.get("splits")
+    example = {
+        "id": read_name(values, "id", "node_id", "example_id"),
+        "input": _part(values, "input"),
+        "expected": _part(values, "output"),
+        "metadata": {
+            **read_object({"metadata": _part(values, "metadata")}, "metadata"),
+            **({"splits": parse_if_json(splits) if isinstance(splits, str) else splits} if splits else {}),
+        },
+    }
+    intake.add_example(named, example, record)
+
+
+def _part(values: Values, name: str) -> object:
+    """Return a part of an example: an object in JSON, columns such as `input.question` in CSV."""
+    whole = values.get(name)
+    if whole is not None and whole != "":
+        return parse_if_json(whole) if isinstance(whole, str) else whole or None
+    start = f"{name}."
+    return {
+        column.removeprefix(start): parse_if_json(value) if isinstance(value, str) else value
+        for column, value in values.items()
+        if column.startswith(start) and value != ""
+    } or None
+
+
+def _is_run(record: FileRecord) -> bool:
+    return {"example_id", "repetition_number", "output"} <= record.values.keys()
+
+
+def _is_annotation(record: FileRecord) -> bool:
+    return "annotator_kind" in record.values and any(name in record.values for name in NAME)
+
+
+def _is_span(record: FileRecord) -> bool:
+    return {"span_kind", "start_time"} <= record.values.keys()
+
+
+def _is_evaluation(record: FileRecord) -> bool:
+    keys = record.values.keys()
+    return bool(keys & {*SPAN, *TRACE}) and bool(keys & set(PARTS))
+
+
+def _is_example(record: FileRecord) -> bool:
+    keys = record.values.keys()
+    return bool(keys & {"node_id", "example_id", "id"}) and all(
+        any(key == part or key.startswith(f"{part}.") for key in keys) for part in ("input", "output")
+    )
+
+
+PHOENIX = Source(
+    name="phoenix",
+    title="Arize Phoenix",
+    shapes=(
+        FileShape("experiment runs", _is_run, take_run),
+        FileShape("annotations", _is_annotation, take_annotation),
+        FileShape("spans", _is_span, take_span),
+        FileShape("evaluations", _is_evaluation, take_evaluation),
+        FileShape("dataset examples", _is_example, take_example),
+    ),
+    fields={
+        "evaluator_id": NAME,
+        "score_raw": ("score", "result.score"),
+        "text_output": ("label", "result.label"),
+        "explanation": ("explanation", "result.explanation"),
+        "log_id": ("id",),
+        "trace_id": TRACE,
+        "span_id": SPAN,
+        "dataset_sample_id": ("example_id",),
+        "evaluation_metadata": ("metadata",),
+        "evaluated_model_input": ("input", "attributes.input.value", "attributes"),
+        "evaluated_model_output": ("output", "attributes.output.value", "attributes"),
+        "evaluated_model_gold_answer": ("reference_output",),
+        "evaluated_model_retrieved_context": ("attributes.retrieval.documents", "attributes"),
+        "expected": ("output",),
+    },
+)

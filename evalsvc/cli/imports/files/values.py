@@ -1,0 +1,154 @@
+"""Values of a record as what they should be. What they are not is said by the name that the file has for the field."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+Values = Mapping[str, object]
+MILLISECONDS_FROM = 1e11
+"""A time that is a number is of seconds below this, of milliseconds above: seconds would be after the year 5000."""
+
+
+class Broken(Exception):
+    """A record cannot be used; says which field of it, and why."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(field, reason)
+        self.field, self.reason = field, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record begins: in which file, in which line of it."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        return f"{self.file}, line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a record or, where nothing after it can be read, with its file."""
+
+    place: Place
+    field: str
+    reason: str
+    is_fatal: bool = False
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return f"{self.place}{f', field {self.field}' if self.field else ''}: {self.reason}"
+
+    def as_json(self) -> dict[str, object]:
+        """Return it for programs."""
+        return {"file": self.place.file, "line": self.place.line, "field": self.field, "reason": self.reason}
+
+
+def pick(values: Values, *names: str) -> tuple[str, object]:
+    """Return the first of a field's names that has a value, and the value. An empty text is none, as in CSV."""
+    for name in names:
+        value = values.get(name)
+        if value is not None and value != "":
+            return name, value
+    return next((name for name in names if name in values), names[0]), None
+
+
+def field_text(values: Values, *names: str) -> str | None:
+    """Return a text; what is none is written as JSON."""
+    return as_text(pick(values, *names)[1])
+
+
+def as_text(value: object) -> str | None:
+    """Return a value as text: JSON where it is none, nothing where it is empty."""
+    if value is None or value == "":
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def read_name(values: Values, *names: str) -> str:
+    """Return an id or a name, which must be there."""
+    name, value = pick(values, *names)
+    if value is None:
+        raise Broken(name, "It is missing, or empty.")
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Broken(name, "A text is expected.")
+    return str(value)
+
+
+def read_number(values: Values, *names: str) -> float | None:
+    """Return a number, also one that a CSV file has as text; NaN is no number."""
+    name, value = pick(values, *names)
+    if value is None:
+        return None
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.inf
+    except (ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        raise Broken(name, f"A number is expected, and {quoted(value)} is found.")
+    return None if math.isnan(number) else number
+
+
+def read_flag(values: Values, *names: str) -> bool | None:
+    """Return true or false, as a word, as 1 or 0, or as themselves."""
+    name, value = pick(values, *names)
+    if value is None:
+        return None
+    words = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+    flag = words.get(str(value).lower())
+    if flag is None:
+        raise Broken(name, f"True or false is expected, and {quoted(value)} is found.")
+    return flag
+
+
+def read_moment(values: Values, *names: str) -> str | None:
+    """Return a time as ISO 8601 in UTC, which it is where it says nothing else."""
+    name, value = pick(values, *names)
+    if value is None:
+        return None
+    try:
+        time = _moment(value)
+    except (ValueError, OverflowError, OSError):
+        raise Broken(name, f"A time is expected, and {quoted(value)} is found.") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, str):
+        return datetime.fromisoformat(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError
+    return datetime.fromtimestamp(value / 1000 if value >= MILLISECONDS_FROM else value, UTC)
+
+
+def read_object(values: Values, *names: str) -> dict[str, object]:
+    """Return an object, also one that a CSV file has as JSON. Anything else is kept under the field's name."""
+    name, value = pick(values, *names)
+    if isinstance(value, str):
+        value = parse_if_json(value)
+    if isinstance(value, dict):
+        return value
+    return {} if value is None else {name: value}
+
+
+def parse_if_json(text: str) -> object:
+    """Return what a text that holds a JSON object or list holds; else the text."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return text
+
+
+def quoted(value: object) -> str:
+    """Return a value for a sentence."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"
