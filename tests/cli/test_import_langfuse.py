@@ -5,23 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 from tests.caller import Caller
+from tests.cli.exported import at, score
 from tests.cli.importing import datasets, results, run, verdicts, write_csv, write_lines
-
-AT = "2025-05-29T13:46:{:02d}.963Z"
-
-
-def score(n: int, **fields: Any) -> dict[str, Any]:
-    """A score as the pages export it."""
-    return {
-        "id": f"s{n}", "traceId": "t1", "sessionId": None, "datasetRunId": None, "timestamp": AT.format(n),
-        "source": "EVAL", "name": "helpful", "dataType": "NUMERIC", "value": n / 10, "stringValue": None,
-        "comment": f"because {n}", "metadata": {"n": n}, "observationId": None, "traceName": "chat", "userId": "u",
-        "traceTags": ["a"], "environment": "default", "authorUserName": None,
-    } | fields  # fmt: skip
-
 
 KINDS = [
     score(1),
@@ -70,7 +57,7 @@ def test_a_score_keeps_its_time_its_words_and_its_ids(web: str, alice: Caller, t
 
 def test_scores_find_their_texts_in_traces_and_observations(web: str, alice: Caller, tmp_path: Path) -> None:
     scores = write_lines(tmp_path / "scores.jsonl", [score(1), score(2, observationId="o1")])
-    traces = [{"id": "t1", "timestamp": AT.format(0), "name": "chat", "input": {"q": "Hi"}, "output": "Hello."}]
+    traces = [{"id": "t1", "timestamp": at(0), "name": "chat", "input": {"q": "Hi"}, "output": "Hello."}]
     spans = [{"id": "o1", "trace_id": "t1", "start_time": "2025-05-29 13:46:19.963000", "type": "GENERATION",
               "input": "Say hi", "output": "Hi!", "provided_model_name": "m-1"}]  # fmt: skip
     files = [scores, write_lines(tmp_path / "traces.jsonl", traces), write_lines(tmp_path / "obs.jsonl", spans)]
@@ -115,7 +102,7 @@ def test_items_become_datasets_that_a_second_run_does_not_double(
     web: str, alice: Caller, charlie: Caller, tmp_path: Path
 ) -> None:
     item = {"id": "i1", "status": "ACTIVE", "input": {"q": "1+1"}, "expectedOutput": 2, "metadata": {"k": "v"},
-            "sourceTraceId": "t1", "datasetId": "d1", "datasetName": "sums", "createdAt": AT.format(1)}  # fmt: skip
+            "sourceTraceId": "t1", "datasetId": "d1", "datasetName": "sums", "createdAt": at(1)}  # fmt: skip
     items = [
         item,
         item | {"id": "i2", "metadata": None, "sourceTraceId": None},
@@ -148,9 +135,7 @@ def test_a_type_that_nobody_knows_is_told_by_line_and_field(web: str, alice: Cal
 
 
 def test_traces_alone_say_what_is_missing(web: str, alice: Caller, tmp_path: Path) -> None:
-    file = write_lines(
-        tmp_path / "traces.jsonl", [{"id": "t1", "timestamp": AT.format(1), "input": "a", "output": "b"}]
-    )
+    file = write_lines(tmp_path / "traces.jsonl", [{"id": "t1", "timestamp": at(1), "input": "a", "output": "b"}])
 
     done = run(web, alice, "langfuse", file)
 
@@ -160,7 +145,7 @@ def test_traces_alone_say_what_is_missing(web: str, alice: Caller, tmp_path: Pat
 def test_scores_within_a_trace_come_with_it(web: str, alice: Caller, tmp_path: Path) -> None:
     trace = {
         "id": "t7",
-        "timestamp": AT.format(1),
+        "timestamp": at(1),
         "input": "a",
         "output": "b",
         "scores": [score(1, traceId="t7"), "id-of-one"],

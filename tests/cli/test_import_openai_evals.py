@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from tests.caller import Caller
+from tests.cli.exported import REPORT, SPEC, event, graded, item
 from tests.cli.importing import datasets, results, run, verdicts, write_lines
-
-SPEC = {"spec": {"completion_fns": ["m-1"], "eval_name": "sums.dev.v0", "base_eval": "sums", "split": "dev",
-                 "run_config": {}, "created_by": "", "run_id": "250301A", "created_at": "2025-03-01 10:00:00.1"}}  # fmt: skip
-REPORT = {"final_report": {"accuracy": 0.5}, "run_id": "250301A"}
-
-
-def event(n: int, type_name: str, sample: str = "sums.dev.0", **data: Any) -> dict[str, Any]:
-    """A line of a log."""
-    return {"run_id": "250301A", "event_id": n, "sample_id": sample, "type": type_name, "data": data, "created_by": "",
-            "created_at": f"2025-03-01 10:00:{n:02d}.123456+00:00"}  # fmt: skip
-
 
 LOG = [
     SPEC,
@@ -30,23 +19,6 @@ LOG = [
     event(5, "raw_sample", input="1+1?", ideal="2"),
     REPORT,
 ]
-
-
-def item(n: int, *graded: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """An output item of the Evals API."""
-    return {
-        "object": "eval.run.output_item", "id": f"outputitem_{n}", "created_at": 1740823200 + n, "run_id": "evalrun_1",
-        "eval_id": "eval_1", "status": "pass", "datasource_item_id": n, "datasource_item": {"q": "Capital?"},
-        "results": list(graded), "sample": {
-            "input": [{"role": "user", "content": "Capital?"}], "output": [{"role": "assistant", "content": "Oslo"}],
-            "model": "m-1", "finish_reason": "stop", "error": None,
-        },
-    } | fields  # fmt: skip
-
-
-def graded(score: float | None, *, passed: bool = True, name: str = "exact") -> dict[str, Any]:
-    """What a grader says."""
-    return {"name": name, "type": "string_check", "passed": passed, "score": score, "sample": None}
 
 
 def test_a_log_becomes_matches_and_metrics(web: str, alice: Caller, charlie: Caller, tmp_path: Path) -> None:

@@ -7,25 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.caller import Caller
+from tests.cli.exported import annotation, at
 from tests.cli.importing import datasets, results, run, verdicts, write_csv, write_lines
-
-AT = "2025-03-01T10:00:{:02d}.000000+00:00"
-
-
-def annotation(n: int, **fields: Any) -> dict[str, Any]:
-    """An annotation of a span, as the API writes it."""
-    return {
-        "id": f"a{n}", "name": "toxicity", "annotator_kind": "LLM", "span_id": "sp1", "identifier": "",
-        "result": {"label": "calm", "score": n / 10, "explanation": f"because {n}"}, "metadata": {"n": n},
-        "created_at": AT.format(n), "updated_at": AT.format(n), "source": "API", "user_id": None,
-    } | fields  # fmt: skip
 
 
 def span(id: str = "sp1", **fields: Any) -> dict[str, Any]:
     """A span, as the API writes it."""
     return {
-        "name": "chat", "context": {"trace_id": "t1", "span_id": id}, "span_kind": "RETRIEVER", "start_time": AT.format(0),
-        "end_time": AT.format(1), "status_code": "OK", "attributes": {
+        "name": "chat", "context": {"trace_id": "t1", "span_id": id}, "span_kind": "RETRIEVER", "start_time": at(0),
+        "end_time": at(1), "status_code": "OK", "attributes": {
             "input.value": "Capital?", "output.value": "Oslo.", "llm.model_name": "m-1",
             "retrieval.documents.0.document.content": "Oslo is a city.", "retrieval.documents.1.document.content": "So is Bergen.",
         },
@@ -85,7 +75,7 @@ def test_evaluations_are_named_as_their_file(web: str, alice: Caller, tmp_path: 
 
 def test_columns_of_evaluations_beside_spans_come_with_their_texts(web: str, alice: Caller, tmp_path: Path) -> None:
     row = {
-        "context.span_id": "sp1", "context.trace_id": "t1", "name": "chat", "span_kind": "LLM", "start_time": AT.format(0),
+        "context.span_id": "sp1", "context.trace_id": "t1", "name": "chat", "span_kind": "LLM", "start_time": at(0),
         "attributes.input.value": "Hi", "attributes.output.value": "Hello",
         "attributes.retrieval.documents": [{"document.content": "one"}, {"document": {"content": "two"}}],
         "eval.Q&A Correctness.score": 1, "eval.Q&A Correctness.label": "correct", "eval.Tone.score": "",
@@ -105,9 +95,9 @@ def test_columns_of_evaluations_beside_spans_come_with_their_texts(web: str, ali
 
 def test_runs_of_an_experiment_come_as_json_and_as_csv(web: str, alice: Caller, bob: Caller, tmp_path: Path) -> None:
     base = {"example_id": "RXhhbXBsZTox", "repetition_number": 1, "output": "Oslo", "error": None, "latency_ms": 5.0,
-            "start_time": AT.format(1), "end_time": AT.format(2), "trace_id": "t9"}  # fmt: skip
+            "start_time": at(1), "end_time": at(2), "trace_id": "t9"}  # fmt: skip
     note: dict[str, Any] = {"name": "exact", "annotator_kind": "CODE", "label": None, "score": 1.0, "explanation": None, "error": None,
-            "metadata": {}, "start_time": AT.format(3), "end_time": AT.format(4), "trace_id": None}  # fmt: skip
+            "metadata": {}, "start_time": at(3), "end_time": at(4), "trace_id": None}  # fmt: skip
     one = base | {"input": {"q": "Capital?"}, "reference_output": {"a": "Oslo"}, "annotations": [note]}
     (tmp_path / "first.json").write_text(json.dumps([one], indent=2))
     wide = {f"annotation_exact_{name}": value for name, value in note.items() if name != "name"}
@@ -115,7 +105,7 @@ def test_runs_of_an_experiment_come_as_json_and_as_csv(web: str, alice: Caller, 
         "input": {"q": "Capital?"},
         "reference_output": {"a": "Oslo"},
         "metadata": {},
-        "start_time": AT.format(7),
+        "start_time": at(7),
     }
     files = [
         tmp_path / "first.json",
@@ -136,7 +126,7 @@ def test_a_dataset_is_the_same_as_lines_and_as_csv(web: str, alice: Caller, tmp_
               "metadata": {"topic": "sums"}, "splits": ["test"]}]  # fmt: skip
     row = {"id": "e1", "node_id": "RA==", "input.q": "1+1", "input.n.k": "v", "output.a": "two",
            "metadata.topic": "sums", "splits": '["test"]'}  # fmt: skip
-    whole = {"id": "D1", "name": "named", "examples": [lines[0] | {"updated_at": AT.format(1)}]}
+    whole = {"id": "D1", "name": "named", "examples": [lines[0] | {"updated_at": at(1)}]}
     (tmp_path / "whole.json").write_text(json.dumps(whole))
     files = [
         write_lines(tmp_path / "sums.jsonl", lines),

@@ -15,6 +15,7 @@ from evalsvc.cli.imports.files.values import Fault
 from evalsvc.cli.options import Incomplete, Refused
 from evalsvc.cli.report import Advance, Report
 from evalsvc.cli.sending import MOST_BYTES, MOST_ROWS, send_rows
+from evalsvc.client.errors import InvalidError
 from evalsvc.client.service.transport import Transport
 
 MOST_TOLD = 20
@@ -85,14 +86,24 @@ def send_all(intake: Intake, wish: Wish, report: Report, target: Transport) -> N
     """Send what has been checked, and tell what became of it. Raises Incomplete where the service refuses a row."""
     staging = intake.staging
     # A dataset is all or nothing and the first call that writes: a key that may not is told before anything is kept.
-    datasets = [send_dataset(target, name, staging) for name, _ in staging.datasets()]
+    datasets = _send_datasets(staging, target)
     with report.progress("scores sent", staging.count("scores")) as advance:
         n_kept, refused = _send_scores(intake, target, advance)
     result = {**told(intake, wish), "kept": n_kept, "refused_by_service": refused, "datasets": datasets}
     report.finish(result, [*_lines(intake, wish), *_kept_lines(n_kept, datasets)])
     if refused:
-        raise Incomplete("\n".join(["The service refused:", *(f"  {one['file']}, line {one['line']}: {one['reason']}"
-                                    for one in refused[:MOST_TOLD])]))  # fmt: skip
+        lines = [f"  {one['file']}, line {one['line']}: {one['reason']}" for one in refused[:MOST_TOLD]]
+        raise Incomplete("\n".join([f"The service refused {len(refused)} scores, and keeps the others:", *lines]))
+
+
+def _send_datasets(staging: Staging, target: Transport) -> list[dict[str, object]]:
+    made: list[dict[str, object]] = []
+    for name, _ in staging.datasets():
+        try:
+            made.append(send_dataset(target, name, staging))
+        except InvalidError as exc:
+            raise (Incomplete if made else Refused)(f"The service refuses the dataset {name!r}: {exc}") from exc
+    return made
 
 
 def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[int, list[dict[str, object]]]:
