@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,9 @@ def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[i
         sent = send_rows(target, portion, advance=advance)
         n_kept += len(sent.ids)
         refused += [_refused(intake, dict(row), reason) for row, reason in sent.refused]
+        # Requests and answers of httpx hold each other, and Python counts them as a few small objects: left to
+        # itself, it keeps dozens of them with their megabytes.
+        gc.collect()
     return n_kept, refused
 
 
