@@ -50,8 +50,8 @@ def test_what_is_wrong_is_told_and_nothing_is_sent(
     assert (done.code, results(alice)) == (2, [])
     assert [(one["line"], one["field"]) for one in done.json["left_out"]] == [(2, ""), (5, field), (6, "id"), (7, "")]
     assert done.json["refused"] is True
-    assert f'out.jsonl, line 5, field {field}: A number is expected, and "high" is found.' in done.err
-    assert "out.jsonl, line 6, field id: out.jsonl, line 1 has the same id" in done.err
+    assert f'{file}, line 5, field {field}: A number is expected, and "high" is found.' in done.err
+    assert f"{file}, line 6, field id: {file}, line 1 has the same id" in done.err
 
 
 @pytest.mark.parametrize(("source", "make", "field"), SOURCES)
@@ -149,7 +149,7 @@ def test_what_the_service_would_refuse_is_told_before(web: str, alice: Caller, t
     done = run(web, alice, "langfuse", *files, "--json")
 
     assert (done.code, results(alice)) == (2, [])
-    found = {(one["file"], one["line"], one["field"]) for one in done.json["left_out"]}
+    found = {(Path(one["file"]).name, one["line"], one["field"]) for one in done.json["left_out"]}
     assert found == {
         ("traces.jsonl", 2, "input"), ("scores.jsonl", 3, "name"), ("scores.jsonl", 4, "value"), ("scores.jsonl", 5, "comment"),
         ("scores.jsonl", 6, "timestamp"), ("scores.jsonl", 7, "timestamp"), ("scores.jsonl", 8, ""), ("scores.jsonl", 9, "id"),
@@ -205,3 +205,27 @@ def test_too_long_a_name_of_an_app_is_refused(web: str, alice: Caller, tmp_path:
     done = run(web, alice, "langfuse", write_lines(tmp_path / "out.jsonl", [langfuse_score(1)]), "--app", "a" * 51)
 
     assert (done.code, "--app has 2 to 50 characters, and 51 were given." in done.err) == (2, True)
+
+
+def test_what_the_service_refuses_is_told_by_line(web: str, alice: Caller, tmp_path: Path) -> None:
+    """A name with a character that nobody sees is known to the service alone."""
+    file = write_lines(tmp_path / "out.jsonl", [langfuse_score(1), langfuse_score(2)])
+
+    done = run(web, alice, "langfuse", file, "--project", "a\u200bb", "--json")
+
+    assert (done.code, done.json["kept"], results(alice)) == (1, 0, [])
+    assert [one["line"] for one in done.json["refused_by_service"]] == [1, 2]
+    assert f"The service refused 2 scores, and keeps the others:\n  {file}, line 1: /project_name:" in done.err
+
+
+def test_two_files_are_not_mixed_into_one_dataset(web: str, alice: Caller, tmp_path: Path) -> None:
+    """Each eval has a file of this name."""
+    files = []
+    for name in ("sums", "capitals"):
+        (tmp_path / name).mkdir()
+        files.append(write_lines(tmp_path / name / "samples.jsonl", [{"input": name, "ideal": "x"}]))
+
+    done = run(web, alice, "openai-evals", *files)
+
+    assert (done.code, alice.get("/v1/datasets").json()["datasets"]) == (2, [])
+    assert f"{files[1]}, line 1: {files[0]} would be the dataset 'samples' as well." in done.err

@@ -10,7 +10,7 @@ from pathlib import Path
 from evalsvc.cli.imports.files.checks import MOST_EXAMPLE_BYTES, TEXTS, check_json, check_row
 from evalsvc.cli.imports.files.records import FileRecord, read_file_records
 from evalsvc.cli.imports.files.staging import Staging
-from evalsvc.cli.imports.files.values import Broken, Fault, Place, Values
+from evalsvc.cli.imports.files.values import Broken, Fault, Place, Values, name_of_file
 
 MOST_KEPT_FAULTS = 1000
 """A file that is wrong in each of a million lines is told by its first thousand."""
@@ -75,6 +75,8 @@ class Intake:
         self.is_fatal = False
         self.beside: Counter[str] = Counter()
         self.files: list[dict[str, object]] = []
+        self.named: dict[str, str] = {}
+        """Datasets that are named as a file, and which."""
         self.memory: dict[str, object] = {}
         """What a shape remembers of the file that it is in."""
 
@@ -93,8 +95,8 @@ class Intake:
                 break
             self._take(shape, found)
         if shape is None and not self.n_faults:
-            self.refuse(Fault(Place(path.name, 1), "", "The file has no records.", is_fatal=True))
-        self.files.append({"file": path.name, "shape": shape.name if shape else None, "rows": n_rows})
+            self.refuse(Fault(Place(str(path), 1), "", "The file has no records.", is_fatal=True))
+        self.files.append({"file": str(path), "shape": shape.name if shape else None, "rows": n_rows})
         self.n_rows += n_rows
 
     def _shape(self, record: FileRecord) -> FileShape | None:
@@ -160,8 +162,9 @@ class Intake:
         if texts := _filled(texts):
             self._count(self.staging.add_texts(key, texts, record.place, is_first_enough=is_first_enough))
 
-    def add_example(self, dataset: str, example: Mapping[str, object], record: FileRecord) -> None:
-        """Take an example of a dataset in; without an id it is known by its place."""
+    def add_example(self, dataset: str | None, example: Mapping[str, object], record: FileRecord) -> None:
+        """Take an example in. A dataset without a name has its file's, an example without an id its place."""
+        dataset = self.belongs.dataset or dataset or self._name(record.place)
         if example.get("input") is None:
             raise Broken("input", "It is missing or null, and an example of a dataset needs one.")
         id = example.get("id")
@@ -170,7 +173,16 @@ class Intake:
         example = _filled(example)
         check_json(example, MOST_EXAMPLE_BYTES)
         key = str(record.place) if id is None else str(id)
-        self._count(self.staging.add_example(self.belongs.dataset or dataset, key, example, record.place))
+        self._count(self.staging.add_example(dataset, key, example, record.place))
+
+    def _name(self, place: Place) -> str:
+        """Return the dataset that is named as its file: one file's alone."""
+        name = name_of_file(place)
+        owner = self.named.setdefault(name, place.file)
+        if owner != place.file:
+            remedy = "Bring each along by a call of its own, with --dataset-name."
+            raise Broken("", f"{owner} would be the dataset {name!r} as well. {remedy}")
+        return name
 
     def _count(self, is_new: bool) -> None:
         self.n_duplicates += not is_new

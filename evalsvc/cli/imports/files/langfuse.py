@@ -6,7 +6,6 @@ The API and the pages write names like `traceId`, the scheduled export to a buck
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
 
 from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
 from evalsvc.cli.imports.files.records import FileRecord
@@ -154,8 +153,7 @@ def take_dataset_item(record: FileRecord, intake: Intake) -> None:
             **{name: text for name, names in ORIGIN.items() if (text := field_text(values, *names))},
         },
     }
-    name = field_text(values, "datasetName", "dataset_name") or PurePath(record.place.file).stem
-    intake.add_example(name, example, record)
+    intake.add_example(field_text(values, "datasetName", "dataset_name"), example, record)
 
 
 def _plain(record: FileRecord) -> Values:

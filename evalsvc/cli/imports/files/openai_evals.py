@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
 from evalsvc.cli.imports.files.records import FileRecord
 from evalsvc.cli.imports.files.values import (
@@ -176,7 +174,7 @@ def take_sample(record: FileRecord, intake: Intake) -> None:
         "expected": pick(values, "ideal")[1],
         "metadata": rest,
     }
-    intake.add_example(PurePath(record.place.file).stem.split(".")[0], example, record)
+    intake.add_example(None, example, record)
 
 
 def _is_log(record: FileRecord) -> bool:

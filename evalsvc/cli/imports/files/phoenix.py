@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import count
-from pathlib import PurePath
 
 from evalsvc.cli.imports.files.intake import FileShape, FoundScore, Intake, Source
 from evalsvc.cli.imports.files.records import FileRecord
@@ -14,6 +13,7 @@ from evalsvc.cli.imports.files.values import (
     Values,
     as_text,
     field_text,
+    name_of_file,
     parse_if_json,
     pick,
     read_moment,
@@ -60,7 +60,7 @@ def _subject(values: Values) -> dict[str, str]:
 
 def take_evaluation(record: FileRecord, intake: Intake) -> None:
     """Take a row of a frame of evaluations in, which is named as its file is."""
-    values, evaluator = record.values, PurePath(record.place.file).stem.split(".")[0]
+    values, evaluator = record.values, name_of_file(record.place)
     subject = _subject(values)
     key = ":".join([*subject.values(), evaluator])
     _add(values, FoundScore(key=key, evaluator=evaluator, metadata=subject), record, intake)
@@ -158,7 +158,7 @@ def take_run(record: FileRecord, intake: Intake) -> None:
         "evaluated_model_output": field_text(values, "output"),
         "evaluated_model_gold_answer": field_text(values, "reference_output"),
     }
-    about = {"example_id": example_id, "experiment": PurePath(record.place.file).stem.split(".")[0]}
+    about = {"example_id": example_id, "experiment": name_of_file(record.place)}
     for annotation in _annotations(values):
         name = read_name(annotation, "name")
         score = FoundScore(
@@ -194,7 +194,6 @@ def _annotations(values: Values) -> list[Values]:
 def take_example(record: FileRecord, intake: Intake) -> None:
     """Take an example of a dataset in."""
     values = record.values
-    named = field_text(record.about, "name") or PurePath(record.place.file).stem.split(".")[0]
     splits = values.get("splits")
     example = {
         "id": read_name(values, "id", "node_id", "example_id"),
@@ -205,7 +204,7 @@ def take_example(record: FileRecord, intake: Intake) -> None:
             **({"splits": parse_if_json(splits) if isinstance(splits, str) else splits} if splits else {}),
         },
     }
-    intake.add_example(named, example, record)
+    intake.add_example(field_text(record.about, "name"), example, record)
 
 
 def _part(values: Values, name: str) -> object:

@@ -30,7 +30,7 @@ class FileRecord:
 
 def read_file_records(path: Path) -> Iterator[FileRecord | Fault]:
     """Yield each record or what is wrong with it. A fault that is fatal is the last: nothing after it can be read."""
-    name = path.name
+    name = str(path)
     try:
         head = _head(path)
         foreign = next((what for start, what in FOREIGN.items() if head.startswith(start)), None)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePath
 
 Values = Mapping[str, object]
 MILLISECONDS_FROM = 1e11
@@ -49,6 +50,11 @@ class Fault:
     def as_json(self) -> dict[str, object]:
         """Return it for programs."""
         return {"file": self.place.file, "line": self.place.line, "field": self.field, "reason": self.reason}
+
+
+def name_of_file(place: Place) -> str:
+    """Return the name of a file without its endings, for what the file itself does not name."""
+    return PurePath(place.file).name.split(".")[0] or place.file
 
 
 def pick(values: Values, *names: str) -> tuple[str, object]:
