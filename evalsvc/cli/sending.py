@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -43,6 +44,10 @@ def send_rows(target: Transport, rows: Iterable[JsonRow], *, advance: Callable[[
         sent.kept += zip(good, [str(row["id"]) for row in body["evaluation_results"]], strict=True)
         sent.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
         advance(len(portion))
+        # Requests and answers of httpx hold each other, and Python counts them as a few small objects: left to itself,
+        # it keeps dozens of them with their megabytes.
+        del answer, body
+        gc.collect()
     return sent
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,11 +111,8 @@ def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[i
     n_kept, refused = 0, []
     for portion in _portions(intake.staging):
         sent = send_rows(target, portion, advance=advance)
-        n_kept += len(sent.ids)
+        n_kept += len(sent.kept)
         refused += [_refused(intake, dict(row), reason) for row, reason in sent.refused]
-        # Requests and answers of httpx hold each other, and Python counts them as a few small objects: left to
-        # itself, it keeps dozens of them with their megabytes.
-        gc.collect()
     return n_kept, refused
 
 
