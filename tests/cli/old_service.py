@@ -46,7 +46,7 @@ class Holdings:
     logs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def build_holdings(n_rows: int = 10_000, n_labels: int = 500, seed: int = 7) -> Holdings:
+def build_holdings(n_rows: int = 10_000, n_labels: int = 500, n_criteria: int = 40, seed: int = 7) -> Holdings:
     """Return the same things for the same numbers."""
     draw = random.Random(seed)
     projects = [
@@ -62,7 +62,7 @@ def build_holdings(n_rows: int = 10_000, n_labels: int = 500, seed: int = 7) -> 
          "categories": [{"label": "good", "score": 1.0}, {"label": "bad", "score": 0.0}] if kind == "categorical" else None}
         for kind in ("binary", "continuous", "categorical", "text_annotation")
     ]  # fmt: skip
-    holdings = Holdings(projects, experiments, _criteria(), asked, *_datasets(), evaluations=[])
+    holdings = Holdings(projects, experiments, _criteria(n_criteria), asked, *_datasets(), evaluations=[])
     moments = [FIRST + (LAST - FIRST) * draw.random() for _ in range(n_rows)]
     rows = [_evaluation(n, at, draw, holdings) for n, at in enumerate(moments)]
     rows += [_label(n, draw, rows, asked) for n in range(n_labels)]
@@ -71,10 +71,10 @@ def build_holdings(n_rows: int = 10_000, n_labels: int = 500, seed: int = 7) -> 
     return holdings
 
 
-def _criteria() -> list[dict[str, Any]]:
-    """40 criteria of one to four revisions, newest revision first."""
+def _criteria(n_criteria: int) -> list[dict[str, Any]]:
+    """Criteria of one to four revisions, newest revision first."""
     found = []
-    for n in range(40):
+    for n in range(n_criteria):
         for revision in range(1 + n % 4, 0, -1):
             found.append(
                 {"public_id": same_uuid(f"criteria {n}"), "evaluator_family": "judge", "name": f"house-style-{n}",
@@ -211,9 +211,9 @@ class OldHandler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-def run(port: int, n_rows: int, n_labels: int, fails_each: int, slow_seconds: float) -> None:
+def run(port: int, holdings: Holdings, fails_each: int, slow_seconds: float) -> None:
     """Serve until the process is ended."""
-    OldHandler.holdings = build_holdings(n_rows, n_labels)
+    OldHandler.holdings = holdings
     OldHandler.fails_each, OldHandler.slow_seconds = fails_each, slow_seconds
     ThreadingHTTPServer.allow_reuse_address = True
     server = ThreadingHTTPServer(("127.0.0.1", port), OldHandler)
@@ -226,7 +226,8 @@ if __name__ == "__main__":
     parser.add_argument("port", type=int)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--labels", type=int, default=500)
+    parser.add_argument("--criteria", type=int, default=40)
     parser.add_argument("--fails-each", type=int, default=0)
     parser.add_argument("--slow", type=float, default=0.0)
     given = parser.parse_args()
-    sys.exit(run(given.port, given.rows, given.labels, given.fails_each, given.slow))
+    sys.exit(run(given.port, build_holdings(given.rows, given.labels, given.criteria), given.fails_each, given.slow))

@@ -16,7 +16,7 @@ from tests.factories import make_profile, new_caller, ok
 
 @pytest.fixture(scope="module")
 def old() -> Iterator[OldService]:
-    with old_service("--rows", "60", "--labels", "12") as service:
+    with old_service("--rows", "60", "--labels", "12", "--criteria", "4") as service:
         yield service
 
 
@@ -34,7 +34,7 @@ def test_a_dry_run_counts_and_changes_nothing(old: OldService, shell: dict[str, 
 
     assert done.returncode == 0, done.stderr
     assert result_of(done)["found"] == {
-        "projects": 2, "experiments": 6, "criteria": 40, "criteria revisions": 100, "annotation criteria": 4,
+        "projects": 2, "experiments": 6, "criteria": 4, "criteria revisions": 10, "annotation criteria": 4,
         "datasets": 3, "evaluations": 60, "labels": 12,
     }  # fmt: skip
     assert n_here(alice) == 0
