@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.local.supervisor.demo import first_evaluation
+from evalsvc.local.supervisor.demo import first_evaluation, write_demo_env
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import scheduling
 from tests.serving import serving
@@ -60,7 +60,6 @@ def reader(web: str, scheduler_running: None) -> Iterator[Reader]:
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:
         folder = Path(name)
-        (folder / ".evalsvc").mkdir()
-        (folder / ".evalsvc" / "demo.env").write_text(f"EVALSVC_URL={web}\nEVALSVC_API_KEY={caller.key}\n")
+        write_demo_env(folder, web, {"EVALSVC_API_KEY": caller.key})
         first_evaluation(web, caller.key)
         yield Reader(web, caller, folder)

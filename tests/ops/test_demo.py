@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import stat
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.local.embedded.home import read_env_file
 from evalsvc.local.supervisor import demo
 from evalsvc.local.supervisor.demo import EARLIER_OUTPUTS, DemoVerdict, banner, first_evaluation, write_demo_env
 from evalsvc.local.supervisor.supervisor import ServiceFailed
@@ -245,6 +247,19 @@ def test_the_file_for_the_shell_says_the_same_in_a_shell(tmp_path: Path) -> None
         *ACCOUNT.values(),
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == [".evalsvc"]
+
+
+def test_programs_of_that_shell_have_the_address_and_the_key(tmp_path: Path) -> None:
+    path = write_demo_env(tmp_path, "http://127.0.0.1:8000", ACCOUNT)
+    script = ". .evalsvc/demo.env; env"
+    done = subprocess.run(
+        ["/bin/sh", "-euc", script], cwd=tmp_path, env={"PATH": os.defpath}, capture_output=True, check=True
+    )
+
+    assert b"EVALSVC_URL=http://127.0.0.1:8000\n" in done.stdout
+    assert f"EVALSVC_API_KEY={ACCOUNT['EVALSVC_API_KEY']}\n".encode() in done.stdout
+    assert read_env_file(path)["EVALSVC_URL"] == "http://127.0.0.1:8000"
+    assert "export" not in read_env_file(path)
 
 
 @pytest.mark.parametrize("value", ["", " ", "#x", "~", "*", "a=b", "it's", "ü€", "two\nlines", "$HOME", "!1", "-n"])

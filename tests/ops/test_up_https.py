@@ -163,7 +163,13 @@ def test_people_sign_in(running: Running) -> None:
 
 def test_by_another_name_nothing_is_answered(running: Running) -> None:
     with client(running) as web, pytest.raises(httpx.RemoteProtocolError):
-        web.get("/readyz", headers={"Host": "elsewhere.example"})
+        web.get("/v1/whoami", headers={"Host": "elsewhere.example"})
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_probe_asks_by_address(running: Running, path: str) -> None:
+    with client(running) as web:
+        assert web.get(path, headers={"Host": "10.1.2.3:8000"}).status_code == 200
 
 
 def test_a_key_in_plain_text_is_refused(running: Running) -> None:

@@ -92,16 +92,20 @@ def _create(path: Path, values: Mapping[str, str]) -> None:
 def read_env_file(path: Path) -> dict[str, str]:
     """Parse ``NAME=value`` lines as a shell would, without its expansions; ``#`` starts a comment line."""
     words = shlex.split(path.read_text(), comments=True)
-    return {name: value for name, _, value in (word.partition("=") for word in words)}
+    return {name: value for name, equals, value in (word.partition("=") for word in words) if equals}
 
 
-def write_env_file(path: Path, values: Mapping[str, str]) -> None:
-    """Replace the file in one step, readable by its owner only. Values are quoted: shells can source the file."""
-    _draft(path, values).replace(path)
+def write_env_file(path: Path, values: Mapping[str, str], *, exported: bool = False) -> None:
+    """Replace the file in one step, readable by its owner only. Values are quoted: shells can source the file.
+
+    With `exported`, programs that such a shell starts have them, too.
+    """
+    _draft(path, values, exported=exported).replace(path)
 
 
-def _draft(path: Path, values: Mapping[str, str]) -> Path:
+def _draft(path: Path, values: Mapping[str, str], *, exported: bool = False) -> Path:
     text = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
+    text += f"export {' '.join(values)}\n" if exported else ""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mkstemp opens with mode 0600
     with os.fdopen(handle, "w") as stream:
         stream.write(text)

@@ -131,7 +131,7 @@ def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path
     folder.mkdir(mode=0o700, exist_ok=True)
     values = {"EVALSVC_URL": url, "EVALSVC_ADMIN_URL": f"{url}/admin/", **account}
     path = folder / "demo.env"
-    write_env_file(path, values)
+    write_env_file(path, values, exported=True)
     return path
 
 
