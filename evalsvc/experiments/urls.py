@@ -9,6 +9,7 @@ from evalsvc.experiments.api.configs import (
     ConfigsView,
     ConfigView,
     DeleteManyView,
+    LabelView,
     PromoteView,
     ResumeManyView,
     ResumeView,
@@ -49,6 +50,7 @@ urlpatterns = [
     path("v1/experiments/<id:id>/configs/<id:config_id>/resume", ResumeView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/clone", CloneView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/promote", PromoteView.as_view()),
+    path("v1/experiments/<id:id>/configs/<id:config_id>/label", LabelView.as_view()),
     path("v1/experiments/<id:id>/configs/<id:config_id>/lease", LeaseView.as_view()),
     path("v1/experiments/<id:id>/units/<id:unit_id>/outputs", OutputsView.as_view()),
 ]

@@ -7,10 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from evalsvc.accounts.admin.base import CODE_CLASS, READER, ScopedAdmin, shorten
+from evalsvc.prompts.evidence import evidence_from, in_words
 from evalsvc.prompts.models import Prompt, PromptRevision
 
 
@@ -43,6 +44,7 @@ class PromptRevisionAdmin(ScopedAdmin):
         "prompt",
         "number",
         "label_names",
+        "label_evidence",
         "text",
         "metadata",
         "body_sha256",
@@ -58,6 +60,13 @@ class PromptRevisionAdmin(ScopedAdmin):
     def label_names(self, row: PromptRevision) -> str:
         """Return the labels that are at this revision."""
         return ", ".join(sorted(label.name for label in row.labels.all())) or "-"
+
+    @admin.display(description="What labels rest on")
+    def label_evidence(self, row: PromptRevision) -> str:
+        """Return which experiments its labels were given by."""
+        labels = sorted(row.labels.all(), key=lambda label: label.name)
+        said = [(label.name, in_words(evidence_from(label.evidence))) for label in labels if label.evidence is not None]
+        return format_html_join("", '<div dir="auto">{}: {}</div>', said) or "-"
 
     @admin.display(description="Text")
     def beginning(self, row: PromptRevision) -> str:

@@ -61,6 +61,9 @@ class PromptLabel(TenantModel):
     prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="labels")
     revision = models.ForeignKey(PromptRevision, on_delete=models.CASCADE, related_name="labels")
     name = models.CharField(max_length=MAX_LABEL)
+    evidence = models.JSONField(
+        null=True, help_text="The experiment that it rests on, as it stood; null where somebody just set it."
+    )
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["account", "prompt", "name"], name="uq_prompt_label"),)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
@@ -15,6 +16,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.projects.selectors import get_project
 from evalsvc.projects.services import hold_project, no_such_project
+from evalsvc.prompts.evidence import LabelEvidence, evidence_from
 from evalsvc.prompts.models import MAX_NAME, Prompt, PromptLabel, PromptRevision
 from evalsvc.prompts.selectors import get_prompt, get_prompt_revision
 from evalsvc.rest.bodies.names import clean_name, spellings_of
@@ -98,20 +100,58 @@ def describe_prompt(
 
 
 def set_prompt_labels(*, account: Account, revision: PromptRevision, labels: Collection[str], actor: str) -> None:
-    """Put labels on a revision; those that another revision of the prompt had move here."""
+    """Put labels on a revision; those that another revision of the prompt had move here, and what they rest on ends."""
     with account_scope(account.pk):
-        # The lock keeps the count, and lets two calls that name the same labels wait for each other in one place.
-        prompt = get_prompt(account=account, id=revision.prompt_id, lock=True)
-        taken = set(PromptLabel.objects.filter(account=account, prompt=prompt).values_list("name", flat=True))
-        if len(taken | set(labels)) > MAX_LABELS:
-            raise Invalid(FieldError("/labels", f"A prompt has at most {MAX_LABELS} labels."))
-        PromptLabel.objects.bulk_create(
-            [PromptLabel(account=account, prompt=prompt, revision=revision, name=name) for name in sorted(set(labels))],
-            update_conflicts=True,
-            unique_fields=["account", "prompt", "name"],
-            update_fields=["revision"],
-        )
+        held = _hold_labels(account, revision, labels, "/labels")
+        moved = set(labels) - {name for name, row in held.items() if row.revision_id == revision.pk}
+        _put_labels(account, revision, {name: None for name in moved})
         _note_labels(account, revision, "prompt.labelled", labels, actor)
+
+
+def set_label_with_evidence(
+    *, account: Account, revision: PromptRevision, label: str, evidence: LabelEvidence, actor: str
+) -> LabelEvidence:
+    """Put one label on a revision with what it rests on; return that, as it is kept.
+
+    Said again it changes nothing: who said it first stays. Within the account's scope.
+    """
+    held = _hold_labels(account, revision, [label], "/label").get(label)
+    if held is not None and held.revision_id == revision.pk and held.evidence is not None:
+        kept = evidence_from(held.evidence)
+        if kept.says_as(evidence):
+            return kept
+    _put_labels(account, revision, {label: evidence})
+    _note_labels(account, revision, "prompt.labelled", [label], actor, experiment=evidence.experiment_id)
+    return evidence
+
+
+def _hold_labels(
+    account: Account, revision: PromptRevision, labels: Collection[str], pointer: str
+) -> dict[str, PromptLabel]:
+    # The lock keeps the count, and lets two calls that name the same labels wait for each other in one place.
+    prompt = get_prompt(account=account, id=revision.prompt_id, lock=True)
+    held = {row.name: row for row in PromptLabel.objects.filter(account=account, prompt=prompt)}
+    if len(held.keys() | set(labels)) > MAX_LABELS:
+        raise Invalid(FieldError(pointer, f"A prompt has at most {MAX_LABELS} labels."))
+    return held
+
+
+def _put_labels(account: Account, revision: PromptRevision, labels: Mapping[str, LabelEvidence | None]) -> None:
+    PromptLabel.objects.bulk_create(
+        [
+            PromptLabel(
+                account=account,
+                prompt_id=revision.prompt_id,
+                revision=revision,
+                name=name,
+                evidence=None if (rests_on := labels[name]) is None else msgspec.to_builtins(rests_on),
+            )
+            for name in sorted(labels)
+        ],
+        update_conflicts=True,
+        unique_fields=["account", "prompt", "name"],
+        update_fields=["revision", "evidence"],
+    )
 
 
 def remove_prompt_labels(*, account: Account, revision: PromptRevision, labels: Collection[str], actor: str) -> None:
@@ -185,7 +225,14 @@ def _taken(pointer: str, name: str) -> Invalid:
     return Invalid(FieldError(pointer, f"The project has a prompt named {name!r} already."), code="already_exists")
 
 
-def _note_labels(account: Account, revision: PromptRevision, action: str, labels: Collection[str], actor: str) -> None:
+def _note_labels(
+    account: Account,
+    revision: PromptRevision,
+    action: str,
+    labels: Collection[str],
+    actor: str,
+    experiment: str | None = None,
+) -> None:
     target = f"{revision.prompt.name}:{revision.number}"
     named = ", ".join(sorted(labels))[:500]
-    record_audit(account=account, actor=actor, action=action, target=target, labels=named)
+    record_audit(account=account, actor=actor, action=action, target=target, labels=named, experiment=experiment)

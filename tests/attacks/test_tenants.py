@@ -131,7 +131,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("delete", "/v1/experiments/{id}/configs/{config_id}"): None,
     **{
         ("post", f"/v1/experiments/{{id}}/configs/{{config_id}}/{verb}"): {}
-        for verb in ("stop", "resume", "clone", "lease", "promote")
+        for verb in ("stop", "resume", "clone", "lease", "promote", "label")
     },
     ("post", "/v1/experiments/{id}/units/{unit_id}/outputs"): {"token": NOWHERE, "outputs": []},
 }

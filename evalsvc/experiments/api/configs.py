@@ -9,9 +9,16 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked
 from evalsvc.experiments import services
 from evalsvc.experiments.api import shapes
-from evalsvc.experiments.api.answers.runs import ConfigAnswer, ConfigPage, ControlEffect, PromotionEffect
+from evalsvc.experiments.api.answers.runs import (
+    ConfigAnswer,
+    ConfigPage,
+    ControlEffect,
+    LabelledConfig,
+    PromotionEffect,
+)
 from evalsvc.experiments.api.bodies import plans
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, Effect, clone, control
+from evalsvc.experiments.decisions.labelling import label_config
 from evalsvc.experiments.decisions.promotion import promote_config
 from evalsvc.experiments.definition.checks.unmapped import check_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
@@ -29,6 +36,7 @@ MANY = answers_with(ConfigPage)
 ONE = answers_with(ConfigAnswer)
 EFFECT = answers_with(ControlEffect)
 PROMOTED = answers_with(PromotionEffect)
+LABELLED = answers_with(LabelledConfig)
 
 
 class ConfigsView(AccountView):
@@ -209,3 +217,33 @@ class PromoteView(AccountView):
         config = get_config(account=self.account, experiment_id=id, id=config_id)
         n = promote_config(account=self.account, config=config, actor=self.caller.actor)
         return Response(PromotionEffect(config_id=str(config.pk), n_promoted=n))
+
+
+class LabelView(AccountView):
+    """The config whose prompt goes to production."""
+
+    # Twice is as once, and an answer kept from before another call has moved the label would be a wrong one.
+    remembers_tries = ()
+
+    @extend_schema(operation_id="label_config", tags=["experiments"], request=plans.LabelIn, responses=LABELLED)
+    def post(self, request: Request, id: int, config_id: int) -> Response:
+        """Set a label on the prompt revision that a config used, and keep with it what it rests on.
+
+        Only the winner of an experiment that is done, unless `force` says otherwise. The label moves here from another
+        revision of the prompt.
+        """
+        get_config(account=self.account, experiment_id=id, id=config_id)
+        body = checked(plans.LabelIn(data=request.data))
+        made = label_config(
+            account=self.account, experiment_id=id, config_id=config_id, actor=self.caller.actor, **body
+        )
+        row = made.revision
+        answer = LabelledConfig(
+            label=made.label,
+            prompt_revision_id=row.pk,
+            project_name=row.prompt.project.name,
+            prompt_name=row.prompt.name,
+            revision=row.number,
+            evidence=made.evidence,
+        )
+        return Response(answer)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Annotated, Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from msgspec import UNSET, Meta, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +14,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, checked, sent, sent_once
 from evalsvc.prompts import services
 from evalsvc.prompts.bodies import DefinitionBody, LabelsBody, NewRevisionBody
+from evalsvc.prompts.evidence import LabelEvidence, evidence_from
 from evalsvc.prompts.models import Prompt, PromptRevision
 from evalsvc.prompts.selectors import (
     PromptFilters,
@@ -125,6 +127,10 @@ class PromptRevisionFacts(AnswerShape):
     metadata: Json
     labels: list[str]
     created_at: Moment
+    label_evidence: Annotated[
+        dict[str, LabelEvidence] | UnsetType,
+        Meta(description="By label what it rests on, only where the winner of an experiment was given one."),
+    ] = UNSET
 
 
 class PromptRevisionAnswer(AnswerWithWarnings):
@@ -146,6 +152,8 @@ def prompt_definition_out(row: Prompt) -> PromptDefinitionFacts:
 
 def prompt_revision_out(row: PromptRevision) -> PromptRevisionFacts:
     """Return a revision as the API shows it."""
+    labels = list(row.labels.all())
+    evidence = {label.name: evidence_from(label.evidence) for label in labels if label.evidence is not None}
     return shape_of(
         row,
         PromptRevisionFacts,
@@ -155,7 +163,8 @@ def prompt_revision_out(row: PromptRevision) -> PromptRevisionFacts:
         project_name=row.prompt.project.name,
         revision=row.number,
         normalized_body_sha256=row.body_sha256,
-        labels=[label.name for label in row.labels.all()],
+        labels=[label.name for label in labels],
+        label_evidence=evidence or UNSET,
     )
 
 

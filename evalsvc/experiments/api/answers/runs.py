@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from evalsvc.experiments.models import Config
+from evalsvc.prompts.evidence import LabelEvidence
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, among
 
 Kind: TypeAlias = Annotated[str, among(Config.Kind.values)]
@@ -160,6 +161,17 @@ class PromotionEffect(AnswerShape):
 
     config_id: str
     n_promoted: int
+
+
+class LabelledConfig(AnswerShape):
+    """The prompt revision of a config with its new label, and what that rests on."""
+
+    label: str
+    prompt_revision_id: uuid.UUID
+    project_name: str
+    prompt_name: str
+    revision: int
+    evidence: LabelEvidence
 
 
 class ScoredMetric(PlannedMetric):

@@ -15,6 +15,7 @@ from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
+from evalsvc.prompts.models import MAX_LABEL
 from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter
 from evalsvc.rest.bodies.names import NameText
 from evalsvc.stats.kinds import KINDS
@@ -244,6 +245,16 @@ class CloneIn(Strict):
 
     name = NameText(max_length=100, required=False, allow_null=True)
     changes = serializers.DictField(default=dict)
+
+
+class LabelIn(Strict):
+    """A label for the prompt revision of a config; `force` for one that has not won."""
+
+    # The class that this derives from has its own `label`.
+    force = serializers.BooleanField(default=False)
+
+
+LabelIn._declared_fields["label"] = StrictText(max_length=MAX_LABEL)
 
 
 class ManyIn(Strict):

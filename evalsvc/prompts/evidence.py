@@ -1,0 +1,88 @@
+"""What a label rests on: the experiment whose config it was set for, as it stood at that moment.
+
+It is kept with the label and not looked up: an experiment may be deleted, or go on, while its prompt is in production.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from evalsvc.rest.answering.shapes import AnswerShape, Json, WrittenMoment
+
+
+class LabelDecision(AnswerShape):
+    """A stop in that experiment, and what it rested on."""
+
+    config: str
+    against: str | None
+    policy: str
+    reason: str
+    watermark: int
+    evidence: dict[str, Json]
+    created_at: WrittenMoment
+
+
+class LabelRival(AnswerShape):
+    """Another config of it; the difference is positive where the labelled one is better."""
+
+    config_id: str
+    config: str
+    n: int
+    delta: float | None
+    lower: float | None
+    upper: float | None
+    word: str | None
+
+
+class LabelEvidence(AnswerShape):
+    """Which config of which experiment a label was set for, how sure that was, and who did it."""
+
+    experiment_id: str
+    experiment: str
+    state: str
+    config_id: str
+    config: str
+    is_winner: bool
+    winner: str | None
+    settled: bool | None
+    metric: str
+    higher_is_better: bool
+    n: int
+    N: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    level: float
+    covers: str | None
+    method: str
+    n_configs: int
+    rivals: list[LabelRival]
+    decisions: list[LabelDecision]
+    by: str
+    at: WrittenMoment
+
+    def says_as(self, other: LabelEvidence) -> bool:
+        """Say whether both hold the same, whoever said it and whenever."""
+        return msgspec.structs.replace(self, by=other.by, at=other.at) == other
+
+
+def evidence_from(kept: Mapping[str, Any]) -> LabelEvidence:
+    """Return evidence as it is kept in a row."""
+    return msgspec.convert(dict(kept), LabelEvidence)
+
+
+def in_words(evidence: LabelEvidence) -> str:
+    """Return evidence as a sentence for people."""
+    place = "the winner" if evidence.is_winner else f"not the winner, which was {evidence.winner or 'nobody'}"
+    return (
+        f"{evidence.config} of {evidence.experiment} ({evidence.experiment_id}, {evidence.state}), {place}: "
+        f"{evidence.metric} {_number(evidence.value)}, {evidence.level:.0%} interval {_number(evidence.lower)} to "
+        f"{_number(evidence.upper)}, n {evidence.n} of {evidence.N}; set by {evidence.by} at {evidence.at}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
