@@ -32,6 +32,10 @@ class OneEvaluationView(EvaluationView):
         return Response(status=204)
 
 
+DEFAULT_BATCH = 1000
+"""How many go in one transaction unless somebody says, or says 0 as clients do that mean nothing by it."""
+
+
 class DeleteIn(serializers.Serializer[Any]):
     """The query of DELETE /v1/evaluations."""
 
@@ -41,7 +45,7 @@ class DeleteIn(serializers.Serializer[Any]):
     evaluator_family = serializers.CharField(required=False, max_length=60)
     evaluator_criteria_id = serializers.UUIDField(required=False)
     trace_id = serializers.CharField(required=False, max_length=255)
-    batch_size = serializers.IntegerField(min_value=1, max_value=10_000, default=1000)
+    batch_size = serializers.IntegerField(min_value=0, max_value=10_000, default=DEFAULT_BATCH)
 
     def validate_experiment_id(self, value: str) -> int:
         """Read the id."""
@@ -67,7 +71,7 @@ class EvaluationsView(AccountView):
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
         wanted = dict(checked(DeleteIn(data=sent_once(request))))
-        batch_size = wanted.pop("batch_size")
+        batch_size = wanted.pop("batch_size") or DEFAULT_BATCH
         if not wanted:
             names = ", ".join(f"`{name}`" for name in COLUMNS)
             raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")
