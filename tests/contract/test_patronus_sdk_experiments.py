@@ -2,49 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.conftest import CHECKOUT, Caller, scores_of
-
-PROGRAMS = CHECKOUT / "tests" / "contract" / "programs"
-
-
-def settings_of(web: str, caller: Caller) -> dict[str, str]:
-    """Return what a user sets to come here, by the names in `patronus.yaml`."""
-    return {
-        "api_url": web,
-        "otel_endpoint": web,
-        "otel_exporter_otlp_protocol": "http/protobuf",
-        "api_key": caller.key,
-    }
-
-
-def run(program: str, folder: Path, *arguments: str, environment: dict[str, str]) -> str:
-    """Run one of the programs; return what it printed."""
-    keep = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    ours = {f"PATRONUS_{name.upper()}": value for name, value in environment.items()}
-    done = subprocess.run(
-        [sys.executable, str(PROGRAMS / program), *arguments],
-        env=keep | ours | {"NO_PROXY": "127.0.0.1"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-def evaluations(caller: Caller, **where: Any) -> list[dict[str, Any]]:
-    filters = [{"field": name, "operation": "eq", "value": value} for name, value in where.items()]
-    return list(caller.post("/v1/evaluations/search", {"filters": filters}).json()["evaluations"])
+from tests.conftest import Caller, scores_of
+from tests.contract.patronus_programs import evaluations, run, settings_of
 
 
 def upload(caller: Caller) -> str:

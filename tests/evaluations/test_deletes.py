@@ -284,7 +284,7 @@ def test_without_a_filter_it_is_refused(alice: Caller, query: str) -> None:
         ("experiment_id=x", "/experiment_id"),
         ("experiment_id=-1", "/experiment_id"),
         ("experiment_id=9223372036854775808", "/experiment_id"),
-        ("app=default&batch_size=0", "/batch_size"),
+        ("app=default&batch_size=-1", "/batch_size"),
         ("app=default&batch_size=10001", "/batch_size"),
         ("app=default&batch_size=1e3", "/batch_size"),
     ],
