@@ -77,6 +77,11 @@ app.conf.update(
             "schedule": 5.0,
             "options": {"queue": "judge", "expires": 5},
         },
+        "delete_accounts": {
+            "task": "evalsvc.ops.delete_accounts",
+            "schedule": 15.0,
+            "options": {"queue": "system", "expires": 15},
+        },
         "prune_events": {
             "task": "evalsvc.events.prune",
             "schedule": 60.0,
@@ -86,7 +91,9 @@ app.conf.update(
 )
 app.steps["worker"].add("evalsvc.evaluations.workers.judging.host:JudgingStep")
 app.steps["consumer"].add("evalsvc.ops.heartbeat:Heartbeat")
-app.autodiscover_tasks(["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"])
+app.autodiscover_tasks(
+    ["evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events", "evalsvc.ops"]
+)
 
 
 @worker_init.connect

@@ -81,6 +81,19 @@ class Account(models.Model):
         return self.name
 
 
+class AccountDeletion(models.Model):
+    """That an account was deleted, and when: what stays of it. It says nothing of whose it was or what it held."""
+
+    id = models.BigIntegerField(primary_key=True, help_text="Of the account that was.")
+    ordered_by = models.CharField(max_length=10, help_text="`operator`, or `admin`: one of the account's own.")
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(db_default=Now())
+    scrubbed_at = models.DateTimeField(null=True, help_text="Since when no file of the servers holds what it had.")
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
 class TenantModel(models.Model):
     """A row that belongs to an account, in a table with few rows: people make them."""
 

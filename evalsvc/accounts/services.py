@@ -14,6 +14,10 @@ from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member, User
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope, current_role
 
+DELETION_BEGAN = "account.deletion_began"
+OPERATOR, ADMIN = "operator", "admin"
+"""Who orders a deletion: whoever runs the service, or an admin of the account itself."""
+
 
 def create_account(*, name: str, actor: str = "system") -> Account:
     """Make a tenant. Run it as the system role: an application role sees no account but its own."""
@@ -62,6 +66,25 @@ def switch_account(*, account: Account, is_on: bool, reason: str, actor: str) ->
         )
         forget_caches(account.pk)
     return True
+
+
+def begin_deletion(*, account: Account, ordered_by: str, actor: str) -> datetime:
+    """Mark an account as deleted, end its keys and memberships, and return when that was first done.
+
+    From the commit on nobody gets in, no page shows a row of it to anybody, and workers begin nothing of it. There is
+    no way back. What it has goes by portions, which whoever works on deletions does.
+    """
+    with account_scope(account.pk):
+        rows = Account.objects.filter(pk=account.pk)
+        ApiKey.objects.filter(account=account, revoked_at=None).update(revoked_at=Now())
+        Member.objects.filter(account=account).delete()
+        if rows.filter(deleted_at=None).update(deleted_at=Now()):
+            record_audit(
+                account=account, actor=actor, action=DELETION_BEGAN, target=account.name, ordered_by=ordered_by
+            )
+        forget_caches(account.pk)
+        began_at: datetime = rows.values_list("deleted_at", flat=True).get()
+    return began_at
 
 
 def change_refusal(*, account: Account, refuse_unrunnable: bool, actor: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
@@ -13,6 +14,8 @@ from unfold.sites import UnfoldAdminSite
 
 from evalsvc.accounts.access.signin import SignInForm
 from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
+from evalsvc.accounts.selectors import get_account
+from evalsvc.accounts.services import ADMIN, begin_deletion
 
 # Django's page `view_on_site` finds any row by content type and id, without asking its ModelAdmin who may see it.
 LEFT_OUT = {"view_on_site"}
@@ -35,7 +38,11 @@ class Site(UnfoldAdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Add the page that switches the account, and remove the addresses in LEFT_OUT."""
         kept = [url for url in super().get_urls() if getattr(url, "name", None) not in LEFT_OUT]
-        return [path("switch-account/", self.admin_view(self.switch_account), name="switch_account"), *kept]
+        own = [
+            path("switch-account/", self.admin_view(self.switch_account), name="switch_account"),
+            path("delete-account/", self.admin_view(self.delete_account), name="delete_account"),
+        ]
+        return [*own, *kept]
 
     def each_context(self, request: HttpRequest) -> dict[str, object]:
         """Tell every page which account it shows."""
@@ -74,3 +81,18 @@ class Site(UnfoldAdminSite):
             "memberships": memberships_of(request),
         }
         return render(request, "accounts/switch_account.html", context)
+
+    def delete_account(self, request: HttpRequest) -> HttpResponse:
+        """Let an admin of an account end it for good, once they have typed its name."""
+        membership = CURRENT.get()
+        if membership is None or not membership.may_administer:
+            raise PermissionDenied
+        if request.method == "POST":
+            if request.POST.get("name", "") == membership.account_name:
+                account = get_account(id=membership.account_id)
+                begin_deletion(account=account, ordered_by=ADMIN, actor=f"user:{request.user.pk}")
+                messages.success(request, "The account is deleted. Nobody can use it or see anything of it any more.")
+                return redirect("admin:index")
+            messages.error(request, "Nothing was deleted: that is not the name of this account.")
+        context = {**self.each_context(request), "title": "Delete this account"}
+        return render(request, "accounts/delete_account.html", context)

@@ -1,8 +1,8 @@
 """The verb that ends an account, with everything that is its own.
 
-First nobody may speak for it any more, then its work ends, then its rows go by portions, and the account itself last:
-whoever is killed in the middle runs it again. Calls that were let in before the keys ended may write a little later, so
-what came since then is looked for once more when the longest of them is over.
+First nobody may speak for it or see it any more, then its work ends, then its rows go by portions, and the account
+itself last: whoever is killed in the middle runs it again. Calls that were let in before the keys ended may write a
+little later, so what came since then is looked for once more when the longest of them is over.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from django.db import IntegrityError, connections
 from django.db.models import F
 from django.utils import timezone
 
-from evalsvc.accounts.models import Account, ApiKey, AuditEntry, Member
-from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import DELETION_BEGAN, OPERATOR, begin_deletion
 from evalsvc.evaluations.maintenance import account_exit
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.notices import EPOCHS, tell_after_commit
@@ -33,9 +33,18 @@ GRACE_SECONDS = 60.0
 BEFORE = timedelta(minutes=10)
 """Ids of what is written late can be so much older than the end of the keys."""
 WAITING = "seconds left"
-BEGUN = "account.deletion_began"
 TRIES = 5
 Tell = Callable[[str, int], None]
+# In the transaction that takes the account away. Nothing of a person or of what it held: its number and two times.
+NOTE = """
+INSERT INTO accounts_accountdeletion (id, ordered_by, began_at)
+SELECT a.id, coalesce((
+    SELECT e.detail ->> 'ordered_by' FROM accounts_auditentry e
+    WHERE e.account_id = a.id AND e.action = %(began)s ORDER BY e.id LIMIT 1), %(operator)s),
+  coalesce(a.deleted_at, now())
+FROM accounts_account a WHERE a.id = %(account)s
+ON CONFLICT (id) DO NOTHING
+"""
 
 
 def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: float = GRACE_SECONDS) -> Counter[str]:
@@ -44,17 +53,40 @@ def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: f
     """
     gone, note = _noted(tell)
     with role_scope(SYSTEM):
-        began_at = close_account(account, actor=actor)
-        _end_work(account)
-        _delete_all(account.pk, None, note, account)
+        began_at = begin_deletion(account=account, ordered_by=OPERATOR, actor=actor)
+        _delete_first(account, note)
         while (left := (began_at - timezone.now()).total_seconds() + grace_seconds) > 0:
             tell(WAITING, int(left))
             time.sleep(min(left, 1.0))
-        _delete_all(account.pk, began_at - BEFORE, note, account)
-        forget_in_redis(account.pk)
-        account_exit.in_transaction(_delete_last, account.pk)
-        forget_in_redis(account.pk)
+        _delete_rest(account, began_at, note)
     return gone
+
+
+def continue_deletion(account: Account, *, now: datetime, tell: Tell) -> bool:
+    """Go on with a deletion that has begun, without waiting; say whether the account is gone.
+
+    `tell` hears of each portion, as in `delete_account`; what it raises ends this between two of them.
+    """
+    _, note = _noted(tell)
+    with role_scope(SYSTEM):
+        began_at = begin_deletion(account=account, ordered_by=OPERATOR, actor="system")
+        _delete_first(account, note)
+        if now < began_at + timedelta(seconds=GRACE_SECONDS):
+            return False
+        _delete_rest(account, began_at, note)
+    return True
+
+
+def _delete_first(account: Account, note: Tell) -> None:
+    _end_work(account)
+    _delete_all(account.pk, None, note, account)
+
+
+def _delete_rest(account: Account, began_at: datetime, note: Tell) -> None:
+    _delete_all(account.pk, began_at - BEFORE, note, account)
+    forget_in_redis(account.pk)
+    account_exit.in_transaction(_delete_last, account.pk)
+    forget_in_redis(account.pk)
 
 
 def delete_remains(account_id: int, *, tell: Tell) -> Counter[str]:
@@ -75,20 +107,6 @@ def _noted(tell: Tell) -> tuple[Counter[str], Tell]:
         tell(what, gone[what])
 
     return gone, note
-
-
-def close_account(account: Account, *, actor: str) -> datetime:
-    """End the account's keys and memberships, and say when that was first done. On return no process lets it in."""
-    now = timezone.now()
-    with account_scope(account.pk):
-        ApiKey.objects.filter(account=account, revoked_at=None).update(revoked_at=now)
-        Member.objects.filter(account=account).delete()
-        entries = AuditEntry.objects.filter(account=account, action=BEGUN)
-        if not entries.exists():
-            record_audit(account=account, actor=actor, action=BEGUN, target=account.name)
-        forget_caches(account.pk)
-        began_at: datetime = entries.order_by("id").values_list("created_at", flat=True)[0]
-    return began_at
 
 
 def _end_work(account: Account) -> None:
@@ -137,6 +155,7 @@ def _tell(what: str, portions: Iterable[int], note: Tell) -> None:
 
 
 def _delete_last(cursor: Any, account_id: int) -> None:
+    cursor.execute(NOTE, {"account": account_id, "began": DELETION_BEGAN, "operator": OPERATOR})
     for table in LAST:
         sql = f"DELETE FROM {table.name} WHERE {table.column} = %s"  # noqa: S608  # nosec B608  names are ours
         cursor.execute(sql, [account_id])

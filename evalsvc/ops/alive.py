@@ -27,6 +27,7 @@ PERIODIC = {
     "evalsvc.telemetry.prune": "prune_telemetry",
     "evalsvc.events.deliver": "deliver_events",
     "evalsvc.events.prune": "prune_events",
+    "evalsvc.ops.delete_accounts": "delete_accounts",
 }
 """The tasks that the clock orders, and what they are called in figures."""
 

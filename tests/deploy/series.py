@@ -67,7 +67,17 @@ def deliveries(good: float, bad: float) -> dict[str, str]:
     }
 
 
-TASKS = ("sweep", "plan", "deliver_events", "prune", "retain", "prune_telemetry", "prune_events", "make_partitions")
+TASKS = (
+    "sweep",
+    "plan",
+    "deliver_events",
+    "prune",
+    "retain",
+    "prune_telemetry",
+    "prune_events",
+    "delete_accounts",
+    "make_partitions",
+)
 BACKLOG = ("evalsvc_queue", "evalsvc_experiment")
 HEALTHY: dict[str, str] = (
     up("a")

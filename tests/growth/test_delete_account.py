@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from benchmarks.growth_rows import fill, new_accounts
-from evalsvc.accounts.services import revoke_key
+from evalsvc.accounts.services import OPERATOR, begin_deletion, revoke_key
 from evalsvc.infra.redis import shared_client
 from evalsvc.ops import account_deletion
 from evalsvc.ops.account_deletion import WAITING, delete_account
@@ -164,10 +164,10 @@ def test_what_a_call_under_way_writes_late_goes_too() -> None:
 
 def test_begun_again_it_waits_no_second_time() -> None:
     alice, told = new_caller(name="alice"), []
-    began = account_deletion.close_account(alice.account, actor="operator")
+    began = begin_deletion(account=alice.account, ordered_by=OPERATOR, actor="operator")
 
-    assert account_deletion.close_account(alice.account, actor="operator") == began
-    query("UPDATE accounts_auditentry SET created_at = created_at - interval '1 hour' WHERE account_id = %s RETURNING 1",
+    assert begin_deletion(account=alice.account, ordered_by=OPERATOR, actor="operator") == began
+    query("UPDATE accounts_account SET deleted_at = deleted_at - interval '1 hour' WHERE id = %s RETURNING 1",
           [alice.account.pk])  # fmt: skip
     delete_account(alice.account, actor="operator", tell=lambda what, n: told.append(what))
     assert WAITING not in told

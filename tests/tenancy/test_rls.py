@@ -70,8 +70,14 @@ def test_every_table_without_an_account_is_known_to_have_none() -> None:
     without = {name for (name,) in query(sql, alias="owner")} - {table for table, *_ in tenant_tables()}
 
     assert {name for name in without if not name.startswith(("django_", "auth_"))} == {
-        *("accounts_user", "accounts_user_groups", "accounts_user_user_permissions")
+        *("accounts_user", "accounts_user_groups", "accounts_user_user_permissions", "accounts_accountdeletion")
     }
+
+
+def test_accounts_that_were_deleted_are_the_operators_business() -> None:
+    with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
+        query("SELECT * FROM accounts_accountdeletion")
+    assert query("SELECT count(*) >= 0 FROM accounts_accountdeletion", alias="system") == [(True,)]
 
 
 def test_without_an_account_nothing_is_seen(filled: Caller) -> None:

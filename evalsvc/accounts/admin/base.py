@@ -157,12 +157,20 @@ class ScopedAdmin(ModelAdmin):
         """Return the account's rows, and the managed ones where the model has them."""
         rows: QuerySet[Any] = super().get_queryset(request)
         if is_operator(request):
-            return rows
+            return self.without_deleted(rows)
         membership = CURRENT.get()
         if membership is None or not self.has_account:
             return rows.none()
         own = Q(account_id=membership.account_id)
         return rows.filter(own | Q(account_id=None) if self.shows_managed else own)
+
+    def without_deleted(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Leave out what belongs to accounts that are being deleted: nobody sees it, operators neither."""
+        gone = list(Account.objects.exclude(deleted_at=None).values_list("pk", flat=True))
+        if not gone or not (self.has_account or self.model is Account):
+            return rows
+        # Rows without an account are everybody's; `exclude` alone would compare them with null.
+        return rows.exclude(pk__in=gone) if self.model is Account else rows.exclude(account_id__in=gone)
 
     def account_of(self, request: HttpRequest, obj: object = None) -> Account:
         """Return the account that a write is for: the member's own, or the one of the operator's row."""

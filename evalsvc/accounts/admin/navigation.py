@@ -85,6 +85,9 @@ def subheader(request: HttpRequest) -> str:
 def account_menu(request: HttpRequest) -> list[dict[str, str]]:
     """Return the links of the person's menu: another account where there is one, and the password."""
     links = [{"title": "Change password", "link": reverse("admin:password_change")}]
-    if CURRENT.get() is not None and len(memberships_of(request)) > 1:
+    membership = CURRENT.get()
+    if membership is not None and membership.may_administer:
+        links.append({"title": "Delete this account", "link": reverse("admin:delete_account")})
+    if membership is not None and len(memberships_of(request)) > 1:
         links.insert(0, {"title": "Switch account", "link": reverse("admin:switch_account")})
     return links

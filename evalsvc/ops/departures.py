@@ -1,0 +1,46 @@
+"""Deletions that admins of accounts have ordered: done in turns by whoever serves the queue `system`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from evalsvc.accounts.models import Account
+from evalsvc.ops.account_deletion import Tell, continue_deletion
+from evalsvc.tenancy.scope import SYSTEM
+
+log = logging.getLogger(__name__)
+TURN_SECONDS = 5.0
+"""How long a turn goes on deleting: the process that does it also sweeps."""
+
+
+class TurnIsOver(Exception):
+    """The rest is for the next turn."""
+
+
+def work_on_deletions(*, seconds: float = TURN_SECONDS, clock: Callable[[], float] = time.monotonic) -> int:
+    """Go on with the deletion of each account that is marked, the oldest first; return how many are gone now.
+
+    Each portion is a transaction, so a turn that is over, or killed, has lost nothing: the next one goes on.
+    """
+    n, tell = 0, _until(clock() + seconds, clock)
+    for account in Account.objects.using(SYSTEM).exclude(deleted_at=None).order_by("deleted_at"):
+        try:
+            is_gone = continue_deletion(account, now=timezone.now(), tell=tell)
+        except TurnIsOver:
+            break
+        if is_gone:
+            n += 1
+            log.warning("account %s is deleted; `manage.py delete_account --scrub` rewrites what held it", account.pk)
+    return n
+
+
+def _until(ends_at: float, clock: Callable[[], float]) -> Tell:
+    def tell(what: str, n: int) -> None:
+        if clock() >= ends_at:
+            raise TurnIsOver
+
+    return tell
