@@ -83,7 +83,8 @@ def begin_deletion(*, account: Account, ordered_by: str, actor: str) -> datetime
                 account=account, actor=actor, action=DELETION_BEGAN, target=account.name, ordered_by=ordered_by
             )
         forget_caches(account.pk)
-        began_at: datetime = rows.values_list("deleted_at", flat=True).get()
+        began_at = rows.values_list("deleted_at", flat=True).get()
+    assert began_at is not None  # noqa: S101  it was written above
     return began_at
 
 

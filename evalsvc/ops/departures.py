@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -15,6 +16,7 @@ from evalsvc.tenancy.scope import SYSTEM
 log = logging.getLogger(__name__)
 TURN_SECONDS = 5.0
 """How long a turn goes on deleting: the process that does it also sweeps."""
+MORE_SECONDS = 60.0
 
 
 class TurnIsOver(Exception):
@@ -26,9 +28,10 @@ def work_on_deletions(*, seconds: float = TURN_SECONDS, clock: Callable[[], floa
 
     Each portion is a transaction, so a turn that is over, or killed, has lost nothing: the next one goes on.
     """
-    n, tell = 0, _until(clock() + seconds, clock)
+    n, began_at = 0, clock()
     for account in Account.objects.using(SYSTEM).exclude(deleted_at=None).order_by("deleted_at"):
         try:
+            tell = _until(began_at + seconds + _patience(account, timezone.now()), clock)
             is_gone = continue_deletion(account, now=timezone.now(), tell=tell)
         except TurnIsOver:
             break
@@ -36,6 +39,12 @@ def work_on_deletions(*, seconds: float = TURN_SECONDS, clock: Callable[[], floa
             n += 1
             log.warning("account %s is deleted; `manage.py delete_account --scrub` rewrites what held it", account.pk)
     return n
+
+
+def _patience(account: Account, now: datetime) -> float:
+    """Return how much longer a turn may be: what came while it was deleted is walked past in one turn, or never."""
+    age = (now - (account.deleted_at or now)).total_seconds()
+    return min(MORE_SECONDS, age / 600)
 
 
 def _until(ends_at: float, clock: Callable[[], float]) -> Tell:

@@ -34,7 +34,7 @@ def left(caller: Caller) -> dict[str, int]:
 
 
 def delete(caller: Caller, **options: Any) -> None:
-    call_command("delete_account", caller.account.name, "--yes", stdout=StringIO(), **options)
+    call_command("delete_account", caller.account.name, "--yes", "--no-scrub", stdout=StringIO(), **options)
 
 
 @pytest.mark.timeout(600)

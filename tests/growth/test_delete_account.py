@@ -51,7 +51,7 @@ def keys(account_id: int) -> list[bytes]:
 
 def deleted(*arguments: str) -> str:
     out = StringIO()
-    call_command("delete_account", *arguments, "--grace", "0", stdout=out, stderr=out)
+    call_command("delete_account", *arguments, "--grace", "0", "--no-scrub", stdout=out, stderr=out)
     return out.getvalue()
 
 
@@ -117,7 +117,7 @@ def test_it_says_what_would_go_and_deletes_nothing(monkeypatch: pytest.MonkeyPat
     assert "1 captured evaluations" in out.getvalue()
     assert "1 API keys" in out.getvalue()
     monkeypatch.setattr("builtins.input", lambda prompt: alice.account.name)
-    call_command("delete_account", str(alice.account.pk), "--grace", "0", stdout=out)
+    call_command("delete_account", str(alice.account.pk), "--grace", "0", "--no-scrub", stdout=out)
     assert {n for n, _ in rows(alice.account.pk).values()} == {0}
 
 
@@ -232,7 +232,7 @@ def test_killed_half_way_it_goes_on(servers: Any, months: Any) -> None:
         with holder.transaction():
             row = f"SELECT id FROM {REQUEST} WHERE account_id = %s ORDER BY id OFFSET %s LIMIT 1"
             holder.execute(f"SELECT 1 FROM {REQUEST} WHERE id = ({row}) FOR UPDATE", [doomed, total * 2 // 3])
-            process = database.command("delete_account", str(doomed), "--yes", "--grace", "0")
+            process = database.command("delete_account", str(doomed), "--yes", "--grace", "0", "--no-scrub")
             wait_until(lambda: process.poll() is not None or admin.execute(waits, [database.name]).fetchone())
             assert process.poll() is None, process.stdout and process.stdout.read()
             process.kill()
@@ -243,7 +243,7 @@ def test_killed_half_way_it_goes_on(servers: Any, months: Any) -> None:
     assert owner.execute("SELECT revoked_at IS NOT NULL FROM accounts_apikey").fetchone() == (True,)
     assert '"n"' not in database.run("verify", "--json")
 
-    said = database.run("delete_account", str(doomed), "--yes", "--grace", "0")
+    said = database.run("delete_account", str(doomed), "--yes", "--grace", "0", "--no-scrub")
 
     assert f"Account {doomed} is gone" in said
     assert {row[0] for row in contents(owner, doomed) if row} == {0}
@@ -259,7 +259,7 @@ def test_what_an_account_left_that_sql_deleted_goes_as_well(months: Any) -> None
     # And evaluations whose request somebody has deleted.
     owner.execute(f"DELETE FROM {REQUEST} WHERE account_id = %s AND id %% 3 = 0", [accounts[0]])
 
-    said = database.run("delete_account", str(accounts[0]), "--yes", "--remains")
+    said = database.run("delete_account", str(accounts[0]), "--yes", "--remains", "--no-scrub")
 
     assert "scores of histories" in said
     assert {row[0] for row in contents(owner, accounts[0]) if row} == {0}

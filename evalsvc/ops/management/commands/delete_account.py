@@ -7,10 +7,12 @@ import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.ops.account_deletion import GRACE_SECONDS, WAITING, delete_account, delete_remains
 from evalsvc.ops.account_tables import count
+from evalsvc.ops.scrubbing import scrub, what_stays
 from evalsvc.tenancy.scope import SYSTEM
 
 # What people call the tables; the others by their own name.
@@ -25,22 +27,24 @@ WORDS = {
     "judges_connection": "connections, with their secrets",
 }
 STAYS = (
-    "Not deleted: people, who belong to no account (switch them off in the admin); backups, the service's log, and what"
-    " PostgreSQL keeps of deleted rows until it vacuums."
+    "Not deleted: people, who belong to no account (switch them off in the admin); backups, archives and PostgreSQL's"
+    " log until they end; the service's log; and a line that an account of this id was deleted, and when."
 )
+LEFT = "Not written anew: {}. Deleted rows may still be in these files: run `manage.py delete_account --scrub` again."
 
 
 class Command(BaseCommand):
     """Delete an account."""
 
     help = (
-        "End an account: its keys at once, then its work, then all its rows by portions, and itself. Ended in the"
-        " middle, run it again. May run beside the service. Without --yes it shows what would go, and asks."
+        "End an account: its keys at once, then its work, then all its rows by portions, and itself; then write the"
+        " tables anew, so that no file holds what it had. Ended in the middle, run it again. May run beside the"
+        " service, which waits for each table. Without --yes it shows what would go, and asks."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the account, and whether that is meant."""
-        parser.add_argument("account", metavar="NAME_OR_ID")
+        parser.add_argument("account", metavar="NAME_OR_ID", nargs="?")
         parser.add_argument("--yes", action="store_true", help="do not ask")
         parser.add_argument(
             "--grace",
@@ -55,9 +59,24 @@ class Command(BaseCommand):
             help="NAME_OR_ID is the id of an account that is gone: delete what it left",
         )
 
+        parser.add_argument(
+            "--scrub", action="store_true", help="delete no account: only write anew what may still hold deleted rows"
+        )
+        parser.add_argument(
+            "--no-scrub", action="store_true", help="leave the files as they are; --scrub makes up for it later"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        """Show, ask, delete."""
+        """Show, ask, delete, and write anew what held it."""
         said = options["account"]
+        if (said is None) != options["scrub"]:
+            raise CommandError("Say which account to delete, or only --scrub.")
+        if said is not None:
+            self._delete(said, options)
+        if not options["no_scrub"]:
+            self._scrub()
+
+    def _delete(self, said: str, options: dict[str, Any]) -> None:
         if options["remains"]:
             account_id, account = _id_of_gone(said), None
         else:
@@ -76,6 +95,16 @@ class Command(BaseCommand):
             if n:
                 self.stdout.write(f"{n} {WORDS.get(what, what)}")
         self.stdout.write(f"Account {account_id} is gone. {STAYS}")
+
+    def _scrub(self) -> None:
+        told = Progress(self)
+        done = scrub(tell=told.tell)
+        told.end()
+        self.stdout.write(f"{done.tables} tables and Redis' append-only file are written anew. Still holding it are:")
+        for line in what_stays(timezone.now()):
+            self.stdout.write(line)
+        if not done.is_whole:
+            raise CommandError(LEFT.format("; ".join([*done.left, done.aof] if done.aof else done.left)))
 
     def _show(self, account_id: int, name: str) -> None:
         self.stdout.write(f"Of account {name} would be deleted:")
