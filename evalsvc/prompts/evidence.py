@@ -76,7 +76,7 @@ def evidence_from(kept: Mapping[str, Any]) -> LabelEvidence:
 
 def in_words(evidence: LabelEvidence) -> str:
     """Return evidence as a sentence for people."""
-    place = "the winner" if evidence.is_winner else f"not the winner, which was {evidence.winner or 'nobody'}"
+    place = "the winner" if evidence.is_winner else f"not a winner ({evidence.winner or 'nobody'} led)"
     return (
         f"{evidence.config} of {evidence.experiment} ({evidence.experiment_id}, {evidence.state}), {place}: "
         f"{evidence.metric} {_number(evidence.value)}, {evidence.level:.0%} interval {_number(evidence.lower)} to "

@@ -25,11 +25,13 @@ from tests.experiments.conftest import (
 from tests.prompts.shapes import REVISIONS, revise, revisions, set_labels
 from tests.rest.shapes import assert_problem
 
-GOOD, BAD = "stub-accuracy-0.80-c", "stub-accuracy-0.60-a"
+GOOD, BAD = "stub-accuracy-0.95-c", "stub-accuracy-0.30-a"
 TEXTS = {BAD: "{{input}}", GOOD: "Answer: {{input}}"}
 
 
-def planned(caller: Caller, stub: RunningStub, **plan: Any) -> tuple[Any, dict[str, Any]]:
+def planned(
+    caller: Caller, stub: RunningStub, *, dataset: str | None = None, **plan: Any
+) -> tuple[Any, dict[str, Any]]:
     """An experiment of two revisions of a prompt, asked of models of different accuracy."""
     connection = make_connection(caller, stub.base_url)
     made = {model: revise(caller, body=text) for model, text in TEXTS.items()}
@@ -39,7 +41,7 @@ def planned(caller: Caller, stub: RunningStub, **plan: Any) -> tuple[Any, dict[s
         del one["parameters"]["prompt"]
         one["parameters"]["prompt_from"] = {"name": "greeting", "revision": row["revision"]}
         configs.append(one)
-    return make_experiment(caller, make_dataset(caller), configs, **plan), made
+    return make_experiment(caller, dataset or make_dataset(caller), configs, **plan), made
 
 
 def run(caller: Caller, stub: RunningStub, **plan: Any) -> tuple[Any, dict[str, Any]]:
@@ -147,6 +149,23 @@ def test_one_of_a_run_that_goes_on_needs_force(alice: Caller, stub: RunningStub)
 
     evidence = ok(alice.post(address(experiment, GOOD), {"label": "production", "force": True}))["evidence"]
     assert (evidence["state"], evidence["is_winner"], evidence["n"], evidence["value"]) == ("draft", False, 0, None)
+
+
+def test_who_leads_by_chance_has_not_won(alice: Caller, stub: RunningStub) -> None:
+    """Three rows tell nobody apart: a decision by them would be a coin's."""
+    experiment, made = planned(alice, stub, dataset=make_dataset(alice, n=3))
+    run_units()
+    finish(alice, experiment["id"])
+    leader = live(alice, experiment["id"])["leader"]
+    name = next(row["name"] for row in experiment["configs"] if row["id"] == leader)
+
+    refused = alice.post(address(experiment, name), {"label": "production"})
+    assert_problem(refused, "validation_failed", "/force")
+    assert "by chance" in refused.json()["errors"][0]["detail"]
+    assert not any(labels(alice).values())
+
+    evidence = ok(alice.post(address(experiment, name), {"label": "production", "force": True}))["evidence"]
+    assert (evidence["is_winner"], evidence["winner"], evidence["settled"]) == (False, name, False)
 
 
 def test_a_config_without_a_prompt_of_ours_is_refused(alice: Caller, stub: RunningStub) -> None:

@@ -31,6 +31,10 @@ NO_PROMPT = (
 )
 GONE = "The prompt revision of this config has been deleted. Push its text again, and label that revision."
 UNFINISHED = "The experiment is {}, not done. Wait for its end, or send `force`: the evidence will say so."
+BY_CHANCE = (
+    "{!r} leads, and may lead by chance: it is not told apart from every other config. Go on with more examples, or send"
+    " `force`: the evidence will say so."
+)
 NOT_WINNER = "{} leads, not {}. Label that one, or send `force`: the evidence will say so."
 
 
@@ -48,7 +52,8 @@ def label_config(
 ) -> Labelled:
     """Set a label on the prompt revision that a config used, with the experiment as it stands as its evidence.
 
-    Only the winner of an experiment that is done, unless `force` says otherwise. Raises Invalid, with what to do.
+    Only the winner of an experiment that is done, unless `force` says otherwise: who leads by chance has not won.
+    Raises Invalid, with what to do.
     """
     with account_scope(account.pk):
         # Held, so that no config is added while its winner is labelled.
@@ -82,6 +87,14 @@ def _check_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> No
         raise Invalid(
             FieldError("/force", NOT_WINNER.format("Nobody" if leader is None else repr(leader), repr(config.name)))
         )
+    if view["leader_settled"] is False:
+        raise Invalid(FieldError("/force", BY_CHANCE.format(config.name)))
+
+
+def _has_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> bool:
+    """Say whether a config leads an experiment that is done, and no longer by chance. Alone, there is nobody to beat."""
+    leads = view["leader"] == str(config.pk)
+    return plan.state == ExperimentPlan.State.DONE and leads and view["leader_settled"] is not False
 
 
 def _leader_name(view: dict[str, Any]) -> str | None:
@@ -98,7 +111,7 @@ def _evidence(plan: ExperimentPlan, config: Config, view: dict[str, Any], actor:
         state=plan.state,
         config_id=str(config.pk),
         config=config.name,
-        is_winner=plan.state == ExperimentPlan.State.DONE and view["leader"] == str(config.pk),
+        is_winner=_has_won(plan, config, view),
         winner=_leader_name(view),
         settled=view["leader_settled"],
         metric=metric.name,
