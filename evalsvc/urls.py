@@ -12,6 +12,7 @@ from evalsvc.evaluations import urls as evaluations
 from evalsvc.events import urls as events
 from evalsvc.experiments import urls as experiments
 from evalsvc.judges import urls as judges
+from evalsvc.ops import urls as ops
 from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
 from evalsvc.projects import urls as projects
 from evalsvc.prompts import urls as prompts
@@ -25,7 +26,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # In the order in which they are tried: what is called most comes first.
 APPS = (
     evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
-    prompts, events,
+    prompts, events, ops,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

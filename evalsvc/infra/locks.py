@@ -81,4 +81,11 @@ PARTITIONS = AdvisoryLock(
 )
 MIGRATIONS = AdvisoryLock("migrations", "3, hashint8({})", "One process migrates at a time.")
 FUNCTIONS = AdvisoryLock("functions", "2, hashint8({})", "The database's functions are installed by one.")
-ALL = (EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, MIGRATIONS, FUNCTIONS)
+EXPORT = AdvisoryLock("export", "4, hashint8({})", "One export of an account at a time. By account.")
+EXPORT_PLACE = AdvisoryLock(
+    "export_place", "5, hashint8({})", "So many exports of all accounts at a time. By the number of the place."
+)
+ALL = (
+    EQUAL_CALLS, PLANNER, PROMOTION, CLIENT_SCORES, BUDGET, COMPUTING, JUDGING, PARTITIONS, MIGRATIONS, FUNCTIONS,
+    EXPORT, EXPORT_PLACE,
+)  # fmt: skip

@@ -70,6 +70,12 @@ PROBLEMS = {
             "The first request with this Idempotency-Key is still running",
             "Repeat the same request after Retry-After seconds.",
         ),
+        Code(
+            "export_running",
+            409,
+            "An export is under way already",
+            "Wait for its end, or for Retry-After seconds, and ask again.",
+        ),
         Code("body_too_large", 413, "The body is too large", "Send less text per request, or split it into several."),
         Code(
             "unsupported_media_type", 415, "The body's type is not accepted", "Send `Content-Type: application/json`."

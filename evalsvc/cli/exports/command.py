@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import click
 
+from evalsvc.cli.exports.account import export_account
+
 
 @click.group("export")
 def export_group() -> None:
     """Write what the account holds into files."""
+
+
+export_group.add_command(export_account)

@@ -145,6 +145,22 @@ class Transport:
         good = response.is_success or response.status_code == httpx.codes.NOT_MODIFIED
         return response, None if good else read_error(response)
 
+    def download(self, path: str, *, timeout: float = 600) -> Iterator[bytes]:
+        """Yield the body of a GET as it comes; it is not asked for again. Raises a `ClientError`, also in the middle.
+
+        `timeout` is what may pass without a byte: the service may count for long before it sends the first.
+        """
+        try:
+            with self._http.stream("GET", path, timeout=httpx.Timeout(timeout, connect=10)) as response:
+                if not response.is_success:
+                    response.read()
+                    raise read_error(response)
+                yield from response.iter_bytes()
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as exc:
+            raise ConfigurationError(f"{self._http.base_url} is not an address: {exc}.", code="bad_base_url") from exc
+        except (httpx.TransportError, httpx.DecodingError) as exc:
+            raise _build_unreachable_error(str(self._http.base_url), exc) from exc
+
     def pages(self, path: str, key: str, params: Params | None = None) -> Iterator[JsonObject]:
         """Yield the objects of a list page after page."""
         cursor: str | None = None
@@ -160,7 +176,7 @@ def _drop_none(params: Params | None) -> dict[str, Param]:
     return {name: value for name, value in (params or {}).items() if value is not None}
 
 
-def _build_unreachable_error(url: str, exc: httpx.TransportError) -> UnreachableError:
+def _build_unreachable_error(url: str, exc: httpx.RequestError) -> UnreachableError:
     slow = isinstance(exc, httpx.TimeoutException)
     return UnreachableError(
         f"{url} {'did not answer in time' if slow else 'cannot be reached'}: {exc or type(exc).__name__}.",

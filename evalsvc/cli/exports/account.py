@@ -1,0 +1,158 @@
+"""`evalsvc export account`: all that the account holds, in a file that is whole or not there."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import click
+
+from evalsvc.cli.options import Incomplete, Refused, report_options, target_options
+from evalsvc.cli.report import Advance, Report
+from evalsvc.client.errors import ClientError
+from evalsvc.client.service.transport import Transport
+
+ADDRESS = "/v1/account/export"
+FORMAT, VERSION = "evalsvc-account", 1
+ROW = re.compile(rb'\{"table":"(\w+)","row":')
+END = b'{"end":'
+AGAIN = "Nothing was kept: run the same command again."
+# What does not go along, or is at rest in the new place, as the manifest's `needs` name it.
+REMARKS = {
+    "connections": "connections need their key anew",
+    "event_endpoints": "event endpoints need a new secret",
+    "webhook_secret": "secret of webhooks has to be made anew",
+    "paused_configs": "running configs of experiments come stopped",
+    "left_out_requests": "evaluate requests were under way, and are not in the file",
+}
+
+
+@click.command("account")
+@click.option(
+    "-o", "--output", "path", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="The file to write; gzipped when its name ends in .gz.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@target_options
+@report_options
+def export_account(path: Path, force: bool, target: Transport, report: Report) -> None:
+    """Write all that the account holds into FILE, as of one moment.
+
+    An operator brings it into another server with `manage.py import_account FILE`. Keys and other secrets are not in
+    it; texts are.
+    """
+    if path.exists() and not force:
+        raise Refused(f"{path} is there already: choose another name, or pass --force.")
+    try:
+        with _written(path) as file:
+            manifest, counts = _copy(target.download(ADDRESS), file, report)
+    except ClientError as exc:
+        # Refused before it began: nothing is cut, and the sentence of the service says it all.
+        raise (Refused(str(exc)) if exc.status in (401, 403) else Incomplete(f"{exc}\n{AGAIN}")) from exc
+    except OSError as exc:
+        raise Incomplete(f"{path} cannot be written: {exc.strerror or exc}. {AGAIN}") from exc
+    result = {"file": str(path), "bytes": path.stat().st_size, "manifest": manifest, "counts": counts}
+    report.finish(result, list(_told(path, manifest, counts)))
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[IO[bytes]]:
+    """Write beside the file, and put it in its place at the end; nothing stays of what was not finished."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        # Texts of customers are in it.
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(fileobj=raw, mode="wb", filename="", compresslevel=6) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        part.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            part.unlink()
+
+
+def _copy(chunks: Iterable[bytes], file: IO[bytes], report: Report) -> tuple[Mapping[str, Any], Mapping[str, int]]:
+    lines = _split(chunks)
+    first = next(lines, b"")
+    manifest = _read_manifest(first)
+    checked = _Checked(dict(manifest["tables"]))
+    checked.digest.update(first)
+    file.write(first)
+    with report.progress("rows", sum(checked.promised.values())) as advance:
+        for line in lines:
+            checked.take(line, advance)
+            file.write(line)
+    if not checked.is_whole:
+        raise Incomplete(f"The export was cut. {AGAIN}")
+    return manifest, {name: checked.counts[name] for name in checked.promised}
+
+
+def _read_manifest(line: bytes) -> Mapping[str, Any]:
+    with suppress(ValueError):
+        manifest = json.loads(line)
+        if isinstance(manifest, dict) and manifest.get("format") == FORMAT:
+            if manifest.get("version") != VERSION:
+                raise Refused("The service is of a later version: upgrade evalsvc here, and run the command again.")
+            return manifest
+    raise Incomplete(f"What came is no export of an account. {AGAIN}")
+
+
+@dataclass(slots=True)
+class _Checked:
+    """What has come so far, to compare with what the manifest and the end say."""
+
+    promised: dict[str, int]
+    counts: Counter[str] = field(default_factory=Counter)
+    digest: Any = field(default_factory=hashlib.sha256)
+    is_whole: bool = False
+
+    def take(self, line: bytes, advance: Advance) -> None:
+        """Count a line. Raises Incomplete for one that does not belong here."""
+        if line.startswith(END) and not self.is_whole:
+            end = json.loads(line)["end"]
+            counted = all(self.counts[name] == n for name, n in self.promised.items())
+            if not counted or end["tables"] != self.promised or end["sha256"] != self.digest.hexdigest():
+                raise Incomplete(f"What came is not what was sent. {AGAIN}")
+            self.is_whole = True
+            return
+        found = ROW.match(line)
+        if found is None or self.is_whole:
+            raise Incomplete(f"What came is not what was sent. {AGAIN}")
+        self.digest.update(line)
+        self.counts[found[1].decode()] += 1
+        advance(1)
+
+
+def _split(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield whole lines, each with its end; a last one without it is cut, and is yielded as it is."""
+    begun: list[bytes] = []
+    for chunk in chunks:
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            yield b"".join([*begun, line, b"\n"])
+            begun = []
+        begun.append(rest)
+    if last := b"".join(begun):
+        yield last
+
+
+def _told(path: Path, manifest: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[str]:
+    n_tables = sum(1 for n in counts.values() if n)
+    yield f"{path}: {sum(counts.values())} rows of {n_tables} tables, as of {manifest['taken_at']}."
+    for what, sentence in REMARKS.items():
+        if n := len(manifest["needs"].get(what, ())):
+            yield f"{n} {sentence}."
+    yield "Keys and other secrets are not in it. On the new server: manage.py import_account FILE"

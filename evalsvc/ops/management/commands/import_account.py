@@ -1,0 +1,101 @@
+"""`manage.py import_account FILE`: bring in an account that was exported from another server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsvc.ops.management.commands.delete_account import WORDS
+from evalsvc.ops.moving.arrival import Arrived, bring_in
+from evalsvc.ops.moving.file import ImportRefused
+from evalsvc.rest.problems import Problem
+
+TOLD_EVERY = 1000
+
+
+class Command(BaseCommand):
+    """Bring in an account."""
+
+    help = (
+        "Bring in an account from the file of `evalsvc export account`, made on another server: all of it or nothing."
+        " It is recounted, switched on, and its first key printed. May run beside the service."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the file, and another name."""
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("--name", metavar="NAME", help="what the account is called here (default: as it was)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Bring it in, and say what came and what has to be done."""
+        told = _Progress(self)
+        try:
+            arrived = bring_in(options["file"], name=options["name"], tell=told.tell)
+        except ImportRefused as exc:
+            raise CommandError(str(exc)) from None
+        except Problem as exc:
+            raise CommandError(f"{exc.detail} Nothing was written.") from None
+        finally:
+            told.end()
+        for table, n in arrived.counts.items():
+            if n:
+                self.stdout.write(f"{n:>12} {WORDS.get(table, table)}")
+        self._end(arrived)
+
+    def _end(self, arrived: Arrived) -> None:
+        account = arrived.account
+        if arrived.findings:
+            wrong = [f"{one.what}: {one.n}, for example {one.examples}" for one in arrived.findings]
+            raise CommandError(
+                "\n".join([f"Account {account.pk} is here and stays off: `verify` finds something wrong.", *wrong])
+            )
+        self.stdout.write(f"Account {account.pk}, {account.name!r}, is here: as many rows as in the file, recounted.")
+        for sentence in remarks(arrived):
+            self.stdout.write(sentence)
+        self.stdout.write(f"EVALSVC_API_KEY={arrived.key}")
+
+
+def remarks(arrived: Arrived) -> Iterator[str]:
+    """Yield what did not come along, or is at rest, and what to do about it."""
+    needs = {what: [plain(one) for one in found] for what, found in arrived.needs.items()}
+    yield "Keys of the old server do not work here. Make new ones; the first is below."
+    if names := needs.get("connections"):
+        yield f"Connections without their key, switched off: {', '.join(names)}. Send `key` and `is_enabled` to each."
+    if ids := needs.get("event_endpoints"):
+        yield f"Event endpoints, switched off: {', '.join(ids)}. Rotate the secret of each, then switch it on."
+    if needs.get("webhook_secret"):
+        yield "Webhook requests are not signed before POST /v1/webhook-secret/rotate."
+    if configs := needs.get("paused_configs"):
+        yield f"{len(configs)} configs of experiments ran, and are stopped: resume those that should go on."
+    if requests := needs.get("left_out_requests"):
+        yield f"{len(requests)} evaluate requests were under way, and were left out: send them again."
+    if arrived.new_people:
+        yield f"Members without a password, set in the admin: {', '.join(arrived.new_people)}."
+
+
+def plain(text: object) -> str:
+    """Return a text of the file's for a terminal, which it must not steer."""
+    return "".join(one if one.isprintable() else "?" for one in str(text))
+
+
+class _Progress:
+    """One line of a terminal that says how far it is; nothing where nobody looks."""
+
+    def __init__(self, command: Command) -> None:
+        self.out, self.is_shown = command.stderr, sys.stderr.isatty()
+        self.what, self.n, self.said = "", 0, 0
+
+    def tell(self, what: str, n: int) -> None:
+        self.n = n + (self.n if what == self.what else 0)
+        if self.is_shown and (what != self.what or self.n - self.said >= TOLD_EVERY):
+            self.said = self.n
+            self.out.write(f"\r\x1b[K{what} {self.n}", style_func=str, ending="")
+        self.what = what
+
+    def end(self) -> None:
+        if self.is_shown:
+            self.out.write("\r\x1b[K", style_func=str, ending="")

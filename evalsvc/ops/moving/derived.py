@@ -1,0 +1,52 @@
+"""What is made here of an account that is brought in: tags as searches find them, people, and new secrets."""
+
+from __future__ import annotations
+
+import orjson
+from django.core.validators import validate_email
+from django.db import connections
+
+from evalsvc.accounts.models import Account, Member, User
+from evalsvc.events.models import EventEndpoint
+from evalsvc.judges.webhooks.secrets import new_webhook_key, seal_webhook_key
+from evalsvc.tenancy.scope import SYSTEM
+
+TAGS = """
+INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
+SELECT t.* FROM evaluations_evaluation e
+JOIN evaluations_evaluationrequest q ON q.id = e.request_id AND q.account_id = e.account_id
+CROSS JOIN LATERAL tags_of(e, q.tags) t
+WHERE e.account_id = %(account)s AND e.captured AND q.tags IS NOT NULL
+ON CONFLICT DO NOTHING
+"""
+
+
+def make_tags(account_id: int) -> None:
+    """Write the tags of all evaluations as numbers of the account's own."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(TAGS, {"account": account_id})
+
+
+def add_members(account: Account, rows: list[bytes]) -> list[str]:
+    """Let the members in; return those who are new here, and cannot sign in before they have a password.
+
+    Raises ValidationError or ValueError for what is no member.
+    """
+    new = []
+    for row in map(orjson.loads, rows):
+        email, role = str(row["email"]).lower(), Member.Role(row["role"])
+        validate_email(email)
+        user = User.objects.filter(email__iexact=email).first()
+        if user is None:
+            user = User.objects.create_user(email)
+            new.append(email)
+        Member.objects.create(account=account, user=user, role=role)
+    return new
+
+
+def renew_secrets(account: Account) -> None:
+    """Give each endpoint of events a secret that nobody has seen: it signs nothing before it is rotated."""
+    for endpoint in EventEndpoint.objects.filter(account=account):
+        plain = new_webhook_key()
+        endpoint.secret, endpoint.last4 = seal_webhook_key(plain, of=endpoint.id), plain[-5:-1]
+        endpoint.save(update_fields=["secret", "last4"])
