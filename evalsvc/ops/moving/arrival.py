@@ -24,7 +24,7 @@ from evalsvc.tenancy.scope import SYSTEM, role_scope
 MOST_ROWS, MOST_BYTES = 500, 4 * 1024 * 1024
 """Of one statement."""
 ACCOUNT = "accounts_account"
-REASON = "being imported"
+UNIQUE_VIOLATION = "23505"
 Tell = Callable[[str, int], None]
 
 
@@ -140,13 +140,14 @@ def _insert(file: AccountFile, table: str, rows: list[bytes], name: str) -> None
 
 def _conflict(exc: IntegrityError) -> str:
     diag = getattr(exc.__cause__, "diag", None)
-    table, detail = getattr(diag, "table_name", None), getattr(diag, "message_detail", None)
-    if getattr(diag, "sqlstate", "") == "23505":
+    # Not the values: row-level security keeps them from the message as well.
+    where = f"{getattr(diag, 'table_name', '')} ({getattr(diag, 'constraint_name', '')})"
+    if getattr(diag, "sqlstate", "") == UNIQUE_VIOLATION:
         return (
-            f"Something of the account is on this server already, in {table}: {detail} An account is brought into a"
-            " server on which none of it is. Nothing was written."
+            f"Something of the account is on this server already, in {where}. An account is brought into a server on"
+            " which none of it is. Nothing was written."
         )
-    return f"A row of {table} does not fit: {detail or _first_line(exc)} Nothing was written."
+    return f"The file is altered: a row of {where} does not fit: {_first_line(exc)}. Nothing was written."
 
 
 def _first_line(exc: Exception) -> str:

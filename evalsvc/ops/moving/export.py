@@ -8,10 +8,11 @@ import hashlib
 import logging
 import zlib
 from collections.abc import Iterator
+from contextvars import copy_context
 from typing import Any
 
 import orjson
-from django.db import DatabaseError, connections
+from django.db import Error, connections
 
 from evalsvc import __version__
 from evalsvc.accounts.models import Account
@@ -64,18 +65,20 @@ class AccountExport:
 
     def __init__(self, account: Account) -> None:
         self._lines = _lines(account)
-        self._first: bytes | None = next(self._lines)
+        # The account's scope begins here and ends with the last line: nothing else of this thread may be in it.
+        self._context = copy_context()
+        self._first: bytes | None = self._context.run(next, self._lines)
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
         first, self._first = self._first, None
-        return next(self._lines) if first is None else first
+        return self._context.run(next, self._lines) if first is None else first
 
     def close(self) -> None:
         """Let the snapshot go; the web server calls it, also when the reader is gone."""
-        self._lines.close()
+        self._context.run(self._lines.close)
 
 
 class Gzipped:
@@ -106,7 +109,7 @@ def _lines(account: Account) -> Any:
             yield _counted(digest, _line(manifest))
             yield from _tables(account.pk, digest, told)
             yield _line({"end": {"tables": told, "sha256": digest.hexdigest()}})
-    except DatabaseError:
+    except Error:
         # The answer has begun: all that is left is to break it off, and the file has no end.
         log.warning("An export of account %s was broken off.", account.pk, exc_info=True)
         raise
