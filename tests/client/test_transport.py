@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 
@@ -12,10 +13,12 @@ from evalsvc.client import (
     Client,
     ConfigurationError,
     InvalidError,
+    NotFoundError,
     RateLimitError,
     ServerError,
     UnreachableError,
 )
+from evalsvc.client.service.transport import Transport
 from tests.client.bad_line import BadLine, answering, lost
 from tests.conftest import Caller, scores_of
 
@@ -193,3 +196,21 @@ def test_errors_never_hold_the_key(web: str, alice: Caller) -> None:
 
     assert alice.key not in str(caught.value)
     assert alice.key not in repr(client)
+
+
+def test_a_download_is_read_as_it_comes_and_not_sent_again(web: str, alice: Caller) -> None:
+    line = BadLine()
+    with contextlib.closing(Transport(web, alice.key, http_transport=line)) as target:
+        lines = b"".join(target.download("/v1/account/export")).splitlines()
+        with pytest.raises(NotFoundError):
+            list(target.download("/v1/nowhere"))
+
+    assert lines[0].startswith(b'{"format":"evalsvc-account"')
+    assert lines[-1].startswith(b'{"end":')
+    assert len(line.sent) == 2
+
+
+@pytest.mark.parametrize(("url", "error"), [("ftp://x", ConfigurationError), ("http://127.0.0.1:9", UnreachableError)])
+def test_a_download_from_nowhere_says_so(url: str, error: type[Exception]) -> None:
+    with contextlib.closing(Transport(url, "ek_x")) as target, pytest.raises(error):
+        list(target.download("/v1/account/export"))

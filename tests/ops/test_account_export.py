@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
-from django.db import connections, models
+from django.db import Error, connections, models, transaction
 
 from benchmarks.growth_rows import fill
 from evalsvc.accounts.models import AuditEntry
+from evalsvc.infra.locks import EXPORT
 from evalsvc.ops.account_tables import HOT, LAST, OF_EXPERIMENTS, TABLES
 from evalsvc.ops.moving import export as exporting
 from evalsvc.ops.moving.export import AccountExport
@@ -26,11 +30,12 @@ from evalsvc.ops.moving.tables import (
     account_models,
     taken_tables,
 )
-from tests.conftest import Caller
+from tests.conftest import Caller, new_caller, wait_until
 from tests.experiments.shapes import lease, new_push_experiment, post_outputs
 from tests.factories import ok
 from tests.ops.moving import export, lines_of, new_rich_account, rows_of
 from tests.rest.shapes import assert_problem
+from tests.serving import serving
 from tests.work.keeping import pending
 
 ADDRESS = "/v1/account/export"
@@ -231,21 +236,66 @@ def test_secrets_stay() -> None:
     assert len(rich.secrets) >= 8
 
 
-def test_memory_stays_flat(alice: Caller) -> None:
-    """Twenty thousand evaluations of 4 kB: 90 MB go through, and a few are in memory at a time."""
+@pytest.fixture(scope="module")
+def large() -> Caller:
+    """Somebody with twenty thousand evaluations of 4 kB each."""
+    caller = new_caller(name="large")
     connection = connections["owner"]
     connection.ensure_connection()
-    fill(connection.connection, [alice.account.pk] * 5, 20_000, days=400)
-    with connections["owner"].cursor() as cursor:
+    fill(connection.connection, [caller.account.pk] * 5, 20_000, days=400)
+    with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE evaluations_evaluationrequest SET output = repeat(md5(id::text), 128) WHERE account_id = %s",
-            [alice.account.pk],
+            [caller.account.pk],
         )
+    return caller
+
+
+def test_memory_stays_flat(large: Caller) -> None:
+    """Ninety megabytes go through, and a few are in memory at a time."""
     tracemalloc.start()
     try:
-        n_bytes = sum(len(part) for part in AccountExport(alice.account))
+        n_bytes = sum(len(part) for part in AccountExport(large.account))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert n_bytes > 80_000_000
     assert peak < 8_000_000, peak
+
+
+def test_a_reader_that_stalls_loses_its_place(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "STALLED_SECONDS", 1)
+
+    def stall() -> str:
+        lines = AccountExport(alice.account)
+        try:
+            time.sleep(2.5)
+            list(lines)
+        except Error as exc:
+            return str(exc)
+        finally:
+            lines.close()
+            connections.close_all()
+        return "it went on"
+
+    with ThreadPoolExecutor(1) as beside:
+        stalled = beside.submit(stall)
+        wait_until(lambda: is_busy(alice))
+        assert "idle-in-transaction" in stalled.result()
+    assert not is_busy(alice)
+
+
+def is_busy(caller: Caller) -> bool:
+    """Say whether an export of the account runs."""
+    with transaction.atomic(using="system"), connections["system"].cursor() as cursor:
+        return not EXPORT.try_take(cursor, caller.account.pk)
+
+
+def test_a_connection_that_breaks_frees_the_place(large: Caller, tmp_path: Path) -> None:
+    with serving(tmp_path / "web.log") as url:
+        request = Request(url + ADDRESS, headers={"X-API-KEY": large.key})
+        with urlopen(request, timeout=60) as answer:
+            assert answer.read(100_000)
+            assert is_busy(large)
+        wait_until(lambda: not is_busy(large), seconds=30)
+    assert "Traceback" not in (tmp_path / "web.log").read_text()

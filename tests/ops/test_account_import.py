@@ -74,6 +74,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
     good, bad = (config["id"] for config in made["configs"])
     post_outputs(caller, made["id"], lease(caller, made["id"], good))
     lease(caller, made["id"], bad)
+    # Its outputs wait for a worker that scores them.
+    waiting = new_push_experiment(caller, name="waits", metrics=[{"name": "clean", "evaluator": "toxicity"}])
+    for config in waiting["configs"]:
+        post_outputs(caller, waiting["id"], lease(caller, waiting["id"], config["id"]))
     with migrated_database(services.servers.postgres.url) as database:
         database.urls["REDIS_URL"] = valkey_apart()
         yield Source(caller, export(caller), database, tmp_path_factory.mktemp("import"))
@@ -186,7 +190,7 @@ def test_a_killed_import_leaves_nothing_and_the_next_one_works(source: Source, t
 
     status, said = import_into(source.database, path, "--name", "Arrived")
     assert status == 0, said
-    assert "2 configs of experiments ran, and are stopped" in said
+    assert "4 configs of experiments ran, and are stopped" in said
     with serving(tmp_path / "web.log", **source.database.urls) as url:
         _goes_on(url, key_in(said))
     assert "WRONG" not in source.database.run("verify")
@@ -195,22 +199,32 @@ def test_a_killed_import_leaves_nothing_and_the_next_one_works(source: Source, t
 
 
 def _goes_on(url: str, key: str) -> None:
-    """Its running experiment came stopped, and is resumed: what was leased is leased again, and nothing twice."""
+    """Its running experiments came stopped, and are resumed: what was leased, or waited, is leased again, and no more."""
     assert json.loads(call(url, key, "/v1/whoami")[1])["caller"]["api_key"]["account"]["name"] == "Arrived"
-    (experiment,) = (one for one in json.loads(call(url, key, "/v1/experiments")[1])["experiments"])
-    where = f"/v1/experiments/{experiment['id']}"
-    shown = json.loads(call(url, key, where)[1])["experiment"]
-    assert shown["plan"]["state"] == "idle"
-    for config in shown["configs"]:
-        assert (config["state"], config["stop_reason"]) == ("stopped", "user")
-        assert call(url, key, f"{where}/configs/{config['id']}/resume", {})[0] == 200
-        while unit := json.loads(call(url, key, f"{where}/configs/{config['id']}/lease", {})[1])["unit"]:
-            rows = [{"pos": one["pos"], "output": "x"} for one in unit["examples"]]
-            body = {"token": unit["token"], "outputs": rows}
-            status, said = call(url, key, f"{where}/units/{unit['id']}/outputs", body)
-            assert status == 200, said
-    shown = json.loads(call(url, key, where)[1])["experiment"]
-    assert {config["state"] for config in shown["configs"]} == {"completed"}
+    for experiment in json.loads(call(url, key, "/v1/experiments")[1])["experiments"]:
+        where = f"/v1/experiments/{experiment['id']}"
+        shown = json.loads(call(url, key, where)[1])["experiment"]
+        is_waiting = experiment["name"] == "waits"
+        assert shown["plan"]["state"] == "idle"
+        assert {(config["state"], config["stop_reason"]) for config in shown["configs"]} == {("stopped", "user")}
+        n_asked = [_worked_off(url, key, where, config["id"]) for config in shown["configs"]]
+        # The good one had answered ten of thirty, which have their scores.
+        assert n_asked == ([30, 30] if is_waiting else [20, 30])
+        shown = json.loads(call(url, key, where)[1])["experiment"]
+        assert {config["state"] for config in shown["configs"]} == {"running" if is_waiting else "completed"}
+
+
+def _worked_off(url: str, key: str, where: str, config_id: str) -> int:
+    """Resume a config and answer all that it asks; return how much that was."""
+    assert call(url, key, f"{where}/configs/{config_id}/resume", {})[0] == 200
+    n = 0
+    while unit := json.loads(call(url, key, f"{where}/configs/{config_id}/lease", {})[1])["unit"]:
+        rows = [{"pos": one["pos"], "output": "x"} for one in unit["examples"]]
+        body = {"token": unit["token"], "outputs": rows}
+        status, said = call(url, key, f"{where}/units/{unit['id']}/outputs", body)
+        assert status == 200, said
+        n += len(rows)
+    return n
 
 
 def test_a_name_that_is_taken_is_refused(source: Source) -> None:

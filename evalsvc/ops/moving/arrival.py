@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, InternalError, ProgrammingError, connections, transaction
@@ -16,15 +17,17 @@ from evalsvc.evaluations.database.partitions import make_partitions
 from evalsvc.evaluations.maintenance.sweep import Finding, verify
 from evalsvc.experiments.maintenance.recount import recount_all
 from evalsvc.ops.moving.checks import check_free, check_own, check_release, recounted_rows
-from evalsvc.ops.moving.derived import add_members, make_tags, renew_secrets
+from evalsvc.ops.moving.derived import add_members, count_for_plans, make_tags, renew_secrets
 from evalsvc.ops.moving.file import AccountFile, ImportRefused, open_file
 from evalsvc.ops.moving.tables import FILLED, MEMBERS
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
 MOST_ROWS, MOST_BYTES = 500, 4 * 1024 * 1024
 """Of one statement."""
-ACCOUNT = "accounts_account"
-UNIQUE_VIOLATION = "23505"
+MANY = 1000
+"""Rows of a table that change what a query of it costs."""
+ACCOUNT, EVALUATIONS = "accounts_account", "evaluations_evaluation"
+UNIQUE_VIOLATION, RETURNING = "23505", " RETURNING id"
 Tell = Callable[[str, int], None]
 
 
@@ -100,7 +103,6 @@ def _complete(file: AccountFile, people: list[bytes]) -> Arrived:
         raise ImportRefused(f"{file.path} is altered: {exc} is no member.") from None
     check_own(file)
     counts = recounted_rows(file)
-    make_tags(account.pk)
     renew_secrets(account)
     release = str(file.manifest["release"])
     record_audit(account=account, actor="operator", action="account.imported", target=file.name, release=release)
@@ -110,6 +112,8 @@ def _complete(file: AccountFile, people: list[bytes]) -> Arrived:
 def _open(arrived: Arrived) -> None:
     """Recount, and let people in where nothing is wrong."""
     account = arrived.account
+    if many := [name for name, n in arrived.counts.items() if n >= MANY]:
+        count_for_plans(many)
     found = itertools.chain(verify(account.pk), recount_all(account.pk))
     arrived.findings = [finding for _, finding in found if finding is not None]
     if not arrived.findings:
@@ -118,24 +122,34 @@ def _open(arrived: Arrived) -> None:
 
 
 def _insert(file: AccountFile, table: str, rows: list[bytes], name: str) -> None:
-    fixed = {ACCOUNT: {"id": "%(account)s", "name": "%(name)s", "off_at": "now()"}}.get(
-        table, {"account_id": "%(account)s"} | FILLED.get(table, {})
-    )
-    columns = [f'"{one}"' for one in file.manifest["columns"].get(table, ()) if one not in fixed]
-    query = (
-        f"INSERT INTO {table} ({', '.join([*columns, *fixed])})"  # noqa: S608  # nosec B608  names are checked
-        f" SELECT {', '.join([*columns, *fixed.values()])} FROM json_populate_recordset(NULL::{table}, %(rows)s::json)"
-    )
     try:
-        text = b"[" + b",".join(rows) + b"]"
-        values = {"account": file.account_id, "name": name, "rows": text.decode()}
-        with connections[SYSTEM].cursor() as cursor:
-            cursor.execute(query, {one: values[one] for one in values if f"%({one})s" in query})
-            n = cursor.rowcount
+        values = {"account": file.account_id, "name": name, "rows": (b"[" + b",".join(rows) + b"]").decode()}
+        n, ids = _run_insert(_insert_of(file, table), values)
     except (DataError, ProgrammingError, InternalError, UnicodeDecodeError) as exc:
         raise ImportRefused(f"{file.path} is altered: a row of {table} does not fit ({_first_line(exc)}).") from exc
     if n != len(rows):
         raise ImportRefused(f"{file.path} is altered: lines of {table} hold more than a row.")
+    if ids:
+        make_tags(ids)
+
+
+def _insert_of(file: AccountFile, table: str) -> str:
+    """Return the statement for rows of a table: what the file must not decide is put in here."""
+    own = {"account_id": "%(account)s"} | FILLED.get(table, {})
+    fixed = {"id": "%(account)s", "name": "%(name)s", "off_at": "now()"} if table == ACCOUNT else own
+    columns = [f'"{one}"' for one in file.manifest["columns"].get(table, ()) if one not in fixed]
+    return (
+        f"INSERT INTO {table} ({', '.join([*columns, *fixed])})"  # noqa: S608  # nosec B608  names are checked
+        f" SELECT {', '.join([*columns, *fixed.values()])} FROM json_populate_recordset(NULL::{table}, %(rows)s::json)"
+        f"{RETURNING if table == EVALUATIONS else ''}"
+    )
+
+
+def _run_insert(query: str, values: dict[str, Any]) -> tuple[int, list[int]]:
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(query, {one: values[one] for one in values if f"%({one})s" in query})
+        ids = [id for (id,) in cursor.fetchall()] if query.endswith(RETURNING) else []
+        return int(cursor.rowcount), ids
 
 
 def _conflict(exc: IntegrityError) -> str:
