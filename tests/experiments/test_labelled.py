@@ -153,7 +153,7 @@ def test_one_of_a_run_that_goes_on_needs_force(alice: Caller, stub: RunningStub)
 
 def test_who_leads_by_chance_has_not_won(alice: Caller, stub: RunningStub) -> None:
     """Three rows tell nobody apart: a decision by them would be a coin's."""
-    experiment, made = planned(alice, stub, dataset=make_dataset(alice, n=3))
+    experiment, _ = planned(alice, stub, dataset=make_dataset(alice, n=3))
     run_units()
     finish(alice, experiment["id"])
     leader = live(alice, experiment["id"])["leader"]

@@ -13,6 +13,7 @@ from tests.rest.shapes import assert_problem
 # What is one thing, and not a list, has no parameters; neither has what a client asks first of all.
 SINGLE = {"/v1/account", "/v1/whoami", "/v1/webhook-secret"}
 OWN = {
+    "/v1/account/export",
     "/v1/compare",
     "/v1/connections",
     "/v1/datasets",

@@ -32,8 +32,8 @@ NO_PROMPT = (
 GONE = "The prompt revision of this config has been deleted. Push its text again, and label that revision."
 UNFINISHED = "The experiment is {}, not done. Wait for its end, or send `force`: the evidence will say so."
 BY_CHANCE = (
-    "{!r} leads, and may lead by chance: it is not told apart from every other config. Go on with more examples, or send"
-    " `force`: the evidence will say so."
+    "{!r} leads, and may lead by chance: it is not told apart from every other config. Go on with more examples, or"
+    " send `force`: the evidence will say so."
 )
 NOT_WINNER = "{} leads, not {}. Label that one, or send `force`: the evidence will say so."
 
@@ -92,7 +92,7 @@ def _check_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> No
 
 
 def _has_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> bool:
-    """Say whether a config leads an experiment that is done, and no longer by chance. Alone, there is nobody to beat."""
+    """Say whether a config leads an experiment that is done, and not by chance. Alone, it has nobody to beat."""
     leads = view["leader"] == str(config.pk)
     return plan.state == ExperimentPlan.State.DONE and leads and view["leader_settled"] is not False
 
