@@ -35,7 +35,8 @@ BEFORE = timedelta(minutes=10)
 WAITING = "seconds left"
 TRIES = 5
 Tell = Callable[[str, int], None]
-# In the transaction that takes the account away. Nothing of a person or of what it held: its number and two times.
+# In the transaction that takes the account away. Nothing of a person or of what it held: its number and two times. One
+# that was brought in again, from a file, may be deleted a second time.
 NOTE = """
 INSERT INTO accounts_accountdeletion (id, ordered_by, began_at)
 SELECT a.id, coalesce((
@@ -43,7 +44,8 @@ SELECT a.id, coalesce((
     WHERE e.account_id = a.id AND e.action = %(began)s ORDER BY e.id LIMIT 1), %(operator)s),
   coalesce(a.deleted_at, now())
 FROM accounts_account a WHERE a.id = %(account)s
-ON CONFLICT (id) DO NOTHING
+ON CONFLICT (id) DO UPDATE SET ordered_by = excluded.ordered_by, began_at = excluded.began_at, ended_at = now(),
+  scrubbed_at = NULL
 """
 
 

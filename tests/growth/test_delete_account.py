@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -10,8 +11,10 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
+from django.utils import timezone
 
 from benchmarks.growth_rows import fill, new_accounts
+from evalsvc.accounts.models import AccountDeletion
 from evalsvc.accounts.services import OPERATOR, begin_deletion, revoke_key
 from evalsvc.infra.redis import shared_client
 from evalsvc.ops import account_deletion
@@ -99,6 +102,21 @@ def test_it_deletes_everything_and_nobody_elses() -> None:
     assert findings(charlie) == {}
     with pytest.raises(CommandError, match="There is no account"):
         deleted(alice.account.name, "--yes")
+
+
+def test_one_that_was_brought_in_again_is_deleted_again() -> None:
+    """Its line of the first time had said that no file of the servers holds what it had."""
+    alice = new_caller(name="alice")
+    before = timezone.now() - timedelta(days=1)
+    AccountDeletion.objects.using("system").create(
+        pk=alice.account.pk, ordered_by="admin", began_at=before, ended_at=before, scrubbed_at=before
+    )
+
+    deleted(alice.account.name, "--yes")
+
+    line = AccountDeletion.objects.using("system").get(pk=alice.account.pk)
+    assert (line.ordered_by, line.scrubbed_at) == ("operator", None)
+    assert line.ended_at > line.began_at > before
 
 
 def test_it_says_what_would_go_and_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
