@@ -59,6 +59,9 @@ def test_every_operation_has_a_name_a_sentence_and_a_tag(document: dict[str, Any
 
     assert len(names) == len(set(names))
     assert all(operation["description"] and operation["tags"] for _, _, operation in operations(document))
+    tags = {tag for _, _, operation in operations(document) for tag in operation["tags"]}
+    assert tags == {tag["name"] for tag in document["tags"]}
+    assert document["tags"][0]["name"] == "evaluations"
 
 
 def test_every_operation_says_which_errors_it_answers(document: dict[str, Any]) -> None:

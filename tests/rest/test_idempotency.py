@@ -27,6 +27,7 @@ from tests.datasets.shapes import new_version
 from tests.evaluations.bulk.shapes import BATCH, exact
 from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
+from tests.factories import chat, make_connection, make_dataset, make_experiment
 from tests.prompts.shapes import GREETING, revise
 from tests.rest.shapes import assert_problem, view_of
 from tests.telemetry.otlp import log, logs, new_id, span, traces
@@ -79,6 +80,16 @@ def outputs_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     unit = lease(caller, made["id"], made["configs"][0]["id"])
     rows = [{"pos": e["pos"], "output": "x"} for e in unit["examples"]]
     return f"/v1/experiments/{made['id']}/units/{unit['id']}/outputs", {"token": unit["token"], "outputs": rows}
+
+
+def label_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    made = revise(caller, body="{{input}}")
+    config = chat(make_connection(caller, "http://127.0.0.1:9/v1"), "m")
+    del config["parameters"]["prompt"]
+    config["parameters"]["prompt_from"] = {"name": made["prompt_definition_name"], "revision": made["revision"]}
+    planned = make_experiment(caller, make_dataset(caller, n=3), [config], start=False)
+    path = f"/v1/experiments/{planned['id']}/configs/{planned['configs'][0]['id']}/label"
+    return path, {"label": "new", "force": True}
 
 
 def scores_route(caller: Caller) -> tuple[str, dict[str, Any]]:
@@ -166,6 +177,7 @@ ROUTES: dict[str, Route] = {
         f"/v1/experiments/{{id}}/configs/{{config_id}}/{verb}": of_config(verb, {})
         for verb in ("stop", "resume", "clone", "lease", "promote")
     },
+    "/v1/experiments/{id}/configs/{config_id}/label": label_route,
     "/v1/experiments/{id}/units/{unit_id}/outputs": outputs_route,
 }
 CREATED = {"/v1/connections", TEST_EVENT}
