@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,30 @@ def test_a_service_that_is_away_is_said_with_what_to_do(old: OldService, shell: 
     assert done.returncode == 1
     assert "cannot be reached" in done.stderr
     assert "What to do" in done.stderr
+
+
+class Page(BaseHTTPRequestHandler):
+    """A page for people, at every address."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "6")
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_an_address_of_something_else_is_said(shell: dict[str, str]) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = imported(OldService(server.server_address[1]), shell)
+        server.shutdown()
+
+    assert done.returncode == 1
+    assert "no JSON" in done.stderr and "--from" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_another_installation_of_this_service_is_read_too(shell: dict[str, str], web: str, alice: Caller) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from evalsvc.cli.imports.patronus.outcome import ImportOutcome
-from evalsvc.cli.imports.patronus.source import OldService
+from evalsvc.cli.imports.patronus.source import OldService, in_order
 from evalsvc.client.errors import InvalidError
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject
@@ -46,7 +46,7 @@ def _experiments(
     old: OldService, target: Transport, outcome: ImportOutcome, projects: Mapping[str, str]
 ) -> dict[str, str]:
     here = {old_id_of(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
-    rows = sorted(old.listed("/v1/experiments", "experiments"), key=lambda row: int(str(row["id"])))
+    rows = sorted(old.listed("/v1/experiments", "experiments"), key=in_order)
     outcome.found["experiments"] += len(rows)
     found: dict[str, str] = {}
     for row in rows:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 from evalsvc.cli.imports.patronus.windows import Stretch
+from evalsvc.cli.options import Incomplete
 from evalsvc.cli.report import Report
 from evalsvc.client.errors import NotFoundError, RateLimitError, ServerError, UnreachableError
 from evalsvc.client.service.transport import Transport
@@ -36,7 +38,7 @@ class OldService:
         ]
         answer = self._asked(lambda: self._transport.post("/v1/evaluations/search", {"filters": filters}))
         rows = rows_in(answer, "evaluations")
-        return sorted(rows, key=lambda row: (str(row.get("created_at")), int(str(row["id"]))))
+        return sorted(rows, key=in_order)
 
     def texts(self, log_ids: Sequence[str]) -> dict[str, JsonObject]:
         """Return what was judged, by log: the bodies of those logs that are there and hold an object."""
@@ -82,11 +84,18 @@ class OldService:
         while True:
             try:
                 return ask()
+            except json.JSONDecodeError as exc:
+                raise Incomplete(f"The old service answered what is no JSON ({exc}): look at --from.") from exc
             except (UnreachableError, ServerError, RateLimitError) as exc:
                 if time.monotonic() >= ends:
                     raise
                 self.report.say(f"The old service: {exc.detail} Asking again in {PAUSE_SECONDS:.0f} s.")
                 time.sleep(min(PAUSE_SECONDS, max(0.0, ends - time.monotonic())))
+
+
+def in_order(row: JsonObject) -> tuple[str, str]:
+    """Return what rows are put in order by: their time, then their ids, which are numbers as texts."""
+    return str(row.get("created_at")), str(row["id"]).rjust(20, "0")
 
 
 def rows_in(answer: JsonObject, key: str) -> list[JsonObject]:
