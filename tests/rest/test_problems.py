@@ -94,6 +94,7 @@ RAISED: dict[str, list[BaseException]] = {
     ],
     "unsupported_media_type": [drf.UnsupportedMediaType("x/y")],
     "in_progress": [Problem(code="in_progress")],
+    "export_running": [Problem(code="export_running")],
     # The web worker's, before there is a view; shown at a real one in tests/attacks.
     **{
         code: [Problem(code=code)]
