@@ -167,8 +167,17 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
     stop_group(process)
 
 
+SLOW_FIRST = ("benchmarks", "faults", "cli", "scripts", "growth", "ops", "evaluators")
+"""Folders whose tests take seconds each: begun last, one of two processes would wait for the other at the end."""
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a file with a worker that some of its tests do not ask for: it would work off what they leave waiting."""
+    """Begin with slow files, and refuse one with a worker that some of its tests do not ask for.
+
+    The worker would work off what those leave waiting. Within both parts the order stays random.
+    """
+    items.sort(key=lambda item: item.path.parent.name not in SLOW_FIRST)
     asking = [item for item in items if "worker" in fixtures_of(item)]
     paths = {item.path for item in asking}
     if others := [item.nodeid for item in items if item.path in paths and "worker" not in fixtures_of(item)]:
