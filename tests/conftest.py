@@ -171,12 +171,21 @@ SLOW_FIRST = ("benchmarks", "faults", "cli", "scripts", "growth", "ops", "evalua
 """Folders whose tests take seconds each: begun last, one of two processes would wait for the other at the end."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the switch that `make deploy-test` sets."""
+    parser.addoption("--deploy", action="store_true", help="run the tests that are marked deploy, and no others")
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with slow files, and refuse one with a worker that some of its tests do not ask for.
 
     The worker would work off what those leave waiting. Within both parts the order stays random.
     """
+    deploys = config.getoption("--deploy")
+    if left := [item for item in items if (item.get_closest_marker("deploy") is not None) != deploys]:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
     items.sort(key=lambda item: item.path.parent.name not in SLOW_FIRST)
     asking = [item for item in items if "worker" in fixtures_of(item)]
     paths = {item.path for item in asking}

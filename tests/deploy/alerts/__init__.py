@@ -1,0 +1,1 @@
+"""Alerts of the running stack."""

@@ -1,0 +1,1 @@
+"""The compose stack, started as it is shipped."""

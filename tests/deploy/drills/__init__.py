@@ -1,0 +1,1 @@
+"""Restore, point in time, failover."""

@@ -1,0 +1,1 @@
+"""Upgrade and rollback without a stop."""

@@ -1,0 +1,1 @@
+"""One machine with systemd."""
