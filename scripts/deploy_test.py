@@ -1,7 +1,7 @@
 """`make deploy-test [PART=...]`: deploy for real, in containers and booted machines, and print how long each part took.
 
-Needs root on Debian, and installs what it needs besides. Without a part all of them run. A green run of all parts, or of
-`compose` alone, notes the digest of what was deployed in deploy/tested.json: `.ci/run` runs `compose` when that differs.
+Needs root on Debian, and installs what it needs besides. Without a part all of them run. A green run with `compose` in it
+notes the digest of what was deployed in deploy/tested.json: `.ci/run` runs that part when the digest differs.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ def files(root: Path) -> list[Path]:
     """Return the files that a deployment is made of, in order."""
     found = (path for name in DIGESTED for path in [root / name, *(root / name).rglob("*")])
     left = ("__pycache__", ".pyc")
-    return sorted(
-        path for path in found if path.is_file() and path != root / TESTED and not str(path).endswith(left)
-    )
+    return sorted(path for path in found if path.is_file() and path != root / TESTED and not str(path).endswith(left))
 
 
 def digest(root: Path = CHECKOUT) -> str:
@@ -71,11 +69,13 @@ def run(part: str, arguments: list[str]) -> int:
 def main() -> int:
     """Run what the command line names; the exit code says whether all of it passed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="all, unless named")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all, unless named")
     parser.add_argument("--is-tested", action="store_true", help="only say, by the exit code, if compose needs no run")
     given, arguments = parser.parse_known_args()
     if given.is_tested:
         return 0 if is_tested() else 1
+    if unknown := set(given.parts) - set(PARTS):
+        parser.error(f"no part is named {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     before, results = digest(), {}
     for part in given.parts or PARTS:
         print(f"deploy-test: {part}", flush=True)
