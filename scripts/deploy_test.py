@@ -1,6 +1,6 @@
 """`make deploy-test [PART=...]`: deploy for real, in containers and booted machines, and print how long each part took.
 
-Needs root on Debian, and installs what it needs besides. Without a part all of them run. A green run with `compose` in it
+Needs root on Debian, and installs what else it needs. Without a part all of them run. A green run with `compose` in it
 notes the digest of what was deployed in deploy/tested.json: `.ci/run` runs that part when the digest differs.
 """
 
