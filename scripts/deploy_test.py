@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.commits import CHECKOUT
@@ -31,10 +32,10 @@ DIGESTED = ("deploy", "evalsvc/config", "evalsvc/ops", "requirements", "scripts/
 TESTED = "deploy/tested.json"
 
 
-def files(root: Path) -> list[Path]:
-    """Return the files that a deployment is made of, in order."""
-    found = (path for name in DIGESTED for path in [root / name, *(root / name).rglob("*")])
-    left = ("__pycache__", ".pyc")
+def files(root: Path, names: Sequence[str] = DIGESTED) -> list[Path]:
+    """Return the files that these are made of, in order, without what is made here."""
+    found = (path for name in names for path in [root / name, *(root / name).rglob("*")])
+    left = (".pyc", ".whl")
     return sorted(path for path in found if path.is_file() and path != root / TESTED and not str(path).endswith(left))
 
 

