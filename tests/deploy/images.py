@@ -26,7 +26,7 @@ def python_image() -> str:
 @functools.cache
 def wheels() -> Path:
     """Return a folder with the wheels of the locks, for the Python of the image; fetched once."""
-    locks = [CHECKOUT / "requirements" / name for name in ("runtime.txt", "models.txt", "dev.txt")]
+    locks = [CHECKOUT / "requirements" / name for name in ("runtime.txt", "models.txt", "https.txt", "dev.txt")]
     named = hashlib.sha256(b"".join(path.read_bytes() for path in locks)).hexdigest()[:12]
     folder = HOME / f"wheels-{named}"
     if not (folder / "complete").exists():
@@ -58,17 +58,27 @@ def _trust() -> list[str]:
 @functools.cache
 def app_image() -> str:
     """Return the product's image, built without a network from what the checkout holds; built once for one content."""
-    image = f"localhost/evalsvc:{_digest()[:12]}"
+    image = _built("evalsvc")
+    podman("tag", image, "localhost/evalsvc:test")
+    return image
+
+
+@functools.cache
+def proxy_image() -> str:
+    """Return the image of the proxy, built likewise."""
+    return _built("evalsvc-proxy", "--target=proxy")
+
+
+def _built(name: str, *options: str) -> str:
+    image = f"localhost/{name}:{_digest()[:12]}"
     if podman("image", "exists", image, check=False).returncode != 0:
         context = HOME / "context"
         shutil.rmtree(context, ignore_errors=True)
         _copy_sources(context)
-        base = f"BASE={python_image()}"
         podman(
-            "build", "--network=none", "--format=docker", "--build-arg", base,
+            "build", "--network=none", "--format=docker", "--build-arg", f"BASE={python_image()}", *options,
             "--file", context / "deploy/image/Dockerfile", "--tag", image, context, timeout=1800,
         )  # fmt: skip
-    podman("tag", image, "localhost/evalsvc:test")
     return image
 
 
