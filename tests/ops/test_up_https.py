@@ -22,33 +22,9 @@ from django.conf import settings
 from evalsvc.local.supervisor.front.caddy import find_caddy
 from tests.conftest import wait_until
 from tests.installation import Installation, Running, installed
+from tests.programs import GRPC, PATRONUS
 
 PATIENCE = 100.0
-PATRONUS = """
-import os
-import patronus_api
-
-client = patronus_api.PatronusAPI(base_url=os.environ["EVALSVC_URL"], api_key=os.environ["EVALSVC_API_KEY"])
-answer = client.evaluations.evaluate(
-    evaluators=[{"evaluator": "exact-match"}],
-    task_output="Paris",
-    gold_answer="Paris",
-)
-print("PASSED", answer.results[0].evaluation_result.pass_)
-"""
-GRPC = """
-import os
-from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-
-key = os.environ["EVALSVC_API_KEY"]
-exporter = OTLPSpanExporter(endpoint=os.environ["EVALSVC_URL"], headers=(("x-api-key", key),), timeout=30)
-provider = TracerProvider()
-provider.add_span_processor(SimpleSpanProcessor(exporter))
-with provider.get_tracer("raw").start_as_current_span("through tls") as span:
-    print("FOUND" + format(span.get_span_context().trace_id, "032x"))
-"""
 
 pytestmark = [
     pytest.mark.timeout(900),

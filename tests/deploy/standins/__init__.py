@@ -14,8 +14,8 @@ from tests.deploy.images import wheels
 HERE = Path(__file__).parent
 POSTGRES = "docker.io/library/postgres:18.4-trixie"
 VALKEY = "docker.io/valkey/valkey:9.1.2-trixie"
+# Under whose name which of Debian's packages stands.
 DEBIANS = {
-    # Under whose name, the Debian package, and whether its programs are already where the stack looks for them.
     "docker.io/edoburu/pgbouncer:v1.24.1-p1": "pgbouncer",
     "docker.io/prom/prometheus:v3.5.0": "prometheus",
     "docker.io/prom/alertmanager:v0.28.1": "prometheus-alertmanager",
@@ -44,8 +44,8 @@ def valkey() -> str:
 
 def debian(name: str) -> str:
     """Return the name of an official image under which a Debian with that program stands."""
-    podman("tag", debian_image("trixie", DEBIANS[name]), name)
-    return name
+    with tempfile.TemporaryDirectory(dir=HOME) as folder:
+        return _build(name, "Dockerfile.debian", Path(folder), DEBIANS[name])
 
 
 def _unpack(wheel: str, folder: Path, wanted: tuple[str, ...]) -> None:
@@ -65,5 +65,3 @@ def _build(name: str, dockerfile: str, context: Path, *packages: str) -> str:
         "--file", context / dockerfile, "--tag", name, context,
     )  # fmt: skip
     return name
-
-
