@@ -28,7 +28,12 @@ class Calls:
 
 def evaluate(client: httpx.Client, evaluator: str, calls: Calls) -> None:
     """Evaluate once; until it is answered, send the same again under one Idempotency-Key, as the documentation says."""
-    body = {"evaluators": [{"evaluator": evaluator}], "evaluated_model_output": "Have a lovely day.", "app": "load"}
+    body = {
+        "evaluators": [{"evaluator": evaluator}],
+        "evaluated_model_output": "Have a lovely day.",
+        "app": "load",
+        "capture": "all",
+    }
     body |= {"evaluated_model_gold_answer": "Have a lovely day."}
     key = uuid.uuid4().hex
     calls.sent += 1

@@ -42,7 +42,7 @@ def answered(web: httpx.Client, evaluator: str, output: str = "The library opens
         "evaluators": [{"evaluator": evaluator}], "evaluated_model_output": output,
         "evaluated_model_gold_answer": "The library opens at nine.", "evaluated_model_input": "When does it open?",
         "evaluated_model_retrieved_context": ["The library opens at nine."],
-        "confidence_interval_strategy": "full-history",
+        "capture": "all", "confidence_interval_strategy": "full-history",
     }  # fmt: skip
     answer = web.post("/v1/evaluate", json=body)
     assert answer.status_code == 200, answer.text
