@@ -5,7 +5,7 @@ of two releases run side by side during an upgrade, and functions in the databas
 of a new lock has two numbers: the next free class, and `hashint8` of the object's id.
 
 Code that takes several locks takes them in the order of ALL, so that it cannot deadlock. A lock ends with its
-transaction.
+transaction, or, where it is held by a connection, with that.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ class AdvisoryLock:
     def try_take(self, cursor: CursorWrapper, object_id: int) -> bool:
         """Take the lock, if it is free, until the transaction ends. Return False if another transaction has it."""
         cursor.execute(f"SELECT pg_try_advisory_xact_lock({self._key})", [object_id])
+        return bool(cursor.fetchone()[0])
+
+    def try_hold(self, cursor: CursorWrapper, object_id: int) -> bool:
+        """Take the lock, if it is free, until the connection is closed; for what no transaction may be open beside."""
+        cursor.execute(f"SELECT pg_try_advisory_lock({self._key})", [object_id])
         return bool(cursor.fetchone()[0])
 
     @property

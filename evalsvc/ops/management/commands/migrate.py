@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from psycopg.errors import LockNotAvailable
 
 from evalsvc.infra.locks import MIGRATIONS
 from evalsvc.tenancy.scope import OWNER
+
+ASK_SECONDS = 0.5
 
 
 class Command(DjangoMigrate):
@@ -39,14 +42,18 @@ class Command(DjangoMigrate):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the migrators' lock, on a connection of its own: migrations have their own transactions."""
+        """Hold the migrators' lock, on a connection of its own: migrations have their own transactions.
+
+        Neither the lock nor the wait for it is a transaction: an index that is made concurrently waits for each that is
+        open, so it would wait for this one, and for that of whoever migrates second.
+        """
         connection = connections.create_connection(OWNER)
         try:
-            connection.set_autocommit(False)
             with connection.cursor() as cursor:
-                if not MIGRATIONS.try_take(cursor, 0):
+                if not MIGRATIONS.try_hold(cursor, 0):
                     self.stderr.write("Another process migrates this database; waiting for it.")
-                    MIGRATIONS.take(cursor, 0)
+                    while not MIGRATIONS.try_hold(cursor, 0):
+                        time.sleep(ASK_SECONDS)
             yield
         finally:
             connection.close()
