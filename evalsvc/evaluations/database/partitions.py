@@ -7,6 +7,7 @@ from collections.abc import Collection
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from evalsvc.infra.indexes import without_lock_timeout
 from evalsvc.tenancy.scope import SYSTEM, current_role
 
 # Histories first, as who captures: then whoever waits for one table holds none that another one waits for.
@@ -24,6 +25,14 @@ SELECT (extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC') + inter
 HOUR_MS = 3_600_000
 """As `ids_until` in sql/ids.sql."""
 BOUND = "ck_before_partitions"
+# Those that no index of this whole table's index is attached for; the default one first, as new ones are made like it.
+WITHOUT_INDEX = """
+SELECT p.inhrelid::regclass::text FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
+WHERE p.inhparent = %s::regclass AND NOT EXISTS (
+  SELECT FROM pg_inherits i JOIN pg_index x ON x.indexrelid = i.inhrelid
+  WHERE i.inhparent = %s::regclass AND x.indrelid = p.inhrelid)
+ORDER BY pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT', 1
+"""
 
 
 def of_request(request_id: int) -> dict[str, int]:
@@ -56,13 +65,38 @@ def add_index(connection: BaseDatabaseWrapper, table: str, name: str, definition
     """Make an index in each partition, under the name that `make_partitions` would give it, and the whole table's.
 
     PostgreSQL would choose names by itself, cut off where they are long, so that those of two months could be one.
+    Outside a transaction (`atomic = False`) it stops no writes, and goes on where it was ended. Within one it does.
     """
+    if connection.in_atomic_block:
+        _add_index_behind_a_lock(connection, table, name, definition)
+    else:
+        _add_index_beside(connection, table, name, definition)
+
+
+def _add_index_behind_a_lock(connection: BaseDatabaseWrapper, table: str, name: str, definition: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", [table])
         for (partition,) in cursor.fetchall():
             cursor.execute(f"CREATE INDEX {name}{partition.removeprefix(table)} ON {partition} {definition}")
         # It takes those that are there for its own.
         cursor.execute(f"CREATE INDEX {name} ON {table} {definition}")
+
+
+def _add_index_beside(connection: BaseDatabaseWrapper, table: str, name: str, definition: str) -> None:
+    with connection.cursor() as cursor:
+        # IF NOT EXISTS would wait for writers before it looks.
+        cursor.execute("SELECT to_regclass(%s)", [name])
+        if cursor.fetchone()[0] is None:
+            # Of no partition yet. One that is made from now on brings its own.
+            cursor.execute(f"CREATE INDEX {name} ON ONLY {table} {definition}")
+        cursor.execute(WITHOUT_INDEX, [table, name])
+        for (partition,) in cursor.fetchall():
+            index = f"{name}{partition.removeprefix(table)}"
+            with without_lock_timeout(connection):
+                # What an earlier run has left, that was ended: it is not valid.
+                cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
+                cursor.execute(f"CREATE INDEX CONCURRENTLY {index} ON {partition} {definition}")
+            cursor.execute(f"ALTER INDEX {name} ATTACH PARTITION {index}")
 
 
 def check_bounds(connection: BaseDatabaseWrapper) -> None:
