@@ -30,3 +30,11 @@ def last_tag(root: Path = CHECKOUT) -> str | None:
 def file_at(commit: str, path: str, root: Path = CHECKOUT) -> str | None:
     """Return a file of a commit, or None where it has none of that name."""
     return git("show", f"{commit}:{path}", root=root)
+
+
+def previous_release(root: Path = CHECKOUT) -> str | None:
+    """Return the release that this commit replaces; of a release itself the one before. None where no tag is known."""
+    if not (root / ".git").exists():
+        return None
+    tag = git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^", root=root)
+    return tag.strip() if tag else None
