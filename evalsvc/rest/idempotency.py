@@ -1,7 +1,8 @@
 """`Idempotency-Key`: a POST that is sent twice is done once, and gets the same answer twice.
 
 The claim is committed first, so that a second request sees the first one running. The answer is written in the
-transaction that does the work, so that both are stored or neither is. A claim whose process died ends with its lease.
+transaction that does the work, so that both are stored or neither is. A claim whose process died ends with its lease;
+one that the process could not give back, since the database was away, is given back when that answers again.
 What is stored is sealed (`kept`); an answer whose resource was deleted is cleared (`clear_answers`).
 
 Some clients count their retries (`X-Stainless-Retry-Count`) and send no key. For them a key is made from the request.
@@ -13,19 +14,21 @@ import hashlib
 import json
 import logging
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
-from psycopg_pool import PoolTimeout
 
 from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.basics.metrics import REPLAYS
 from evalsvc.rest.kept import MADE_PREFIX, MAX_KEPT_BYTES, Seal, Unopened
 from evalsvc.rest.models import IdempotencyRecord
 from evalsvc.rest.problems import FieldError, Invalid, Problem
+from evalsvc.rest.releases import DATABASE_AWAY, releases
 from evalsvc.tenancy.scope import account_scope
 
 log = logging.getLogger(__name__)
@@ -141,7 +144,7 @@ def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool
     if is_retry:
         return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
     claim = Claim(Seal(account_id, key, fingerprint), uuid.uuid4())
-    with account_scope(account_id), connection.cursor() as cursor:
+    with _given_back_in_doubt(claim), account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM_FIRST_TRY, values_of(claim.seal, claim.token) | {"lease": TRY_LEASE_SECONDS})
         return claim if cursor.fetchone() else None
 
@@ -153,7 +156,7 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: floa
     """
     claim = Claim(Seal(account_id, key, fingerprint), uuid.uuid4())
     values = values_of(claim.seal, claim.token)
-    with account_scope(account_id), connection.cursor() as cursor:
+    with _given_back_in_doubt(claim), account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": kept_hours})
         if cursor.fetchone():
             return claim
@@ -256,12 +259,30 @@ def _update(claim: Claim, assignments: str, values: list[Any]) -> None:
 def release_claim(claim: Claim) -> None:
     """Give the key back after a refused or broken request, so that a corrected one may use it.
 
-    Without a database it stays claimed until its lease ends; the request has its own error, which is the one to answer.
+    Without a database it is given back later; the request has its own error, which is the one to answer.
     """
     try:
-        with account_scope(claim.account_id):
-            IdempotencyRecord.objects.filter(
-                account_id=claim.account_id, key=claim.seal.key, claim=claim.token, status=None, resource_id=None
-            ).delete()
-    except (OperationalError, InterfaceError, PoolTimeout):
-        log.warning("an Idempotency-Key was not given back: the database does not answer")
+        _delete(claim)
+    except DATABASE_AWAY:
+        log.warning("an Idempotency-Key is given back later: the database does not answer")
+        releases.later(partial(_delete, claim), seconds=LEASE_SECONDS)
+
+
+@contextmanager
+def _given_back_in_doubt(claim: Claim) -> Iterator[None]:
+    """Give the key back whose claim may have been committed or not, as the connection broke meanwhile.
+
+    Nobody holds such a claim: without this, after a failover, retries would be refused until its lease ends.
+    """
+    try:
+        yield
+    except DATABASE_AWAY:
+        releases.later(partial(_delete, claim), seconds=LEASE_SECONDS)
+        raise
+
+
+def _delete(claim: Claim) -> None:
+    with account_scope(claim.account_id):
+        IdempotencyRecord.objects.filter(
+            account_id=claim.account_id, key=claim.seal.key, claim=claim.token, status=None, resource_id=None
+        ).delete()

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import OperationalError, connections
 
 from evalsvc.catalog.models import Profile, ProfileRevision
+from evalsvc.rest.idempotency import finish_claim
 from evalsvc.rest.models import IdempotencyRecord
+from evalsvc.tenancy.scope import account_scope
 from tests.annotations.shapes import (
     ANNOTATE,
     ANNOTATIONS,
@@ -22,7 +25,7 @@ from tests.annotations.shapes import (
     new_criteria,
 )
 from tests.calibrations.rows import labelled
-from tests.conftest import Caller, scores_of
+from tests.conftest import Caller, scores_of, wait_until
 from tests.datasets.shapes import new_version
 from tests.evaluations.bulk.shapes import BATCH, exact
 from tests.events.shapes import new_endpoint, send_test_event
@@ -360,6 +363,53 @@ def test_a_database_that_goes_away_meanwhile_is_unavailable(alice: Caller, monke
 
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert answer["Retry-After"]
+
+
+def away_once(monkeypatch: pytest.MonkeyPatch, *, is_committed: bool) -> None:
+    """Let the connection break at the next commit, before the server does it or after: nobody can tell which."""
+    real = psycopg.Connection.commit
+
+    def commit(self: Any) -> None:
+        monkeypatch.setattr(psycopg.Connection, "commit", real)
+        if is_committed:
+            real(self)
+        self.close()
+        raise psycopg.OperationalError("the server closed the connection")
+
+    monkeypatch.setattr(psycopg.Connection, "commit", commit)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_key_whose_claim_may_have_been_kept_is_given_back(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, is_committed: bool
+) -> None:
+    """After a failover, a retry must not wait for the lease of a claim that nobody holds."""
+    away_once(monkeypatch, is_committed=is_committed)
+    assert_problem(alice.post("/v1/evaluate", EVALUATE, Idempotency_Key="k"), "unavailable")
+
+    wait_until(lambda: not records(alice).exists())
+    assert alice.post("/v1/evaluate", EVALUATE, Idempotency_Key="k").status_code == 200
+    assert len(scores_of(alice, "exact-match")) == 1
+
+
+def test_a_key_is_given_back_when_the_database_is_back(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_failures = iter(range(3))
+
+    def away(*args: Any, **fields: Any) -> Any:
+        if next(n_failures, None) is not None:
+            raise OperationalError("the server is not back yet")
+        return account_scope(*args, **fields)
+
+    def broken(*args: object, **fields: object) -> None:
+        monkeypatch.setattr("evalsvc.rest.idempotency.account_scope", away)
+        raise OperationalError("the server closed the connection")
+
+    monkeypatch.setattr("evalsvc.accounts.views.finish_claim", broken)
+    assert_problem(alice.post("/v1/projects", {"name": "gone"}, Idempotency_Key="k"), "unavailable")
+    monkeypatch.setattr("evalsvc.accounts.views.finish_claim", finish_claim)
+
+    wait_until(lambda: not records(alice).exists())
+    assert alice.post("/v1/projects", {"name": "gone"}, Idempotency_Key="k").status_code == 200
 
 
 def crash(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
