@@ -42,6 +42,10 @@ class Archive:
             file.write(stream)
         self.configuration.chmod(0o644)
         self.run("stanza-create")
+        self.end_segment()
+
+    def end_segment(self) -> None:
+        """Let the server end its segment of WAL, and wait until that is in the repository."""
         self.run("check")
 
     def run(self, command: str, *options: str) -> str:

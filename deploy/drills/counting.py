@@ -88,9 +88,9 @@ def is_double(call: Accepted, found: Found) -> bool:
     )
 
 
-def first_answer_after(accepted: Iterable[Accepted], moment: float) -> float | None:
-    """Return after how many seconds the first call that was sent after a moment was answered; None if none was."""
-    waits = [call.answered_at - moment for call in accepted if call.sent_at > moment]
+def first_answer(accepted: Iterable[Accepted], *, killed_at: float, dead_at: float) -> float | None:
+    """Return how long after a kill a call was answered that was sent when the server was dead; None if none was."""
+    waits = [call.answered_at - killed_at for call in accepted if call.sent_at > dead_at]
     return min(waits, default=None)
 
 

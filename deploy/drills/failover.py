@@ -9,13 +9,15 @@ Servers, service and load are its own, in a folder of its own: nothing that runs
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from deploy.drills.callers import Load
-from deploy.drills.counting import first_answer_after, longest_call, longest_pause, losses
+from deploy.drills.counting import first_answer, longest_call, longest_pause, losses
 from deploy.drills.servers import ADDRESS, ADMINISTRATOR, DebianPgBouncer, DebianPostgres, run_as_server
 from deploy.drills.stage import DATABASE, Stage, StageFailed, arguments, found_in, run, tidy_environment
 from evalsvc.local.embedded.urls import DatabaseUrls, role_urls
@@ -27,6 +29,7 @@ SYNCHRONOUS = (
 )
 # The promotion: whoever takes over decides by this that the primary is dead.
 ASKED_EVERY, FAILURES = 0.2, 3
+N_HELD_UP = 20
 WAYS = ("without PgBouncer", "with PgBouncer")
 
 
@@ -54,7 +57,7 @@ def drill(stage: Stage, options: argparse.Namespace) -> None:
 def fail_over(stage: Stage, way: str, options: argparse.Namespace) -> None:
     """Kill the primary in the middle of so many evaluations, and promote the standby."""
     report, name = stage.report, way.replace(" ", "-").lower()
-    pair = replicated(stage, name)
+    pair = replicated(stage, name, is_synchronous=not options.asynchronous)
     urls = role_urls(pair.url(stage.secrets["POSTGRES_PASSWORD"]), stage.secrets, prefix=DATABASE)
     stage.make_database(pair.primary)
     key = stage.make_account(urls, "Drill")
@@ -65,20 +68,23 @@ def fail_over(stage: Stage, way: str, options: argparse.Namespace) -> None:
     stage.exits.callback(load.ended.set)
     load.start()
     load.wait_for(options.evaluations // 2, report.step)
+    if options.asynchronous:
+        hold_up(stage, pair.primary, load)
     report.step(f"SIGKILL of the primary, {len(load.accepted)} of {options.evaluations} evaluations answered")
     killed_at = time.time()
     pair.primary.kill_hard()
+    dead_at = time.time()
     promote(stage, pair, bouncer, way, killed_at)
     load.join()
-    look(stage, way, load, killed_at)
+    look(stage, way, load, killed_at, dead_at)
     stage.wait_for_verdicts(pair.standby)
     stage.verify(urls, f"on the new primary, {way}")
     service.stop()
     count(stage, pair.standby, load, way, options)
 
 
-def replicated(stage: Stage, name: str) -> Pair:
-    """Start a primary, copy it, and let each commit wait until the copy has it on its disk."""
+def replicated(stage: Stage, name: str, *, is_synchronous: bool) -> Pair:
+    """Start a primary, copy it, and let each commit wait until the copy has it on its disk, unless it shall not."""
     report, password = stage.report, stage.secrets["POSTGRES_PASSWORD"]
     primary = stage.postgres(f"primary-{name}")
     primary.start()
@@ -91,11 +97,21 @@ def replicated(stage: Stage, name: str) -> Pair:
             "--wal-method", "stream", "--checkpoint", "fast", "--dbname", source, home=standby.home,
         )  # fmt: skip
         standby.start()
+    if not is_synchronous:
+        report.step("    commits do not wait for the standby")
+        return Pair(primary, standby)
     # After the copy, so that the standby does not wait for a standby when it is promoted.
     primary.run(f"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 ({STANDBY})'", "SELECT pg_reload_conf()")
     stage.wait_until(lambda: primary.value(SYNCHRONOUS), "the standby is not synchronous", 30)
     report.step("    commits wait for the standby from now on")
     return Pair(primary, standby)
+
+
+def hold_up(stage: Stage, primary: DebianPostgres, load: Load) -> None:
+    """Stop the process that sends WAL, as a slow line does, while some more calls are answered."""
+    stage.report.step(f"holding up the stream to the standby until {N_HELD_UP} more are answered")
+    os.kill(primary.value("SELECT pid FROM pg_stat_replication"), signal.SIGSTOP)
+    load.wait_for(len(load.accepted) + N_HELD_UP, stage.report.step)
 
 
 def bouncer_before(stage: Stage, name: str, pair: Pair, urls: DatabaseUrls) -> DebianPgBouncer:
@@ -121,9 +137,9 @@ def promote(stage: Stage, pair: Pair, bouncer: DebianPgBouncer | None, way: str,
         bouncer.reload()
 
 
-def look(stage: Stage, way: str, load: Load, killed_at: float) -> None:
+def look(stage: Stage, way: str, load: Load, killed_at: float, dead_at: float) -> None:
     """Look how long callers waited."""
-    first = first_answer_after(load.accepted, killed_at)
+    first = first_answer(load.accepted, killed_at=killed_at, dead_at=dead_at)
     if first is None:
         raise StageFailed("Nothing was sent after the primary was killed: take more --evaluations.")
     stage.report.took(f"first_answer_{key_of(way)}", first)
@@ -151,6 +167,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = arguments(__doc__)
     parser.add_argument("--evaluations", type=int, default=500, help="of which half are answered before (default: 500)")
     parser.add_argument("--only", choices=("direct", "pgbouncer"), help="one of the two ways (default: both)")
+    parser.add_argument(
+        "--asynchronous", action="store_true", help="let no commit wait for the standby, to see what that loses"
+    )
     tidy_environment()
     return run("failover", drill, parser.parse_args(argv))
 
