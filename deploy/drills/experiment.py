@@ -11,8 +11,8 @@ from deploy.drills.report import Report
 from deploy.drills.service import Service
 
 MODELS = tuple(f"stub-accuracy-0.{tenth}0-{tenth}" for tenth in (5, 6, 7, 8))
-LATENCY_MS = 300
-"""Slow enough to be under way while a database is lost."""
+SLOW_MS, FAST_MS = 2000, 50
+"""Slow enough to be under way while a backup is made on a busy machine; afterwards it need not be."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Experiment:
         """Return what the service says of it now."""
         return service.answer(self.key, "GET", f"/v1/experiments/{self.id}/live")["experiment"]
 
-    def wait_for(self, service: Service, n: int, *, seconds: float = 240) -> int:
+    def wait_for(self, service: Service, n: int, *, seconds: float = 600) -> int:
         """Wait until so many queries are answered; return how many are."""
         deadline = time.monotonic() + seconds
         while (done := int(self.view(service)["n_queries"])) < n:

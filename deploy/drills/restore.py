@@ -20,7 +20,7 @@ from benchmarks.stub_llm import running_stub
 from deploy.drills import experiment, histories
 from deploy.drills.callers import Load
 from deploy.drills.counting import losses
-from deploy.drills.servers import DebianPostgres, through
+from deploy.drills.servers import DebianPostgres, free_port, through
 from deploy.drills.service import Service, environment, manage
 from deploy.drills.stage import DATABASE, Stage, arguments, destroy, found_in, run, tidy_environment
 from evalsvc.local.embedded.home import read_env_file
@@ -48,9 +48,11 @@ class Before:
 
 
 def drill(stage: Stage, options: argparse.Namespace) -> None:
-    """Do all of it. The stand-in for a language model outlives the disaster, as a real one would."""
-    with running_stub(latency_ms=experiment.LATENCY_MS) as stub:
+    """Do all of it. The stand-in for a language model has the same address before and after, as a real one has."""
+    port = free_port()
+    with running_stub(latency_ms=experiment.SLOW_MS, port=port) as stub:
         before = back_up_and_destroy(stage, options, stub.base_url)
+    with running_stub(latency_ms=experiment.FAST_MS, port=port):
         server = stage.postgres("postgres-new")
         server.start()
         stage.report.step(

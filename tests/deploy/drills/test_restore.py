@@ -40,7 +40,7 @@ def test_nothing_is_lost_that_was_answered_before_the_backup(tmp_path: Path) -> 
 
 
 def test_rows_that_are_lost_are_counted(tmp_path: Path) -> None:
-    ended = run_drill("restore", tmp_path, "--evaluations", "60", "--examples", "200", "--lose", "3")
+    ended = run_drill("restore", tmp_path, "--evaluations", "60", "--lose", "3")
 
     assert (ended.code, ended.lost, ended.wrong) == (1, 3, [])
     assert ended.said.endswith("FAILED; lost: 3.\n")
