@@ -74,8 +74,13 @@ ensure_secrets() {
 	draw ENCRYPTION_KEYS "import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())"
 }
 
+# draw NAME PROGRAM: a new secret, or the one that is there with the rights that it should have.
 draw() {
-	[ ! -s "$ETC/secrets/$1" ] || return 0
+	if [ -s "$ETC/secrets/$1" ]; then
+		# shellcheck disable=SC2094  # it reads all before it writes
+		put 640 root:evalsvc "$ETC/secrets/$1" <"$ETC/secrets/$1"
+		return 0
+	fi
 	if [ -n "$DRY" ]; then
 		act "draw $ETC/secrets/$1"
 		return 0

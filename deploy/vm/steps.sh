@@ -101,7 +101,7 @@ put_settings() {
 
 manage() { EVALSVC_RELEASE="$RELEASE" /usr/local/sbin/evalsvc-manage "$@"; }
 
-# Who has a new file, starts anew; the web process last, so that workers are there for it.
+# What stands before and behind the roles starts anew where it has a new file.
 restart_changed() {
 	if was_written "$UNITS"; then
 		act "tell systemd of the new files" systemctl daemon-reload
@@ -110,11 +110,11 @@ restart_changed() {
 	! was_written Caddyfile evalsvc-caddy || act "restart Caddy" systemctl try-restart evalsvc-caddy.service
 }
 
-# Workers first: the web process drains meanwhile for nobody, and finds them ready.
+# restart_roles restart|try-restart: workers first, so that the web process finds them there.
 restart_roles() {
 	# shellcheck disable=SC2086  # a list
-	systemctl restart $ROLES
-	systemctl restart evalsvc-web.service
+	systemctl "$1" $ROLES
+	systemctl "$1" evalsvc-web.service
 }
 
 # Do all roles run this release, and does it answer with all its parts?

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CHECKOUT
+from tests.deploy.vm.page import blocks
 from tests.deploy.vm.units import SHARED, problems
 
 VM = CHECKOUT / "deploy" / "vm"
@@ -89,3 +91,10 @@ def test_a_name_that_is_none_is_refused(value: str) -> None:
     )
     assert done.returncode == 1
     assert "--domain cannot be" in done.stderr
+
+
+def test_each_command_of_the_page_is_run() -> None:
+    """By the story of test_vm.py, which names the headings."""
+    story = (CHECKOUT / "tests/deploy/vm/test_vm.py").read_text()
+
+    assert set(re.findall(r"""block\(["']([^"']+)["']\)""", story)) == set(blocks())
