@@ -101,10 +101,9 @@ is_ready() { readyz | grep -q '"status": *"ready"'; }
 
 # Ready with all its parts, or not within so many seconds.
 wait_ready() {
-	left=$1
+	deadline=$(($(date +%s) + $1))
 	until is_ready; do
-		left=$((left - 1))
-		[ "$left" -gt 0 ] || return 1
+		[ "$(date +%s)" -lt "$deadline" ] || return 1
 		sleep 1
 	done
 }

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.deploy.vm.load import load_on
-from tests.deploy.vm.machine import Machine, copy_of_product, slowness
+from tests.deploy.vm.machine import Machine, copy_of_product
 from tests.deploy.vm.page import block
 
 pytestmark = pytest.mark.deploy
@@ -195,7 +195,7 @@ UNITS = (
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_is_killed_comes_back(machine: Machine, unit: str) -> None:
     name = machine.postgres if unit == "postgres" else unit
-    slow = slowness()
+    slow = machine.slowness()
     killed, began = machine.told(name, "MainPID"), time.monotonic()
     machine.run(f"kill -9 {killed}")
     machine.evaluate_again()
@@ -205,7 +205,7 @@ def test_what_is_killed_comes_back(machine: Machine, unit: str) -> None:
     back = time.monotonic() - began
     machine.evaluate_again("toxicity")
     lane = time.monotonic() - began
-    slow = max(slow, slowness())
+    slow = max(slow, machine.slowness())
     print(
         f"\n{machine.suite}: {name} back after {back:.1f} s, the worker lane after {lane:.1f} s; cores {slow:.1f} times slower"
     )
@@ -311,7 +311,9 @@ def test_a_release_that_does_not_answer_is_left(machine: Machine) -> None:
     machine.run(
         f"cp -al $(readlink -f /opt/evalsvc/current) {made}; cp --remove-destination /src/bad/{wsgi} {made}/app/{wsgi}"
     )
+    began = time.monotonic()
     told = machine.run("/src/bad/deploy/vm/upgrade --no-backup", check=False)
+    print(f"\n{machine.suite}: left after {time.monotonic() - began:.0f} s")
 
     assert "Going back to" in told
     assert "runs again" in told.splitlines()[-1]
