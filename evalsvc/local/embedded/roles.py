@@ -1,6 +1,7 @@
 """The database and its three roles: an owner for migrations, and two that row-level security binds."""
 
 from collections.abc import Mapping
+from typing import LiteralString
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import psycopg
@@ -126,8 +127,16 @@ def _ensure_database(connection: psycopg.Connection, database: str, owner: str) 
     # Without superuser one gives things only to a role that one belongs to.
     if not _is_superuser(connection):
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(owner)))
-    statement = "ALTER DATABASE {} OWNER TO {}" if row else "CREATE DATABASE {} OWNER {}"
+    statement = "ALTER DATABASE {} OWNER TO {}" if row else "CREATE DATABASE {} OWNER {}" + _in_utf8(connection)
     connection.execute(sql.SQL(statement).format(sql.Identifier(database), sql.Identifier(owner)))
+
+
+def _in_utf8(connection: psycopg.Connection) -> LiteralString:
+    """What CREATE DATABASE says besides where the server's own encoding is another, as SQL_ASCII in the locale C."""
+    row = connection.execute(
+        "SELECT pg_encoding_to_char(encoding) = 'UTF8' FROM pg_database WHERE datname = 'template1'"
+    ).fetchone()
+    return "" if row and row[0] else " ENCODING 'UTF8' TEMPLATE template0"
 
 
 def _is_superuser(connection: psycopg.Connection) -> bool:
