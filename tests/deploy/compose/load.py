@@ -45,7 +45,7 @@ def evaluate(client: httpx.Client, evaluator: str, calls: Calls) -> None:
             calls.trouble.append(type(exc).__name__)
         else:
             if answer.status_code in (200, 202):
-                calls.accepted.append(answer.json()["request_id"])
+                calls.accepted.append(answer.json()["id"])
                 return
             calls.trouble.append(f"{answer.status_code}")
         time.sleep(0.5)
