@@ -23,7 +23,7 @@ curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@";
 README = CHECKOUT / "README.md"
 RUN = [page for page in PAGES if calls(page)]
 # Their readers have the two variables already, from the page that leads there.
-DEEP = [*CHECKOUT.glob("docs/api/*.md"), CHECKOUT / "docs" / "gate.md"]
+DEEP = [*CHECKOUT.glob("docs/api/*.md"), *CHECKOUT.glob("docs/deploy/*.md"), CHECKOUT / "docs" / "gate.md"]
 
 
 def outputs_of(page: Path, reader: Reader) -> list[tuple[Call, str]]:
