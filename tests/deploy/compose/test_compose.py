@@ -65,7 +65,7 @@ def test_each_lane_answers_with_an_interval(web: httpx.Client, evaluator: str) -
     assert result["status"] == "success"
     interval = result["evaluation_result"]["additional_info"]["confidence_interval"]
     assert interval["n"] >= 2
-    assert interval["lower"] < interval["upper"]
+    assert interval["lower"] < interval["upper"] or interval["degenerate"]
 
 
 def test_a_stranger_is_refused_and_sees_nothing(stack: Stack, web: httpx.Client) -> None:
