@@ -142,6 +142,10 @@ class Cluster:
         podman("pod", "rm", "--force", f"{RELEASE}-{component}")
         return code, logs.stdout + logs.stderr
 
+    def started(self, component: str) -> str:
+        """Return when a pod's container started last."""
+        return podman("inspect", "--format", "{{.State.StartedAt}}", self.container(component)).stdout.strip()
+
     def address(self, component: str) -> str:
         """Return a pod's address."""
         infra = podman("pod", "inspect", "--format", "{{.InfraContainerID}}", f"{RELEASE}-{component}").stdout.strip()

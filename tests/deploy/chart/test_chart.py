@@ -15,6 +15,7 @@ from tests.deploy.chart import crds, policy
 from tests.deploy.chart.helm import CHART, VERSIONS, Manifest, Refused, helm, render, validate
 from tests.deploy.chart.matrix import EVERYTHING, MATRIX
 from tests.deploy.chart.reach import Peer, reaches
+from tests.deploy.tools import run
 
 pytestmark = pytest.mark.deploy
 
@@ -72,6 +73,22 @@ def test_each_role_gets_its_secrets_and_no_others() -> None:
     assert {name for name, keys in told.items() if "DATABASE_ADMIN_URL" in keys} == {"migrate"}
     assert {name for name, keys in told.items() if "DATABASE_MIGRATION_URL" in keys} == {"migrate"}
     assert {name for name, keys in told.items() if "EVALSVC_METRICS_KEY" in keys} == {"web"}
+
+
+def test_scaling_asks_for_figures_that_there_are(tmp_path: Path) -> None:
+    page = (CHECKOUT / "docs" / "operations.md").read_text(encoding="utf-8")
+    triggers = [one["spec"]["triggers"][0] for one in policy.of_kind(render(EVERYTHING), "ScaledObject")]
+    queries = [trigger["metadata"]["query"] for trigger in triggers]
+    rules = [{"record": f"waiting:{n}", "expr": query} for n, query in enumerate(queries)]
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "scaling", "rules": rules}]}), encoding="utf-8")
+
+    assert len(queries) == 3
+    assert {name for query in queries for name in re.findall(r"evalsvc_\w+", query)} <= set(
+        re.findall(r"`(evalsvc_\w+)`", page)
+    )
+    done = run("promtool", "check", "rules", file)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 CONTROLLER = Peer(namespace={"kubernetes.io/metadata.name": "ingress-nginx"})
@@ -151,7 +168,7 @@ VALUES: dict[str, tuple[Manifest, str]] = {
     "a folder of the node for secrets": ({"secrets": {"volume": {"hostPath": {"path": "/etc"}}}}, "hostPath"),
     "monitoring without a key": ({"monitoring": {"enabled": True}}, "Put EVALSVC_METRICS_KEY into the secret"),
     "Ingress and Gateway": (
-        {"hosts": ["a.example"], "ingress": {"enabled": True}, "gateway": {"enabled": True, "parentRefs": [{"name": "g"}]}},
+        {"hosts": ["a.example"], "ingress": {"enabled": True}, "gateway": {"enabled": True, "parentRefs": [{"name": "g", "sectionName": "https"}]}},
         "Either ingress.enabled or gateway.enabled",
     ),
 }  # fmt: skip

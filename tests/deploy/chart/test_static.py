@@ -101,6 +101,7 @@ def test_each_value_is_in_both_files() -> None:
         {"web": {"resources": {"limits": None}}},
         {"networkPolicy": {"databaseTo": []}},
         {"gateway": {"enabled": True}},
+        {"gateway": {"parentRefs": [{"name": "public"}]}},
         {"hosts": ["https://evals.example.com"]},
     ],
     ids=str,
