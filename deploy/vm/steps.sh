@@ -101,13 +101,21 @@ put_settings() {
 
 manage() { EVALSVC_RELEASE="$RELEASE" /usr/local/sbin/evalsvc-manage "$@"; }
 
+# Does the Caddy that runs, if one does, come from the present release?
+is_present_caddy() {
+	pid=$(systemctl show --property=MainPID --value evalsvc-caddy.service)
+	[ "$pid" = 0 ] || cmp -s "/proc/$pid/exe" "$OPT/current/caddy"
+}
+
 # What stands before and behind the roles starts anew where it has a new file.
 restart_changed() {
 	if was_written "$UNITS"; then
 		act "tell systemd of the new files" systemctl daemon-reload
 	fi
-	! was_written redis.conf evalsvc-redis || act "restart the broker" systemctl try-restart evalsvc-redis.service
-	! was_written Caddyfile evalsvc-caddy || act "restart Caddy" systemctl try-restart evalsvc-caddy.service
+	! was_written redis.conf evalsvc-redis evalsvc-.service.d || act "restart the broker" systemctl try-restart evalsvc-redis.service
+	if was_written Caddyfile evalsvc-caddy evalsvc-.service.d || ! is_present_caddy; then
+		act "restart Caddy" systemctl try-restart evalsvc-caddy.service
+	fi
 }
 
 # restart_roles restart|try-restart: workers first, so that the web process finds them there.

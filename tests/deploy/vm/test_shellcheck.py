@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tests.deploy.containers import HOME
-from tests.deploy.vm.test_units import PROGRAMS, SCRIPTS
+from tests.deploy.vm.units import PROGRAMS, SCRIPTS
 
 pytestmark = pytest.mark.deploy
 

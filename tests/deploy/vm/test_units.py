@@ -11,12 +11,9 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tests.deploy.vm.page import blocks
-from tests.deploy.vm.units import SHARED, problems
+from tests.deploy.vm.units import PROGRAMS, SCRIPTS, SHARED, VM, problems
 
-VM = CHECKOUT / "deploy" / "vm"
 UNITS = VM / "units"
-SCRIPTS = [*(VM / name for name in ("install", "upgrade", "uninstall")), *VM.glob("*.sh")]
-PROGRAMS = [VM / "files" / name for name in ("run", "backup", "evalsvc-manage")]
 
 # File, what stands there, what is planted, and what must be told.
 PLANTED = {

@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.conftest import CHECKOUT
+
+VM = CHECKOUT / "deploy" / "vm"
+SCRIPTS = [*(VM / name for name in ("install", "upgrade", "uninstall")), *VM.glob("*.sh")]
+PROGRAMS = [VM / "files" / name for name in ("run", "backup", "evalsvc-manage")]
 Entry = tuple[str, str, str]
 """Section, key, value."""
 SHARED = "evalsvc-.service.d/10-hardening.conf"
