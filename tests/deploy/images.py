@@ -6,6 +6,7 @@ import functools
 import hashlib
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from scripts import deploy_test
@@ -72,13 +73,15 @@ def proxy_image() -> str:
 def _built(name: str, *options: str) -> str:
     image = f"localhost/{name}:{_digest()[:12]}"
     if podman("image", "exists", image, check=False).returncode != 0:
-        context = HOME / "context"
-        shutil.rmtree(context, ignore_errors=True)
-        _copy_sources(context)
-        podman(
-            "build", "--network=none", "--format=docker", "--build-arg", f"BASE={python_image()}", *options,
-            "--file", context / "deploy/image/Dockerfile", "--tag", image, context, timeout=1800,
-        )  # fmt: skip
+        base = python_image()
+        wheels()
+        with tempfile.TemporaryDirectory(dir=HOME) as folder:
+            context = Path(folder)
+            _copy_sources(context)
+            podman(
+                "build", "--network=none", "--format=docker", "--build-arg", f"BASE={base}", *options,
+                "--file", context / "deploy/image/Dockerfile", "--tag", image, context, timeout=1800,
+            )  # fmt: skip
     return image
 
 

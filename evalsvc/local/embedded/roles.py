@@ -79,7 +79,7 @@ def remedy(database: str, roles: Roles | None = None) -> str:
   CREATE ROLE {roles.owner} LOGIN PASSWORD '...';
   CREATE ROLE {roles.app} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
   CREATE ROLE {roles.system} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
-  CREATE DATABASE {database} OWNER {roles.owner};
+  CREATE DATABASE {database} OWNER {roles.owner} ENCODING 'UTF8' TEMPLATE template0;
   \\connect {database} {roles.owner}
 {grants(database, roles)}
 then set DATABASE_URL ({roles.app}), DATABASE_MIGRATION_URL ({roles.owner}) and DATABASE_SYSTEM_URL ({roles.system})."""
