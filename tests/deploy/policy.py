@@ -15,7 +15,7 @@ SERVICE = {
 ONCE = ("migrate", "manage")
 """They end by themselves: nothing watches over them."""
 WITH_PORTS = ("proxy",)
-CALLERS_OUT = {"web", "worker-judge", "worker-experiments", "worker-system", "alertmanager"}
+CALLERS_OUT = {"worker-judge", "worker-experiments", "alertmanager"}
 """Services that call addresses which people name."""
 SECRET = re.compile(r"(SECRET|PASSWORD|PEPPER|TOKEN|_KEYS?$|_URL$)")
 NO_SECRET = re.compile(r"_FILE$")

@@ -13,14 +13,16 @@ import pytest
 
 from tests.conftest import wait_until
 from tests.deploy.compose.load import calling
+from tests.deploy.compose.sizing import CALLERS, calls_in, costs, table
 from tests.deploy.compose.stack import SERVICES, Stack, build_images, running
 from tests.programs import EXPERIMENT, GRPC, PATRONUS
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(1800)]
 
-INSIDE = ("otlp-grpc", "worker-cpu", "beat", "postgres", "valkey")
+INSIDE = ("web", "otlp-grpc", "worker-cpu", "worker-system", "beat", "postgres", "valkey")
 """Services that nobody outside is to hear from."""
 REACH = 'import socket; socket.create_connection(("{host}", {port}), timeout=4); print("reached")'
+LOAD_SECONDS = 20
 KINDS = {"exact-match": "inline", "toxicity": "worker", "pii": "inline", "hallucination": "worker"}
 
 
@@ -192,6 +194,20 @@ def test_secrets_belong_to_who_reads_them(stack: Stack) -> None:
     assert stack.execute("web", "ls /run/secrets").split() == [
         "database_system_url", "database_url", "encryption_keys", "key_pepper", "metrics_key", "redis_url", "secret_key",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("evaluator", ["exact-match", "toxicity"])
+def test_what_a_call_costs_is_printed(stack: Stack, evaluator: str) -> None:
+    body = {"evaluators": [{"evaluator": evaluator}], "evaluated_model_output": "Have a lovely day.", "capture": "all"}
+    body |= {"evaluated_model_gold_answer": "Have a lovely day.", "confidence_interval_strategy": "full-history"}
+    before = costs(stack)
+    calls, other = calls_in(stack, body, LOAD_SECONDS)
+    print(
+        f"\n{evaluator}: {calls / LOAD_SECONDS:.0f} calls/s of {CALLERS} callers\n{table(before, costs(stack), calls)}"
+    )
+
+    assert calls > CALLERS
+    assert not other
 
 
 def test_a_killed_container_comes_back_and_no_score_is_lost(stack: Stack, web: httpx.Client) -> None:
