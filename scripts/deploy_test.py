@@ -35,8 +35,12 @@ TESTED = "deploy/tested.json"
 def files(root: Path, names: Sequence[str] = DIGESTED) -> list[Path]:
     """Return the files that these are made of, in order, without what is made here."""
     found = (path for name in names for path in [root / name, *(root / name).rglob("*")])
-    left = (".pyc", ".whl")
-    return sorted(path for path in found if path.is_file() and path != root / TESTED and not str(path).endswith(left))
+    return sorted(path for path in found if path.is_file() and not is_made(path.relative_to(root)))
+
+
+def is_made(path: Path) -> bool:
+    """Say whether a file is made where the checkout is used, and belongs to nobody else."""
+    return path.suffix in (".pyc", ".whl") or path.name == ".env" or "secrets" in path.parts or str(path) == TESTED
 
 
 def digest(root: Path = CHECKOUT) -> str:
