@@ -62,3 +62,4 @@ def _call(machine: Machine, evaluator: str, load: Load, over: threading.Event) -
         if connection.sock is None:  # the server has said `Connection: close`, which is no failure
             connection = machine.connect(timeout=120)
         time.sleep(0.02)
+    connection.close()
