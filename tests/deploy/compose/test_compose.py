@@ -76,7 +76,7 @@ def test_a_stranger_is_refused_and_sees_nothing(stack: Stack, web: httpx.Client)
     with stack.client("") as nobody, stack.client("ek_none.none") as forger:
         assert nobody.get("/v1/whoami").status_code == forger.get("/v1/whoami").status_code == 401
     with stack.client(stranger["EVALSVC_API_KEY"]) as other:
-        assert other.get("/v1/history", params={"evaluator": "exact-match"}).json()["n"] == 0
+        assert other.get("/v1/history", params={"evaluator": "exact-match"}).json()["n_total"] == 0
 
 
 def test_the_patronus_client_works(stack: Stack) -> None:
@@ -221,7 +221,7 @@ def test_a_killed_container_comes_back_and_no_score_is_lost(stack: Stack, web: h
     kept = [request for request in calls.accepted if web.get(f"/v1/evaluate/{request}").status_code == 200]
     assert len(set(kept)) == calls.sent
     wait_until(lambda: pending(web, calls.accepted) == 0)
-    assert web.get("/v1/history", params={"evaluator": "exact-match", "scope.app": "load"}).json()["n"] == sum(
+    assert web.get("/v1/history", params={"evaluator": "exact-match", "scope.app": "load"}).json()["n_total"] == sum(
         one["evaluator_id"].startswith("exact-match") for one in results(web, calls.accepted)
     )
     print(f"\n{calls.sent} calls, {len(calls.trouble)} tries of them failed while containers died; 0 lost")
@@ -251,11 +251,11 @@ def test_logs_hold_no_key_and_no_text(stack: Stack) -> None:
 
 def test_a_stop_is_quick_and_keeps_everything(stack: Stack) -> None:
     with stack.client() as web:
-        before = web.get("/v1/history", params={"evaluator": "exact-match"}).json()["n"]
+        before = web.get("/v1/history", params={"evaluator": "exact-match"}).json()["n_total"]
     stack.compose("stop")
     stack.compose("up", "--detach", "--no-build")
     stack.wait_for()
     with stack.client() as web:
-        assert web.get("/v1/history", params={"evaluator": "exact-match"}).json()["n"] == before
+        assert web.get("/v1/history", params={"evaluator": "exact-match"}).json()["n_total"] == before
         answered(web, "exact-match")
-        assert web.get("/v1/history", params={"evaluator": "exact-match"}).json()["n"] == before + 1
+        assert web.get("/v1/history", params={"evaluator": "exact-match"}).json()["n_total"] == before + 1
