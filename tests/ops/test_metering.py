@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -76,6 +77,39 @@ def test_many_scrapes_ask_once() -> None:
     kept = installation.KeptAnswer(lambda: asked.append(1) or len(asked), seconds=1000)
 
     assert [kept.get() for _ in range(5)] == [1] * 5
+
+
+def test_nobody_waits_for_a_database_whose_name_is_looked_up() -> None:
+    answered, asked = threading.Event(), []
+    kept = installation.KeptAnswer(lambda: asked.append(1) or (answered.wait() and "told"), within=0.05)
+
+    for _ in range(2):
+        with pytest.raises(installation.NotAnswered):
+            kept.get()
+    answered.set()
+    assert wait_until(lambda: _told(kept)) == "told"
+    assert len(asked) == 1
+
+
+def _told(kept: installation.KeptAnswer[Any]) -> Any:
+    try:
+        return kept.get()
+    except installation.NotAnswered:
+        return None
+
+
+def test_what_fails_is_not_asked_by_each_scrape() -> None:
+    asked: list[int] = []
+
+    def away() -> Any:
+        asked.append(1)
+        raise OperationalError
+
+    kept = installation.KeptAnswer(away, seconds=1000)
+    for _ in range(3):
+        with pytest.raises(OperationalError):
+            kept.get()
+    assert len(asked) == 1
 
 
 def test_the_build_names_its_version() -> None:

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
@@ -19,24 +19,56 @@ from evalsvc.ops import alive
 from evalsvc.ops.metering.queues import Backlog, read_backlog
 
 KEPT_SECONDS = 5.0
+WITHIN_SECONDS = 4.0  # less than the ten that Prometheus waits for an answer
 T = TypeVar("T")
 
 
-class KeptAnswer(Generic[T]):
-    """An answer that is kept for some seconds: however often figures are fetched, they are asked for now and then."""
+class NotAnswered(DatabaseError):
+    """The database has not answered in time."""
 
-    def __init__(self, ask: Callable[[], T], *, seconds: float = KEPT_SECONDS) -> None:
-        self._ask, self._seconds = ask, seconds
-        self._lock = threading.Lock()
-        self._answer: tuple[float, T] | None = None
+
+class KeptAnswer(Generic[T]):
+    """An answer that is kept for some seconds: however often figures are fetched, they are asked for now and then.
+
+    It is asked for in a thread, and nobody waits longer than `within` seconds: the look-up of a server's name has no
+    bound, and without the figures of everything else a database that is down looks like a service that is down.
+    """
+
+    def __init__(self, ask: Callable[[], T], *, seconds: float = KEPT_SECONDS, within: float = WITHIN_SECONDS) -> None:
+        self._ask, self._seconds, self._within = ask, seconds, within
+        self._changed = threading.Condition()
+        self._is_asked = False
+        self._outcome: tuple[float, T | None, Exception | None] | None = None
 
     def get(self) -> T:
-        """Return it, asking anew when it is old; one thread asks, and the others wait for it."""
-        with self._lock:
-            now = time.monotonic()
-            if self._answer is None or now - self._answer[0] > self._seconds:
-                self._answer = (now, self._ask())
-            return self._answer[1]
+        """Return it, or raise what was raised, asking anew when that is old. Raises DatabaseError."""
+        with self._changed:
+            if not self._is_asked and self._is_old():
+                self._is_asked = True
+                threading.Thread(target=self._keep, daemon=True).start()
+            if not self._changed.wait_for(lambda: not self._is_asked, self._within) or self._outcome is None:
+                raise NotAnswered(f"not within {self._within:.0f} s")
+            _, answer, failure = self._outcome
+        if failure is not None:
+            raise failure
+        return cast("T", answer)
+
+    def _is_old(self) -> bool:
+        return self._outcome is None or time.monotonic() - self._outcome[0] > self._seconds
+
+    def _keep(self) -> None:
+        answer: T | None = None
+        failure: Exception | None = None
+        try:
+            answer = self._ask()
+        except Exception as exc:
+            failure = exc  # raised in whoever asks
+        finally:
+            connections.close_all()  # this thread's
+            with self._changed:
+                self._outcome = (time.monotonic(), answer, failure)
+                self._is_asked = False
+                self._changed.notify_all()
 
 
 backlog: KeptAnswer[Backlog] = KeptAnswer(read_backlog)
