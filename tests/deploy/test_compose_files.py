@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from evalsvc.local.supervisor.front.caddy import find_caddy
 from evalsvc.ops import alive
 from tests.conftest import CHECKOUT
 from tests.deploy.policy import faults, faults_of_dockerfile
@@ -148,3 +150,16 @@ def copied(folder: Path) -> Path:
 
 def init(folder: Path, *options: str) -> str:
     return subprocess.run([folder / "init", *options], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+@pytest.mark.parametrize(("tls", "issuer"), [("internal", "internal"), ("ops@example.com", "acme")])
+def test_caddy_takes_its_file_and_asks_whom_it_should(tls: str, issuer: str) -> None:
+    caddy = find_caddy()
+    assert caddy, "the development lock has it"
+    environment = {"EVALSVC_SITE": "https://evals.example.com", "EVALSVC_TLS": tls, "EVALSVC_HTTPS_PORT": "443"}
+    command = [caddy, "adapt", "--validate", "--config", str(FOLDER / "Caddyfile"), "--adapter", "caddyfile"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+
+    policies = json.loads(done.stdout)["apps"]["tls"]["automation"]["policies"]
+    [ours] = [policy for policy in policies if "evals.example.com" in policy.get("subjects", ["evals.example.com"])][:1]
+    assert ours["issuers"][0]["module"] == issuer
