@@ -28,7 +28,7 @@ PARTS = {
     "point-in-time": "tests/deploy/drills/test_point_in_time.py",
     "failover": "tests/deploy/drills/test_failover.py",
 }
-DIGESTED = ("deploy", "evalsvc/config", "evalsvc/ops", "requirements", "scripts/layout.py")
+DIGESTED = ("deploy", "evalsvc/settings.py", "evalsvc/ops", "requirements", "scripts/layout.py")
 TESTED = "deploy/tested.json"
 
 

@@ -46,6 +46,11 @@ def test_what_is_made_here_asks_for_none(checkout: Path, name: str) -> None:
     assert deploy_test.is_tested(checkout)
 
 
+def test_what_is_digested_is_there() -> None:
+    for name in deploy_test.DIGESTED:
+        assert deploy_test.files(CHECKOUT, [name]), name
+
+
 def test_each_part_has_its_tests() -> None:
     for path in deploy_test.PARTS.values():
         assert (CHECKOUT / path).exists(), path
