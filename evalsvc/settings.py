@@ -165,6 +165,11 @@ INSTALLED_APPS = [
     "evalsvc.events",
     "evalsvc.annotations",
     "evalsvc.experiments",
+    "evalsvc.reviews",
+    "evalsvc.comparisons",
+    "evalsvc.gates",
+    "evalsvc.benchmarks",
+    "evalsvc.reports",
     "evalsvc.ops",
 ]
 AUTH_USER_MODEL = "accounts.User"

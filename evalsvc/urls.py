@@ -5,17 +5,22 @@ from django.urls import path
 
 from evalsvc.accounts import urls as accounts
 from evalsvc.annotations import urls as annotations
+from evalsvc.benchmarks import urls as benchmarks
 from evalsvc.calibrations import urls as calibrations
 from evalsvc.catalog import urls as catalog
+from evalsvc.comparisons import urls as comparisons
 from evalsvc.datasets import urls as datasets
 from evalsvc.evaluations import urls as evaluations
 from evalsvc.events import urls as events
 from evalsvc.experiments import urls as experiments
+from evalsvc.gates import urls as gates
 from evalsvc.judges import urls as judges
 from evalsvc.ops import urls as ops
 from evalsvc.ops.views import api_page, error_page, healthz, home, metrics, openapi_document, readyz
 from evalsvc.projects import urls as projects
 from evalsvc.prompts import urls as prompts
+from evalsvc.reports import urls as reports
+from evalsvc.reviews import urls as reviews
 from evalsvc.telemetry import urls as telemetry
 
 handler400 = "evalsvc.rest.problems.bad_request"
@@ -26,7 +31,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # In the order in which they are tried: what is called most comes first.
 APPS = (
     evaluations, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry, calibrations,
-    prompts, events, ops,
+    prompts, events, comparisons, reviews, gates, benchmarks, reports, ops,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

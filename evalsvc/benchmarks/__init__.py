@@ -1,0 +1,1 @@
+"""Benchmarks: a frozen dataset, metrics and comparison, executed for one config after another."""

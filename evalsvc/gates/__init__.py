@@ -1,0 +1,1 @@
+"""Gates: pass, fail or undecided, with the evidence that each rests on."""

@@ -1,0 +1,10 @@
+"""Decisions about a candidate, each kept with its evidence."""
+
+from django.apps import AppConfig
+
+
+class GatesConfig(AppConfig):
+    """The `gates` app."""
+
+    name = "evalsvc.gates"
+    label = "gates"

@@ -1,0 +1,1 @@
+"""Reports and bundles: an experiment as one page, and as one file."""

@@ -1,0 +1,5 @@
+"""The addresses of reports."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,1 @@
+"""How far people agree, and what a drawn sample of items says of all."""

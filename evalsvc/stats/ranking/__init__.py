@@ -1,0 +1,1 @@
+"""Rankings: strengths from judgements of pairs, with intervals over examples, rank ranges and win rates."""
