@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
@@ -9,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import redis
 from django.core.management import CommandError, call_command
 from django.db import connections
 from django.utils import timezone
@@ -283,3 +285,20 @@ def test_what_an_account_left_that_sql_deleted_goes_as_well(months: Any) -> None
     assert {row[0] for row in contents(owner, accounts[0]) if row} == {0}
     assert contents(owner, accounts[1]) == before
     assert '"n"' not in database.run("verify", "--json")
+
+
+def test_without_redis_it_says_what_to_do_and_goes_on_when_redis_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = new_account("unreachable")
+    with monkeypatch.context() as away:
+        away.setattr(account_deletion, "shared_client", make_client_of_nobody)
+        with pytest.raises(CommandError, match="Redis, where keys of the account"):
+            deleted(str(account.pk), "--yes")
+
+    assert "is gone" in deleted(str(account.pk), "--yes")
+
+
+def make_client_of_nobody() -> redis.Redis:
+    """Return a client of a port that nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return redis.Redis(host="127.0.0.1", port=taken.getsockname()[1])

@@ -37,7 +37,7 @@ def call(url: str, key: str, path: str, body: Any = None) -> tuple[int, bytes]:
 def evaluate(url: str, key: str, n: int) -> int:
     """Have two texts judged; return the status."""
     body = {
-        "evaluators": [{"evaluator": "exact-match"}, {"evaluator": "word-count"}],
+        "evaluators": [{"evaluator": "exact-match"}, {"evaluator": "exact-match-normalised"}],
         "evaluated_model_output": f"answer {n}",
         "evaluated_model_gold_answer": f"answer {n % 3}",
         "tags": {"n": str(n)},

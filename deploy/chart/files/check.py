@@ -1,9 +1,11 @@
-"""Ask the service for its state and, where a key is there, for an evaluation."""
+"""Ask the service for its state, for a minute if need be, and where a key is there for an evaluation."""
 
 import json
 import os
 import pathlib
 import sys
+import time
+import urllib.error
 import urllib.request
 from typing import Any
 
@@ -23,7 +25,22 @@ def ask(path: str, body: bytes | None = None, **headers: str) -> Any:
         return json.load(answer)
 
 
-state = ask("/readyz")
+def ask_until_ready(seconds: float) -> Any:
+    """Return the state; while parts of the service still start, or it cannot be reached, ask again."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return ask("/readyz")
+        except (urllib.error.URLError, ConnectionError, TimeoutError) as exc:
+            # A 503 has a body too: which part does not work.
+            if isinstance(exc, urllib.error.HTTPError):
+                print("readyz:", exc.code, exc.read(2000).decode("utf-8", "replace"))
+            if time.monotonic() > deadline:
+                sys.exit(f"Not ready within {seconds:.0f} seconds ({exc}): look at the pods of those that are down.")
+            time.sleep(2)
+
+
+state = ask_until_ready(60)
 print("readyz:", json.dumps(state))
 if state["status"] != "ready":
     sys.exit("Not every part works: look at the pods of those that are down.")

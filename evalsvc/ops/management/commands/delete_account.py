@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from evalsvc.accounts.models import Account
 from evalsvc.ops.account_deletion import GRACE_SECONDS, WAITING, delete_account, delete_remains
@@ -29,6 +31,10 @@ WORDS = {
 STAYS = (
     "Not deleted: people, who belong to no account (switch them off in the admin); backups, archives and PostgreSQL's"
     " log until they end; the service's log; and a line that an account of this id was deleted, and when."
+)
+NO_REDIS = (
+    "Redis, where keys of the account are to be deleted too, does not answer ({}). The account is closed, and what was"
+    " deleted is gone: run this again when Redis is back, and it goes on from there."
 )
 LEFT = "Not written anew: {}. Deleted rows may still be in these files: run `manage.py delete_account --scrub` again."
 
@@ -85,16 +91,22 @@ class Command(BaseCommand):
         if not options["yes"]:
             self._show(account_id, said if account is None else f"{account.name!r} ({account_id})")
             self._ask(said if account is None else account.name)
-        told = Progress(self)
-        if account is None:
-            gone = delete_remains(account_id, tell=told.tell)
-        else:
-            gone = delete_account(account, actor="operator", tell=told.tell, grace_seconds=options["grace"])
-        told.end()
+        gone = self._deleted(account, account_id, options["grace"])
         for what, n in gone.items():
             if n:
                 self.stdout.write(f"{n} {WORDS.get(what, what)}")
         self.stdout.write(f"Account {account_id} is gone. {STAYS}")
+
+    def _deleted(self, account: Account | None, account_id: int, grace_seconds: float) -> Counter[str]:
+        told = Progress(self)
+        try:
+            if account is None:
+                return delete_remains(account_id, tell=told.tell)
+            return delete_account(account, actor="operator", tell=told.tell, grace_seconds=grace_seconds)
+        except RedisError as exc:
+            raise CommandError(NO_REDIS.format(type(exc).__name__)) from None
+        finally:
+            told.end()
 
     def _scrub(self) -> None:
         told = Progress(self)
