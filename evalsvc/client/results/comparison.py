@@ -63,7 +63,9 @@ class Comparison:
     def __str__(self) -> str:
         shown: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]
         if shown["delta"] is None:
-            return f"{self.metric}: {self.a} and {self.b} have no example in common"
+            n_common = self.raw.get("n_common") or 0
+            lack = f"no score on both sides of their {n_common} common examples" if n_common else "no example in common"
+            return f"{self.metric}: {self.a} and {self.b} have {lack}"
         ends = self.new_data or {}
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""

@@ -72,12 +72,13 @@ class Metric:
         )
 
     def __str__(self) -> str:
-        return f"{self.headline()}{self.on_this_set}"
+        without = f" ({self._without_scores})" if self.value is not None and self.n_na else ""
+        return f"{self.headline()}{self.on_this_set}{without}"
 
     def headline(self, *, with_level: bool = False) -> str:
         """Return the estimate, its interval, and what that is about: new data where the metric can have one."""
         if self.value is None:
-            return f"{self.name} ?"
+            return f"{self.name} {self._missing}"
         shown = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
         words = f"{self.name} {'mean ' if self.mean else ''}{shown['value']:.3g}"
         if shown["lower"] is None or shown["upper"] is None:
@@ -87,10 +88,21 @@ class Metric:
         return f"{words} [{shown['lower']:.3g}, {shown['upper']:.3g}]{level}{covers}"
 
     @property
+    def _missing(self) -> str:
+        """Why there is no number: nothing can be scored for want of what the metric needs, or nothing is yet."""
+        if self.n_na and self.n_na == self.N:
+            return "not applicable"
+        return f"? ({self._without_scores})" if self.n_na or self.n_error else "?"
+
+    @property
     def counts(self) -> str:
         """How many of the examples are scored, and what became of the others."""
+        return ", ".join(words for words in (f"{self.n} of {self.N}", self._without_scores) if words)
+
+    @property
+    def _without_scores(self) -> str:
         others = ((self.n_error, "failed"), (self.n_na, "not applicable"), (self.n_pending, "pending"))
-        return ", ".join([f"{self.n} of {self.N}", *(f"{n} {what}" for n, what in others if n)])
+        return ", ".join(f"{n} {what}" for n, what in others if n)
 
     @property
     def on_this_set(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from evalsvc.client.results.rows import Row
@@ -19,12 +19,22 @@ FACTS = (
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def flatten_row(row: Row, metrics: Sequence[str]) -> dict[str, object]:
-    """Return a row as one level of columns: its facts, then each metric's score."""
+def flatten_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[dict[str, object]]:
+    """Return rows as one level of columns: facts, then each metric's score.
+
+    A metric that lacks some has a column beside it that says why: `not_applicable`, or what failed.
+    """
+    reasons = {name for row in rows for name, score in row.scores.items() if score.error_code is not None}
+    return [_flatten_row(row, metrics, reasons) for row in rows]
+
+
+def _flatten_row(row: Row, metrics: Sequence[str], reasons: Container[str]) -> dict[str, object]:
     cells = {name: getattr(row, name) for name in FACTS}
     for name in metrics:
         score = row.scores.get(name)
         cells[name] = score.value if score is not None else None
+        if name in reasons:
+            cells[f"{name}.error_code"] = score.error_code if score is not None else None
     return cells
 
 

@@ -41,7 +41,10 @@ class LabelShares:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Row i, column j of `matrix`: examples of class i that were said to be of class j."""
+    """Row i, column j of `matrix`: examples of class i that were said to be of class j.
+
+    `n`, `n_error` (no output), `n_na` (nothing is expected) and `n_unreadable` (no label) add up to `N`.
+    """
 
     labels: list[str]
     matrix: list[list[int]]
@@ -52,6 +55,7 @@ class Confusion:
     N: int
     n_error: int
     n_unreadable: int
+    n_na: int = 0
     seed: int = 0
     covers: str = field(default="new data")
 
@@ -63,7 +67,8 @@ def count_confusion(
 
     Labels that no expectation has are pooled beyond a hundred. ValueError for more than a hundred expected ones.
     """
-    answered = [row for row in rows if row.is_ok]
+    answered = [row for row in rows if row.is_ok and row.expected is not None]
+    n_error = sum(not row.is_ok for row in rows)
     pairs = [
         (_read_label(actual(row.expected), ignore_case), _read_label(predicted(row.output), ignore_case))
         for row in answered
@@ -85,8 +90,9 @@ def count_confusion(
         macro_f1=_estimate_macro_f1(known, golds, len(rows), level, seed),
         n=len(known),
         N=len(rows),
-        n_error=len(rows) - len(answered),
+        n_error=n_error,
         n_unreadable=len(pairs) - len(known),
+        n_na=len(rows) - n_error - len(answered),
         seed=seed,
     )
 

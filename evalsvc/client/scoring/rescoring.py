@@ -114,7 +114,9 @@ def _score_by_evaluator(
             contexts=row.contexts,
             capture="none",
         )[0]
-        return RowScore(verdict.score, verdict.passed, verdict.error_code, verdict.error_message)
+        # As in an experiment: where the row lacks what the evaluator needs, nothing has failed.
+        code = "not_applicable" if verdict.error_code == "missing_input" else verdict.error_code
+        return RowScore(verdict.score, verdict.passed, code, verdict.error_message)
 
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="evalsvc-rescore") as pool:
         return label, list(pool.map(ask, rows))

@@ -11,7 +11,7 @@ from evalsvc.client.errors import ConfigurationError, NotFoundError
 from evalsvc.client.results.files import read_result, write_result
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row
-from evalsvc.client.results.tables import flatten_row, write_csv
+from evalsvc.client.results.tables import flatten_rows, write_csv
 from evalsvc.client.scoring.added_metrics import StoredRun, add_metric
 from evalsvc.client.scoring.batches import compute_metrics
 from evalsvc.client.scoring.confusion import Confusion, count_confusion
@@ -80,7 +80,7 @@ class EvaluationResult:
         """
         target = Path(path)
         if target.suffix == ".csv":
-            write_csv(target, [flatten_row(row, list(self.metrics)) for row in self.rows])
+            write_csv(target, flatten_rows(self.rows, list(self.metrics)))
         else:
             write_result(target, self._facts(), self.rows)
         return target
@@ -112,7 +112,7 @@ class EvaluationResult:
                 code="no_pandas",
                 remedy='`pip install pandas`, or use `save("result.csv")`.',
             ) from exc
-        frame = pandas.DataFrame([flatten_row(row, list(self.metrics)) for row in self.rows])
+        frame = pandas.DataFrame(flatten_rows(self.rows, list(self.metrics)))
         return frame.dropna(axis="columns", how="all")
 
     def calculate_metrics(
