@@ -203,7 +203,7 @@ def test_an_evaluator_that_cannot_run_is_no_score(client: Client) -> None:
     found = result.calculate_metrics("exact-match")
 
     assert (found["exact-match"].n, found["exact-match"].n_error, found["exact-match"].n_na) == (1, 1, 1)
-    assert result.rows[1].scores["exact-match"].error_code == "missing_input"
+    assert result.rows[1].scores["exact-match"].error_code == "not_applicable"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
