@@ -231,7 +231,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
                 "scores": list(row["scores"].items()),
                 "paid": f"{row['cost'] or 0:.4g}",
             }
-            for row in rows_out(rows)
+            for row in rows_out(rows, plan=plan)
         ]
         context = {
             "title": f"Outputs of {plan.experiment.name}",

@@ -53,7 +53,7 @@ class OutputBatchView(AccountView):
 def batch_out(plan: ExperimentPlan) -> dict[str, Any]:
     """Return the scores of a batch, in the order of its rows, and its estimates."""
     (config,) = live_view(plan)["configs"]
-    rows = rows_out(list(Output.objects.filter(experiment_id=plan.pk).order_by("example_id")))
+    rows = rows_out(list(Output.objects.filter(experiment_id=plan.pk).order_by("example_id")), plan=plan)
     n_pending = sum(one.n_pending for one in progress_of(plan).values())
     return {
         "experiment_id": str(plan.pk),

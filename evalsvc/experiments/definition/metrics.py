@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evalsvc.catalog.resolve import Resolved, UnresolvedEvaluator, resolve
+from evalsvc.experiments.definition.ranks import at_rank, problem_with_ranks, with_ranking
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.running import check_strategy
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
@@ -15,6 +16,8 @@ EVALUATOR_SOURCES = ("score", "pass")
 EXPLAIN_STRATEGIES = ("never", "on-fail", "on-success", "always")
 MEASURED_SOURCES = ("latency_ms", "cost", "input_tokens", "output_tokens")
 CLIENT = "client"
+MODES = INTEGRATED, ISOLATED = ("integrated", "isolated")
+"""A component as its predecessors feed it, or fed with what is expected of them."""
 # Sums of squares of what is scored must stay finite.
 LARGEST = 1e100
 
@@ -43,6 +46,26 @@ class Metric:
     sample: Mapping[str, str] | None = None
     in_history: bool = True
     """False where an earlier metric has the same evaluator and profile read something else of each output."""
+    component: str | None = None
+    """Whose part of an output it reads; None for the final one."""
+    mode: str = INTEGRATED
+    k: int | None = None
+    """How many ranks it reads of those that its profile would read."""
+
+    @property
+    def view(self) -> tuple[str | None, str]:
+        """Return which part of an output it reads."""
+        return self.component, self.mode
+
+    @property
+    def label(self) -> str:
+        """Return its name among the metrics of its component and mode."""
+        return self.name
+
+    @property
+    def is_apart(self) -> bool:
+        """Say whether no history of its evaluator could hold its scores."""
+        return self.mode == ISOLATED or self.k is not None
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Metric:
@@ -117,10 +140,17 @@ def resolve_metrics(
 
 
 def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:
-    """Keep a metric that reads other parts out of the history, which has one score of an output by one evaluator."""
-    twins = (one for one in earlier if (one.evaluator_id, one.profile_id) == (metric.evaluator_id, metric.profile_id))
+    """Keep a metric that reads other parts out of the history, which has one score of an output by one evaluator.
+
+    No history is of what a component makes of expected inputs, nor of fewer ranks than its profile says.
+    """
+    if metric.is_apart:
+        return replace(metric, in_history=False)
+    same = (metric.evaluator_id, metric.profile_id)
+    twins = (one for one in earlier if (one.evaluator_id, one.profile_id) == same and not one.is_apart)
     first = next(twins, metric)
-    return metric if (first.sample or {}) == (metric.sample or {}) else replace(metric, in_history=False)
+    is_same = (first.sample or {}, first.view) == (metric.sample or {}, metric.view)
+    return metric if is_same else replace(metric, in_history=False)
 
 
 class MetricProblem(Exception):
@@ -133,7 +163,10 @@ class MetricProblem(Exception):
 
 
 def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], strategy: str | None) -> Metric:
+    row = with_ranking(row)
     run = _resolve_evaluator(account_id, epoch, row)
+    if why := problem_with_ranks(run, row.get("k")):
+        raise MetricProblem("/k", why)
     # A score that only ranks is no answer: where the verdict is, it is what a metric is of.
     default = ("pass" if run.family.by_verdict else "score") if run else None
     source = row.get("source") or default
@@ -165,7 +198,9 @@ def _resolve_one(account_id: int, epoch: str | None, row: Mapping[str, Any], str
         denominator=row.get("denominator"),
         sample=_sample(row, run),
         explain_strategy=row.get("explain_strategy") or "on-fail",
-        **(_run_facts(run) if run else {}),
+        k=row.get("k"),
+        **_part(row, source),
+        **(_run_facts(at_rank(run, row.get("k"))) if run else {}),
     )
 
 
@@ -215,6 +250,20 @@ def _bounds(row: Mapping[str, Any], run: Resolved | None, source: str) -> tuple[
     if binary and (low, high) != (0.0, 1.0):
         raise MetricProblem("/value_range", "A binary metric has the range [0, 1].")
     return (low, high), binary
+
+
+def _part(row: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return which component a metric reads, and how that was fed."""
+    component, mode = row.get("component"), row.get("mode") or INTEGRATED
+    if component is not None and source == CLIENT:
+        raise MetricProblem(
+            "/component", "The caller's own numbers are of no part of an output; leave `component` out."
+        )
+    if component is not None and source in MEASURED_SOURCES:
+        raise MetricProblem("/component", f"{source!r} is measured of whole outputs; leave `component` out.")
+    if component is None and mode == ISOLATED:
+        raise MetricProblem("/mode", "A component is run on expected inputs: `isolated` needs a `component`.")
+    return {"component": component, "mode": mode}
 
 
 def _sample(row: Mapping[str, Any], run: Resolved | None) -> dict[str, str] | None:

@@ -72,6 +72,7 @@ class Output(TenantRow):
     example_id = models.BigIntegerField()
     status = models.CharField(max_length=10, choices=Status.choices)
     output = models.JSONField(null=True, help_text="By component; `output` is the answer itself.")
+    isolated = models.JSONField(null=True, help_text="What components made of expected inputs: field by component.")
     error_type = models.CharField(max_length=40, null=True)
     error_message = models.TextField(null=True)
     latency_ms = models.FloatField(null=True)

@@ -36,6 +36,7 @@ from evalsvc.experiments.inference.versus import (
 )
 from evalsvc.experiments.inference.watched import WatchedIntervals, watch
 from evalsvc.experiments.models import Aggregate, Config, Decision, ExperimentPlan, Look
+from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.estimates.running import bounds_under_failures
 from evalsvc.stats.kinds import kind_named
@@ -191,6 +192,10 @@ def _config_view(
     scene: Scene, config: Config, against: Config | None, question: ComparisonQuestion, pairs: Pairs
 ) -> dict[str, Any]:
     plan, sums = scene.plan, scene.sums
+    metrics = {
+        metric.name: metric_view(plan, config, metric, sums, scene.watched.get((config.pk, metric.name)))
+        for metric in scene.metrics
+    }
     return {
         "id": str(config.pk),
         "name": config.name,
@@ -209,10 +214,8 @@ def _config_view(
         "cost": config.cost,
         "input_tokens": config.n_input_tokens,
         "output_tokens": config.n_output_tokens,
-        "metrics": {
-            metric.name: metric_view(plan, config, metric, sums, scene.watched.get((config.pk, metric.name)))
-            for metric in scene.metrics
-        },
+        "metrics": metrics,
+        "by_component": by_component(scene.metrics, metrics),
         "versus_leader": versus(scene, config, against, question, pairs),
     }
 

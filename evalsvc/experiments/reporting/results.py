@@ -11,7 +11,9 @@ from django.db.models.functions import Coalesce
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
+from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
+from evalsvc.experiments.reporting.by_component import by_component
 from evalsvc.experiments.selectors import list_outputs
 from evalsvc.rest.answering.pagination import page, read_number_cursor, write_number_cursor
 from evalsvc.rest.problems import FieldError, Invalid
@@ -123,7 +125,7 @@ def page_of_outputs(
         found, following = page(rows, limit=limit, cursor=cursor, of=of)
     else:
         found, following = _scored_page(rows, wanted, limit=limit, cursor=cursor, of=of)
-    return rows_out(found, include=wanted.include), following
+    return rows_out(found, include=wanted.include, plan=plan), following
 
 
 def _scored_page(
@@ -167,7 +169,7 @@ def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> 
         some = ids[start : start + PAGE_ROWS]
         with account_scope(account.pk):
             found = list_outputs(account=account, experiment_id=plan.pk).in_bulk(some)
-            yield rows_out([found[id] for id in some if id in found], include=wanted.include)
+            yield rows_out([found[id] for id in some if id in found], include=wanted.include, plan=plan)
 
 
 def _by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
@@ -175,16 +177,17 @@ def _by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> I
     while True:
         with account_scope(account.pk):
             page = list(find_outputs(account, plan, wanted).filter(id__gt=last).order_by("id")[:PAGE_ROWS])
-            found = rows_out(page, include=wanted.include)
+            found = rows_out(page, include=wanted.include, plan=plan)
         if not page:
             return
         last = page[-1].pk
         yield found
 
 
-def rows_out(outputs: Sequence[Output], *, include: Sequence[str] = ()) -> list[dict[str, Any]]:
+def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return outputs with what they answer and their scores; three queries, however many there are."""
     configs = {config.pk: config.name for config in Config.objects.filter(pk__in={row.config_id for row in outputs})}
+    metrics = [Metric.from_json(row) for row in plan.metrics if row.get("component")]
     examples = Example.objects.in_bulk({row.example_id for row in outputs})
     scores: dict[tuple[int, int], dict[str, Any]] = {}
     found = Score.objects.filter(config__in=configs, pos__in={row.pos for row in outputs})
@@ -199,6 +202,7 @@ def rows_out(outputs: Sequence[Output], *, include: Sequence[str] = ()) -> list[
             **_example_out(examples.get(row.example_id), include),
             "status": row.status,
             "output": row.output,
+            "isolated": row.isolated,
             "error_type": row.error_type,
             "error_message": row.error_message,
             "latency_ms": row.latency_ms,
@@ -210,10 +214,15 @@ def rows_out(outputs: Sequence[Output], *, include: Sequence[str] = ()) -> list[
             "span_id": row.span_id,
             "reused_from": str(row.reused_from) if row.reused_from else None,
             "scores": scores.get((row.config_id, row.pos), {}),
+            "by_component": by_component(metrics, _values(scores.get((row.config_id, row.pos), {}))),
             "created_at": row.created_at,
         }
         for row in outputs
     ]
+
+
+def _values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
+    return {name: score["value"] for name, score in scores.items()}
 
 
 def _example_out(example: Example | None, include: Sequence[str]) -> Mapping[str, Any]:

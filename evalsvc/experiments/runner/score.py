@@ -9,11 +9,20 @@ from dataclasses import replace
 from typing import Any
 
 from evalsvc.evaluations.verdicts import Stalled, Verdict, refused, score_sample
-from evalsvc.experiments.definition.fields.mapping import UNMAPPED, Mapped, look_up_answer, map_sample, why_nothing
+from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
+from evalsvc.experiments.definition.fields.mapping import (
+    UNMAPPED,
+    Mapped,
+    is_of_answer,
+    look_up_answer,
+    map_sample,
+    why_nothing,
+)
 from evalsvc.experiments.definition.fields.pointers import MISSING
 from evalsvc.experiments.definition.metrics import (
     CLIENT,
     EVALUATOR_SOURCES,
+    ISOLATED,
     LARGEST,
     MEASURED_SOURCES,
     Metric,
@@ -29,6 +38,7 @@ STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Seconds after each try to score while our own database or Redis is away."""
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
+NOT_APPLICABLE = "not_applicable"
 Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
 
@@ -54,11 +64,11 @@ def scores_of(
     if output["status"] != "ok":
         message = output.get("error_message") or "There is no output."
         return [failed_score(pos, metric, "no_output", message) for metric in metrics]
-    verdict_of = VerdictOf(example, output["output"], pointers, account_id)
+    view_of = ViewOf(example, output, pointers, account_id)
     return [
         failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
-        else _score(metric, pos, output, client_scores or {}, verdict_of)
+        else _score(metric, pos, output, client_scores or {}, view_of(metric))
         for metric in metrics
     ]
 
@@ -83,12 +93,14 @@ def _score(
     pos: int,
     output: Mapping[str, Any],
     client_scores: Mapping[str, Any],
-    verdict_of: VerdictOf,
+    view: VerdictOf | NoPart,
 ) -> Row:
+    if isinstance(view, NoPart):
+        return failed_score(pos, metric, NOT_APPLICABLE, view.why)
     if metric.source in EVALUATOR_SOURCES:
-        return _from_verdict(metric, pos, verdict_of(metric))
+        return _from_verdict(metric, pos, view(metric))
     if metric.source not in (CLIENT, *MEASURED_SOURCES):
-        return _from_pointers(metric, pos, output["output"])
+        return _from_pointers(metric, pos, view.components)
     denominator: Any = None
     if metric.source == CLIENT:
         value = client_scores.get(metric.name, MISSING)
@@ -114,28 +126,67 @@ def _from_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> R
     return _from_number(metric, pos, found["source"], found.get("denominator"))
 
 
+class ViewOf:
+    """An output as a metric sees it: all of it, or the part of one component."""
+
+    def __init__(
+        self,
+        example: Mapping[str, Any],
+        output: Mapping[str, Any],
+        pointers: Mapping[str, str],
+        account_id: int | None,
+    ) -> None:
+        self.example = example
+        self.output = output
+        self.pointers = pointers
+        self.account_id = account_id
+        self._known: dict[tuple[str | None, str], VerdictOf | NoPart] = {}
+
+    def __call__(self, metric: Metric) -> VerdictOf | NoPart:
+        """Return where the metric reads, or why there is nothing for it to read."""
+        if metric.view not in self._known:
+            self._known[metric.view] = self._view(*metric.view)
+        return self._known[metric.view]
+
+    def _view(self, component: str | None, mode: str) -> VerdictOf | NoPart:
+        whole = self.output["output"]
+        if component is None:
+            return VerdictOf(self.example, self.example, whole, self.pointers, self.account_id)
+        if mode == ISOLATED:
+            part = isolated_part(self.example, self.output.get(ISOLATED), component)
+        else:
+            part = integrated_part(self.example, whole, component)
+        if isinstance(part, NoPart):
+            return part
+        # The plan says where the final answer lies; within a component that leads nowhere, or elsewhere.
+        pointers = {name: pointer for name, pointer in self.pointers.items() if not is_of_answer(pointer)}
+        return VerdictOf(part.example, self.example, part.components, pointers, self.account_id)
+
+
 class VerdictOf:
     """The verdicts on one output: `score` and `pass` of one evaluator on one sample are one run of it."""
 
     def __init__(
         self,
         example: Mapping[str, Any],
+        pointed: Mapping[str, Any],
         components: Mapping[str, Any],
         pointers: Mapping[str, str],
         account_id: int | None,
     ) -> None:
         self.example = example
+        self.pointed = pointed
         self.components = components
         self.pointers = pointers
         self.account_id = account_id
         self._mapped: dict[Pointers, Mapped] = {}
-        self._known: dict[tuple[str, str, str, Pointers], Verdict] = {}
+        self._known: dict[tuple[str, str, int | None, str, Pointers], Verdict] = {}
 
     def __call__(self, metric: Metric) -> Verdict:
         """Return what the metric's evaluator says."""
         mapping = tuple(sorted({**self.pointers, **(metric.sample or {})}.items()))
         revision = f"{metric.profile_name}:{metric.profile_revision}"
-        key = (metric.evaluator_id or "", revision, metric.explain_strategy, mapping)
+        key = (metric.evaluator_id or "", revision, metric.k, metric.explain_strategy, mapping)
         if key in self._known:
             # Paid for by the metric that asked first.
             return replace(self._known[key], extra=at_no_cost(self._known[key].extra))
@@ -147,7 +198,7 @@ class VerdictOf:
         if found is None:
             return refused("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
         if mapping not in self._mapped:
-            self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping))
+            self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping), pointed=self.pointed)
         mapped = self._mapped[mapping]
         if refusal := _unfit(found[0], metric.settings or {}, mapped):
             return refusal
@@ -183,7 +234,7 @@ def _unfit(family: Family, settings: Settings, mapped: Mapped) -> Verdict | None
     if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
         return None
     names = ", ".join(f"`{name}`" for name in lacking)
-    return refused("not_applicable", f"The metric needs {names}, which the dataset does not have here.")
+    return refused(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")
 
 
 def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:

@@ -177,7 +177,7 @@ class UnitRunner:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
             return [failed_score(output.pos, metric, "worker_lost", message) for metric in context.metrics]
-        row = {name: getattr(output, name) for name in ("pos", "status", "output", "error_message")}
+        row = {name: getattr(output, name) for name in ("pos", "status", "output", "isolated", "error_message")}
         row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
         return scores_of(
             metrics=context.metrics,

@@ -47,6 +47,7 @@ class WatchedConfig(AnswerShape):
     input_tokens: int
     output_tokens: int
     metrics: dict[str, MetricEstimate]
+    by_component: dict[str, dict[str, dict[str, MetricEstimate]]]
     versus_leader: VersusConfig | None
 
 

@@ -35,6 +35,7 @@ class OutputFacts(AnswerShape):
     expected: Json
     status: str
     output: dict[str, Json] | None
+    isolated: dict[str, dict[str, Json]] | None
     error_type: str | None
     error_message: str | None
     latency_ms: float | None
@@ -46,6 +47,7 @@ class OutputFacts(AnswerShape):
     span_id: str | None
     reused_from: str | None
     scores: dict[str, ScoreFacts]
+    by_component: dict[str, dict[str, dict[str, float | None]]]
     created_at: Moment
     contexts: Json | UnsetType = UNSET
     metadata: Json | UnsetType = UNSET

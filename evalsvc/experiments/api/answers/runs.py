@@ -33,6 +33,9 @@ class PlannedMetric(AnswerShape):
     explain_strategy: str
     added_at: WrittenMoment | None
     sample: dict[str, str] | None
+    component: str | None
+    mode: str
+    k: int | None
 
 
 class PlannedBudget(AnswerShape):

@@ -12,7 +12,7 @@ from rest_framework.fields import empty
 from evalsvc.experiments.api.bodies.strict import LARGEST, Strict, at_most
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
-from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES
+from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, INTEGRATED, MODES
 from evalsvc.experiments.models import Abort, Config, Errors, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.prompts.models import MAX_LABEL
@@ -64,6 +64,9 @@ class MetricIn(Strict):
     denominator = serializers.CharField(max_length=200, required=False, allow_null=True, validators=[pointer])
     strategy = serializers.ChoiceField(choices=SET_STRATEGIES, required=False, allow_null=True)
     sample = SampleIn(required=False, allow_null=True)
+    component = serializers.CharField(max_length=100, required=False, allow_null=True, trim_whitespace=False)
+    mode = serializers.ChoiceField(choices=MODES, default=INTEGRATED)
+    k = serializers.IntegerField(min_value=1, max_value=10_000, required=False, allow_null=True)
 
 
 # As a class attribute it would stand in for an attribute of the framework's own fields.

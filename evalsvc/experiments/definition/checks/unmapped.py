@@ -94,7 +94,7 @@ def check_components(
     `components` among the parameters of a push config is such a list of names.
     """
     expected = expected_components(version)
-    pointers = [{**sample, **(metric.sample or {})} for metric in metrics if metric.source in EVALUATOR_SOURCES]
+    pointers = [{**sample, **(metric.sample or {})} for metric in metrics if _reads_whole(metric)]
     for i, candidate in enumerate(candidates):
         declared = candidate.parameters.get("components")
         if candidate.kind != Config.Kind.PUSH or not isinstance(declared, list):
@@ -105,10 +105,21 @@ def check_components(
             raise Invalid(
                 FieldError(at, f"The dataset expects something of {names}; the config's components are {has}.")
             )
+        for metric in metrics:
+            if metric.component is not None and metric.component not in declared:
+                raise Invalid(
+                    FieldError(
+                        at, f"Metric {metric.name!r} reads {metric.component!r}; the config's components are {has}."
+                    )
+                )
         for pointer in {pointer for one in pointers for name, pointer in one.items() if name in FIELDS}:
             parts = pointer.split("/")[1:]
             if parts[:1] == [OUTPUT] and len(parts) > 1 and parts[1] not in (*declared, OUTPUT):
                 raise Invalid(FieldError(at, f"A mapping looks at {pointer!r}; the config's components are {has}."))
+
+
+def _reads_whole(metric: Metric) -> bool:
+    return metric.source in EVALUATOR_SOURCES and metric.component is None
 
 
 def expected_components(version: DatasetVersion) -> set[str]:

@@ -116,6 +116,8 @@ def _misfits(
     outputs: Outputs, metrics: Sequence[Metric], sample: Mapping[str, str], example: Mapping[str, Any]
 ) -> Iterator[UnreadableMetric]:
     for i, metric in enumerate(metrics):
+        if metric.component is not None:
+            continue  # What is declared is the answer; of its components only the names are known.
         if metric.source in EVALUATOR_SOURCES:
             yield from _misfits_of_evaluator(outputs, i, metric, sample, example)
         for name, pointer in pointers_of(metric.source, metric.denominator).items():

@@ -40,12 +40,19 @@ class Mapped:
     lost: Mapping[Field, str]
 
 
-def map_sample(example: Mapping[str, object], components: Mapping[str, object], pointers: Mapping[str, str]) -> Mapped:
+def map_sample(
+    example: Mapping[str, object],
+    components: Mapping[str, object],
+    pointers: Mapping[str, str],
+    *,
+    pointed: Mapping[str, object] | None = None,
+) -> Mapped:
     """Make the sample of an example and its answer.
 
     `components` is the output as it is stored: `output` is the answer itself, others stand beside it. `pointers` are
     RFC 6901 JSON pointers by field, into `/input`, `/expected`, `/contexts`, `/metadata` of the example or `/output` of
-    the answer. Fields without one are looked for by `DEFAULTS`.
+    the answer. Fields without one are looked for by `DEFAULTS`. `pointed` is the example that pointers lead into, where
+    `example` is only what a component sees of it.
     """
     values: dict[str, Any] = {}
     lost: dict[Field, str] = {}
@@ -54,7 +61,7 @@ def map_sample(example: Mapping[str, object], components: Mapping[str, object], 
         if pointer is None:
             values[name] = DEFAULTS[name](example, components)
             continue
-        found = value_at(example, components, pointer)
+        found = value_at(example if pointed is None else pointed, components, pointer)
         values[name] = answers.plain(found)
         if found is MISSING and is_of_answer(pointer):
             lost[field] = why_nothing(name, components, pointer)

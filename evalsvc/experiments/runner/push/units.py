@@ -132,7 +132,7 @@ def _check_outputs(unit: Unit, outputs: Sequence[Mapping[str, Any]]) -> None:
         if pos in seen:
             raise Invalid(FieldError(f"/outputs/{i}/pos", f"Position {pos} is there twice."))
         seen.add(pos)
-        for name in ("output", "scores"):
+        for name in ("output", "isolated", "scores"):
             if is_too_deep(item.get(name)):
                 raise Invalid(FieldError(f"/outputs/{i}/{name}", f"It is nested deeper than {MAX_LEVELS} levels."))
 
@@ -150,7 +150,8 @@ def _row(item: Mapping[str, Any], *, keep_scores: bool) -> dict[str, Any]:
         components = {"output": components}
     # The workers that score later have no other way to learn of the caller's numbers.
     client_scores = storable(item.get("scores")) if keep_scores else None
-    return row | {"status": "ok", "output": components, "client_scores": client_scores}
+    isolated = storable(item.get("isolated"))
+    return row | {"status": "ok", "output": components, "isolated": isolated, "client_scores": client_scores}
 
 
 def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
@@ -159,4 +160,4 @@ def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str,
     if why is None:
         return row
     error = {"status": "error", "error_type": BAD_OUTPUT, "error_message": why}
-    return {name: value for name, value in row.items() if name not in ("output", "client_scores")} | error
+    return {name: value for name, value in row.items() if name not in ("output", "isolated", "client_scores")} | error

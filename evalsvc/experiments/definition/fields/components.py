@@ -1,0 +1,79 @@
+"""The part of an output that is one component's, as metrics that name a component read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsvc.experiments.definition.fields import answers
+from evalsvc.experiments.definition.fields.mapping import OUTPUT
+from evalsvc.experiments.definition.fields.pointers import MISSING
+
+EXPECTED = "expected"
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentPart:
+    """An example and an output as one component sees them: `components` is its part, `expected` what it should be.
+
+    `example` has the expectation of this component alone, where examples expect something of each.
+    """
+
+    example: Mapping[str, Any]
+    components: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NoPart:
+    """Why an output has no such part: the metric does not apply to it."""
+
+    why: str
+
+
+def integrated_part(example: Mapping[str, Any], components: Mapping[str, Any], name: str) -> ComponentPart | NoPart:
+    """Return what a component made of what its predecessors gave it."""
+    found = find_component(components, name)
+    if found is MISSING:
+        return NoPart(f"The output has no component {name!r}; {_named(components)}.")
+    passages = answers.find_passages(components)
+    return _part(example, found, name, passages)
+
+
+def isolated_part(example: Mapping[str, Any], isolated: Mapping[str, Any] | None, name: str) -> ComponentPart | NoPart:
+    """Return what a component made of what is expected of its predecessors."""
+    if not isolated or name not in isolated:
+        return NoPart(f"Component {name!r} was not run by itself on this example: see `isolated` of the output.")
+    passages = answers.find_passages(example.get(EXPECTED), answers.GOLD_PASSAGES)
+    return _part(example, isolated[name], name, passages)
+
+
+def find_component(components: Mapping[str, Any], name: str) -> Any:
+    """Return what a component has put out: beside the answer, or within it. MISSING when it is in neither."""
+    if name != OUTPUT and name in components:
+        return components[name]
+    answer = components.get(OUTPUT)
+    return answer[name] if isinstance(answer, Mapping) and name in answer else MISSING
+
+
+def expectation_of(expected: object, name: str) -> object:
+    """Return what is expected of one component; MISSING where only others are expected of."""
+    by_component = answers.components_of(expected)
+    if not by_component or not isinstance(expected, Mapping):
+        return expected
+    return expected.get(name, MISSING)
+
+
+def _part(example: Mapping[str, Any], found: Any, name: str, passages: object) -> ComponentPart:
+    part = dict(found) if isinstance(found, Mapping) and OUTPUT in found else {OUTPUT: found}
+    if answers.find_passages(part) is MISSING and passages is not MISSING and passages is not None:
+        # It puts out no passages of its own: it was given these.
+        part["contexts"] = passages
+    expected = expectation_of(example.get(EXPECTED), name)
+    return ComponentPart({**example, EXPECTED: None if expected is MISSING else expected}, part)
+
+
+def _named(components: Mapping[str, Any]) -> str:
+    answer = components.get(OUTPUT)
+    names = [name for name in components if name != OUTPUT] + (list(answer) if isinstance(answer, Mapping) else [])
+    return f"it has {', '.join(f'`{name}`' for name in names[:10])}" if names else "it names none"

@@ -1,0 +1,44 @@
+"""Metrics of ranks at a `k` of their own: `{"name": "recall", "k": 3}` over documents that are stored already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from evalsvc.catalog.resolve import Resolved
+from evaluators.families.metrics import RANKING_NAMES
+
+EVALUATOR = "metrics"
+NAMES = frozenset(name for name, _ in RANKING_NAMES.values())
+_at = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<k>[1-9][0-9]{0,4}))?")
+
+
+def with_ranking(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a metric as asked for, with the evaluator that its name alone says: `recall`, `ndcg`, or `recall@3`."""
+    match = _at.fullmatch(str(row["name"]))
+    if row.get("evaluator") or row.get("source") or match is None or match["name"] not in NAMES:
+        return row
+    k = row.get("k") or (int(match["k"]) if match["k"] else None)
+    # Precision has no profile without a cut-off; any will do, since `k` replaces it.
+    criteria = match["name"] if match["name"] != "precision" or k is None else "precision-at-1"
+    return {**row, "evaluator": EVALUATOR, "criteria": row.get("criteria") or criteria, "k": k}
+
+
+def problem_with_ranks(run: Resolved | None, k: int | None) -> str | None:
+    """Say why a metric cannot read only the first k ranks; None when it can, or need not."""
+    if k is None:
+        return None
+    properties = run.family.settings_schema.get("properties") if run is not None else None
+    if run is None or not isinstance(properties, dict) or "k" not in properties:
+        return "`k` is how many ranks a metric of retrieved documents reads, and this is none."
+    wrong = run.family.check_settings({**run.profile.settings, "k": k})
+    return "; ".join(f"{one.pointer} {one.detail}" for one in wrong) or None
+
+
+def at_rank(run: Resolved, k: int | None) -> Resolved:
+    """Return what runs, reading only the first k ranks."""
+    if k is None:
+        return run
+    return replace(run, profile=replace(run.profile, settings={**run.profile.settings, "k": k}))

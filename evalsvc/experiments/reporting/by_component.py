@@ -1,0 +1,20 @@
+"""What metrics say, by the component and the mode that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, TypeVar
+
+from evalsvc.experiments.definition.metrics import Metric
+
+T = TypeVar("T")
+ByComponent: TypeAlias = dict[str, dict[str, dict[str, T]]]
+
+
+def by_component(metrics: Iterable[Metric], said: Mapping[str, T]) -> ByComponent[T]:
+    """Order what is said of each metric by component, mode and metric; those of whole outputs are left out."""
+    found: ByComponent[T] = {}
+    for metric in metrics:
+        if metric.component is not None and metric.name in said:
+            found.setdefault(metric.component, {}).setdefault(metric.mode, {})[metric.label] = said[metric.name]
+    return found
