@@ -1,0 +1,171 @@
+"""What a rule of a gate claims: that a mean of new scores lies above a limit. Each kind of rule becomes such a claim.
+
+Scores are turned so that more speaks for the candidate. What is missing stands in a claim twice: as the worst that it
+could have been, which is what must suffice to pass, and as the best, which is what must suffice to fail.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalsvc.stats.basics.checks import FloatArray, Scores, as_row
+from evalsvc.stats.formulas.finite import Ends
+
+UNIT: Ends = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class GateClaim:
+    """That the mean lies above the limit; for a threshold (`may_equal`) at it or above.
+
+    Attributes
+    ----------
+    worst, best : ndarray
+        In stored order; equal but for what is missing. Not finite where a missing score has no worst or no best.
+    limit : float
+        In the unit of these numbers.
+    reach : pair of float or None
+        Least and largest number that there can be; None where nobody knows.
+    is_share : bool
+        Whether each number is 0 or 1.
+    n_missing : int
+        How many are missing.
+    population : int or None
+        How many there are in the set that is spoken of, seen or not; None for new data.
+    """
+
+    worst: FloatArray
+    best: FloatArray
+    limit: float
+    reach: Ends | None
+    is_share: bool
+    may_equal: bool
+    n_missing: int
+    population: int | None = None
+
+    @property
+    def n(self) -> int:
+        """How many examples are counted, those with a missing score included."""
+        return int(self.worst.size)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the set has been seen, so that nothing about it is left to chance."""
+        return self.population is not None and self.n >= self.population
+
+    @property
+    def is_bounded_by_missing(self) -> bool:
+        """Whether what is missing could have been anything, so that it leaves no bound at all."""
+        return not bool(np.isfinite(self.worst).all())
+
+    def is_met(self, mean: float) -> bool:
+        """Say whether a mean is on the right side of the limit."""
+        return mean >= self.limit if self.may_equal else mean > self.limit
+
+
+def paired_claim(
+    candidate: Scores, baseline: Scores, *, limit: float, value_range: Ends | None, population: int | None = None
+) -> GateClaim:
+    """Return the claim that the candidate is better than the baseline by more than the limit; not worse, if negative.
+
+    Parameters
+    ----------
+    candidate, baseline : sequence of float
+        Pairs in stored order, higher is better; NaN where a score is missing.
+    limit : float
+        In the unit of the scores.
+    value_range : pair of float or None
+        Of the scores.
+    population : int or None
+        How many pairs there are in the set that is spoken of; None for new data.
+
+    Examples
+    --------
+    >>> claim = paired_claim([1.0, float("nan")], [1.0, 0.5], limit=-0.1, value_range=(0.0, 1.0))
+    >>> claim.worst.tolist(), claim.best.tolist(), claim.reach
+    ([0.0, -0.5], [0.0, 0.5], (-1.0, 1.0))
+    """
+    first, second = as_row(candidate), as_row(baseline)
+    low, high = value_range if value_range is not None else (-math.inf, math.inf)
+    width = high - low
+    gone = np.isnan(first) | np.isnan(second)
+    worst = np.where(np.isnan(first), low, first) - np.where(np.isnan(second), high, second)
+    best = np.where(np.isnan(first), high, first) - np.where(np.isnan(second), low, second)
+    reach = None if value_range is None else (-width, width)
+    return GateClaim(worst, best, limit, reach, False, False, int(gone.sum()), population)
+
+
+def threshold_claim(
+    scores: Scores,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    value_range: Ends | None,
+    binary: bool = False,
+    population: int | None = None,
+) -> GateClaim:
+    """Return the claim that the mean of these scores is at least one number, or at most one.
+
+    Examples
+    --------
+    >>> threshold_claim([3.0, 5.0], at_most=4.5, value_range=None).worst.tolist()
+    [-3.0, -5.0]
+    """
+    row, sign, limit = _turned(scores, at_least, at_most)
+    reach = UNIT if binary and value_range is None else value_range
+    if reach is not None and sign < 0.0:
+        reach = (-reach[1], -reach[0])
+    low, high = reach if reach is not None else (-math.inf, math.inf)
+    gone = np.isnan(row)
+    is_share = binary and sign > 0.0
+    if binary and sign < 0.0:
+        # A share at most so large is one of zeros at least so large.
+        row, low, high, limit, reach, is_share = 1.0 + row, 0.0, 1.0, 1.0 + limit, UNIT, True
+    worst, best = np.where(gone, low, row), np.where(gone, high, row)
+    return GateClaim(worst, best, limit, reach, is_share, True, int(gone.sum()), population)
+
+
+def quantile_claim(
+    scores: Scores,
+    q: float,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    population: int | None = None,
+) -> GateClaim:
+    r"""Return the claim that a quantile is at most, or at least, one number: a claim about a share.
+
+    .. math:: \xi_q \le t \iff P(X \le t) \ge q, \qquad \xi_q \ge t \iff P(X \ge t) \ge 1-q
+
+    A missing score is beyond the number, or within it: it has no size of its own.
+
+    Examples
+    --------
+    >>> claim = quantile_claim([100.0, 900.0, float("nan")], 0.95, at_most=500.0)
+    >>> claim.worst.tolist(), claim.best.tolist(), claim.limit
+    ([1.0, 0.0, 0.0], [1.0, 0.0, 1.0], 0.95)
+    """
+    row = as_row(scores)
+    gone = np.isnan(row)
+    if at_most is not None:
+        within, limit = row <= at_most, q
+    else:
+        # What 1 - q leaves of a decimal fraction must not put the limit above it.
+        within, limit = row >= _given(at_least), round(1.0 - q, 12)
+    worst, best = np.where(gone, 0.0, within), np.where(gone, 1.0, within)
+    return GateClaim(worst, best, limit, UNIT, True, True, int(gone.sum()), population)
+
+
+def _turned(scores: Scores, at_least: float | None, at_most: float | None) -> tuple[FloatArray, float, float]:
+    """Return the scores so that more speaks for the candidate, whether they were turned, and the limit."""
+    row = as_row(scores)
+    return (row, 1.0, _given(at_least)) if at_most is None else (-row, -1.0, -at_most)
+
+
+def _given(bound: float | None) -> float:
+    if bound is None:
+        raise ValueError("Give `at_least` or `at_most`.")
+    return bound

@@ -1,0 +1,151 @@
+r"""From claims to a decision: a gate passes when each of its claims is shown, and fails when one's opposite is.
+
+A gate that must show everything needs no correction for showing several things: to pass wrongly, it must be wrong about
+the very rule that does not hold, each at :math:`\alpha` (intersection-union). A gate that fails for any one reason does
+need it: the opposites of m rules are tested by Holm's method, the first at :math:`\alpha/m`.
+
+References
+----------
+Berger (1982), Multiparameter hypothesis testing and acceptance sampling, Technometrics 24; Holm (1979), A simple
+sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evalsvc.stats.gating.claims import GateClaim
+from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ClaimEnds, ends_of
+from evalsvc.stats.gating.planning import examples_needed, mirrored, smallest_effect
+
+PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+NO_EXAMPLES, MISSING, FEW = "no_examples", "missing_without_range", "few_without_range"
+LIMIT_INSIDE = "limit_inside"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """What may be said of one claim.
+
+    Attributes
+    ----------
+    outcome : str
+        ``pass``, ``fail`` or ``undecided``.
+    ends : ClaimEnds
+        Each errs with probability alpha.
+    alpha_to_fail : float
+        At what error its opposite was tested.
+    smallest_effect : float or None
+        The smallest distance from the limit that so many examples could have shown, four times in five.
+    about_n_more : int or None
+        How many more examples settle it, four times in five, if they go on as they are: 0 when it is settled, None when
+        no number is known.
+    reason : str or None
+        Why it is undecided.
+    """
+
+    outcome: str
+    ends: ClaimEnds
+    alpha_to_fail: float
+    smallest_effect: float | None
+    about_n_more: int | None
+    reason: str | None
+
+
+def judge_all(claims: Sequence[GateClaim], alpha: float, *, watched: bool) -> list[JudgedClaim]:
+    """Return what may be said of each claim of one gate.
+
+    Examples
+    --------
+    >>> from evalsvc.stats.gating.claims import threshold_claim
+    >>> row = [1.0] * 90 + [0.0] * 10
+    >>> claims = [threshold_claim(row, at_least=t, value_range=None, binary=True) for t in (0.8, 0.9, 0.97)]
+    >>> found = judge_all(claims, 0.05, watched=False)
+    >>> [one.outcome for one in found], outcome_of(found)
+    (['pass', 'undecided', 'fail'], 'fail')
+    """
+    ends = [ends_of(claim, alpha, watched=watched) for claim in claims]
+    is_shown = [_is_shown(claim, found) for claim, found in zip(claims, ends, strict=True)]
+    refuted = _refuted(claims, alpha, watched)
+    return [
+        _judged(claim, ends[i], is_shown[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
+        for i, claim in enumerate(claims)
+    ]
+
+
+def outcome_of(judged: Sequence[JudgedClaim]) -> str:
+    """Return the decision of the gate."""
+    outcomes = {one.outcome for one in judged}
+    return FAIL if FAIL in outcomes else UNDECIDED if UNDECIDED in outcomes or not outcomes else PASS
+
+
+def alpha_of_attempt(alpha: float, attempt: int) -> float:
+    r"""Return the error that the j-th candidate on one benchmark may spend: :math:`6\alpha/(\pi^2 j^2)`.
+
+    Over all candidates there will ever be, these add up to alpha.
+
+    Examples
+    --------
+    >>> [round(alpha_of_attempt(0.05, j), 4) for j in (1, 2, 10)]
+    [0.0304, 0.0076, 0.0003]
+    """
+    if attempt < 1:
+        raise ValueError(f"`attempt` must be at least 1, not {attempt}.")
+    return 6.0 * alpha / (math.pi * attempt) ** 2
+
+
+def _is_shown(claim: GateClaim, ends: ClaimEnds) -> bool:
+    return ends.lower is not None and claim.is_met(ends.lower)
+
+
+def _is_refuted(claim: GateClaim, alpha: float, watched: bool) -> bool:
+    ends = ends_of(claim, alpha, watched=watched)
+    if ends.upper is None:
+        return False
+    return not claim.is_met(ends.upper) if claim.is_whole else ends.upper < claim.limit
+
+
+def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[int, float]:
+    """Return the claims whose opposites are shown, and at what error: Holm's steps."""
+    found: dict[int, float] = {}
+    while len(found) < len(claims):
+        step = alpha / (len(claims) - len(found))
+        more = [i for i, claim in enumerate(claims) if i not in found and _is_refuted(claim, step, watched)]
+        if not more:
+            break
+        found |= dict.fromkeys(more, step)
+    return found
+
+
+def _judged(
+    claim: GateClaim, ends: ClaimEnds, is_shown: bool, is_refuted: bool, to_fail: float, alpha: float, watched: bool
+) -> JudgedClaim:
+    effect = smallest_effect(claim, alpha, watched=watched)
+    if is_shown or is_refuted:
+        return JudgedClaim(PASS if is_shown else FAIL, ends, to_fail, effect, 0, None)
+    more = _more(claim, alpha, to_fail, watched)
+    return JudgedClaim(UNDECIDED, ends, to_fail, effect, more, _reason(claim))
+
+
+def _more(claim: GateClaim, alpha: float, to_fail: float, watched: bool) -> int | None:
+    needed = examples_needed(claim, alpha, watched=watched)
+    if needed is None:
+        needed = examples_needed(mirrored(claim), to_fail, watched=watched)
+    more = None if needed is None else max(1, needed - claim.n)
+    if claim.population is None:
+        return more
+    left = max(0, claim.population - claim.n) or None
+    # All of a set settles what is asked about it, unless it lies on the limit.
+    return left if more is None else min(more, left or more)
+
+
+def _reason(claim: GateClaim) -> str:
+    if not claim.n:
+        return NO_EXAMPLES
+    if claim.is_bounded_by_missing:
+        return MISSING
+    if claim.reach is None and claim.n < LEAST_WITHOUT_RANGE:
+        return FEW
+    return LIMIT_INSIDE

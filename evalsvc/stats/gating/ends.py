@@ -1,0 +1,147 @@
+r"""The two ends of what is known of a claim's mean, each of which errs with probability alpha on its own.
+
+A gate asks one side at a time: "is it above?" is a test at alpha, and so is "is it below?". An interval of both ends
+therefore holds with 1 - 2 alpha, as those of bioequivalence do.
+
+| claim | one look | watched |
+|---|---|---|
+| a share, a quantile | Clopper-Pearson, exact | fortunes |
+| a mean or a difference in a range | t, guarded at the end in question | fortunes |
+| without a range | the same, guarded beyond what was seen; from 50 scores on | none |
+| this set, all of it seen | what it is | the same |
+| this set, a part of it | what the rest leaves possible | bets without replacement |
+
+With m scores at the far end e added to n of sum S and squares Q, as `extremes.guarded_t` does, but each end by itself:
+
+.. math:: c \mp t_{n-1,\,1-\alpha}\sqrt{\frac{q-c^2}{n+m}}, \qquad c = \frac{S+me}{n+m}, \quad
+          q = \frac{Q+me^2}{n+m}
+
+References
+----------
+Bonett & Price (2012), Adjusted Wald confidence interval for a difference of binomial proportions based on paired data,
+Journal of Educational and Behavioral Statistics 37; Berger & Hsu (1996), Bioequivalence trials, intersection-union
+tests and equivalence confidence sets, Statistical Science 11.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.formulas.betting import betting_interval
+from evalsvc.stats.formulas.extremes import added_scores
+from evalsvc.stats.formulas.finite import Ends, t_quantile
+from evalsvc.stats.formulas.intervals import clopper_pearson
+from evalsvc.stats.gating.claims import GateClaim
+from evalsvc.stats.gating.fortunes import watched_bound
+
+# Without a range nothing is claimed below so many scores, and one twice as far as the farthest is reckoned with.
+LEAST_WITHOUT_RANGE, BEYOND = 50, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEnds:
+    """What is known of a claim's mean; None where there is no end. `method` is ``none`` where there is neither."""
+
+    lower: float | None
+    upper: float | None
+    method: str
+
+
+NOTHING = ClaimEnds(None, None, "none")
+
+
+def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ClaimEnds:
+    """Return both ends at alpha each; where scores are missing, the lower end takes them as worst, the upper as best.
+
+    Examples
+    --------
+    >>> from evalsvc.stats.gating.claims import threshold_claim
+    >>> found = ends_of(threshold_claim([1.0] * 9 + [0.0], at_least=0.5, value_range=None, binary=True), 0.05,
+    ...                 watched=False)
+    >>> round(found.lower, 3), round(found.upper, 3), found.method
+    (0.606, 0.995, 'clopper-pearson')
+    """
+    if not claim.n or claim.is_bounded_by_missing:
+        return NOTHING
+    if claim.is_whole:
+        return ClaimEnds(float(claim.worst.mean()), float(claim.best.mean()), "census")
+    if claim.population is not None:
+        return _of_this_set(claim, alpha, claim.population, watched)
+    if watched:
+        return _watched(claim, alpha)
+    return _one_look(claim, alpha)
+
+
+def _of_this_set(claim: GateClaim, alpha: float, population: int, watched: bool) -> ClaimEnds:
+    if claim.reach is None:
+        return NOTHING
+    if not watched:
+        unseen = population - claim.n
+        sums = float(claim.worst.sum()), float(claim.best.sum())
+        lower, upper = (total + unseen * end for total, end in zip(sums, claim.reach, strict=True))
+        return ClaimEnds(lower / population, upper / population, "feasible")
+    level = 1.0 - 2.0 * alpha
+    lower, _ = betting_interval(claim.worst, population, level, claim.reach, running=True)
+    _, upper = betting_interval(claim.best, population, level, claim.reach, running=True)
+    return ClaimEnds(lower, upper, "betting")
+
+
+def _watched(claim: GateClaim, alpha: float) -> ClaimEnds:
+    if claim.reach is None:
+        return NOTHING
+    low, high = claim.reach
+    upper = -watched_bound(-claim.best, (-high, -low), alpha)
+    return ClaimEnds(watched_bound(claim.worst, claim.reach, alpha), upper, "fortunes")
+
+
+def _one_look(claim: GateClaim, alpha: float) -> ClaimEnds:
+    if claim.is_share:
+        lower, _ = clopper_pearson(round(float(claim.worst.sum())), claim.n, 1.0 - 2.0 * alpha)
+        _, upper = clopper_pearson(round(float(claim.best.sum())), claim.n, 1.0 - 2.0 * alpha)
+        return ClaimEnds(lower, upper, "clopper-pearson")
+    if claim.n < (2 if claim.reach is not None else LEAST_WITHOUT_RANGE):
+        return ClaimEnds(*claim.reach, "range") if claim.reach is not None else NOTHING
+    low, _ = reach_of(claim, claim.worst)
+    _, high = reach_of(claim, claim.best)
+    worst, best = Moments.of(claim.worst), Moments.of(claim.best)
+    lower = min(worst.mean, max(low, worst.end(low, alpha)))
+    upper = max(best.mean, min(high, best.end(high, alpha)))
+    return ClaimEnds(lower, upper, "guarded-t" if claim.reach is not None else "guarded-t, no range")
+
+
+def reach_of(claim: GateClaim, row: FloatArray) -> Ends:
+    """Return the range; where there is none, as far again beyond the farthest score seen, on either side."""
+    if claim.reach is not None:
+        return claim.reach
+    mean = float(row.mean())
+    far = BEYOND * float(np.abs(row - mean).max())
+    return mean - far, mean + far
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How many scores, their mean, and their variance (with n)."""
+
+    n: float
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, row: FloatArray) -> Moments:
+        """Return those of a row."""
+        return cls(float(row.size), float(row.mean()), float(row.var()))
+
+    def end(self, extreme: float, alpha: float) -> float:
+        """Return the end on the side of the extreme, which errs with probability alpha."""
+        # As many as a two-sided interval with alpha on both sides adds: with fewer, exact sums exceed small alphas.
+        added = added_scores(1.0 - alpha)
+        size = self.n + added
+        far = extreme - self.mean
+        centre = added * far / size
+        variance = max(0.0, (self.n * self.variance + added * far * far) / size - centre * centre)
+        quantile = t_quantile(max(1, round(self.n) - 1), 1.0 - 2.0 * alpha)
+        return self.mean + centre + math.copysign(quantile * math.sqrt(variance / size), far)
