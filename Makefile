@@ -68,7 +68,7 @@ lock: ## resolve pyproject.toml anew into requirements/
 	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu --extra grpc pyproject.toml -o requirements/runtime.txt
 	@.venv/bin/python $(UV_COMPILE) --no-deps requirements/models.in -o requirements/models.txt
 	@.venv/bin/python $(UV_COMPILE) --no-deps requirements/https.in -o requirements/https.txt
-	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu --extra grpc --extra https --group dev -c requirements/runtime.txt pyproject.toml -o requirements/dev.txt
+	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu --extra grpc --extra https --extra cli --group dev -c requirements/runtime.txt pyproject.toml -o requirements/dev.txt
 
 clean: ## remove the environment and caches; keeps the data (EVALSVC_HOME)
 	@rm -rf .venv build dist staticfiles .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -5,8 +5,19 @@ from __future__ import annotations
 import click
 
 from evalsvc import __version__
+from evalsvc.cli.completion import completion
+from evalsvc.cli.deciding.command import decide_gate
+from evalsvc.cli.evaluating.command import evaluate_samples
 from evalsvc.cli.exports.command import export_group
 from evalsvc.cli.imports.command import import_group
+from evalsvc.cli.looking.commands import compare_configs, show_report, watch_experiment
+from evalsvc.cli.running.command import run_configs
+from evalsvc.cli.session import login, logout
+
+COMMANDS = (
+    *(login, logout, evaluate_samples, run_configs, watch_experiment, compare_configs, decide_gate, show_report),
+    *(import_group, export_group, completion),
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -14,10 +25,11 @@ from evalsvc.cli.imports.command import import_group
 def command_line() -> None:
     """Evaluate LLM applications with an evalsvc service.
 
-    The address and the key of the account are read from EVALSVC_URL and EVALSVC_API_KEY. A command ends with 0 when all
-    of it is done, with 1 when something is left (it says what, and may be run again), with 2 when nothing was changed.
+    The address and the key of the account are read from EVALSVC_URL and EVALSVC_API_KEY, else from what `evalsvc login`
+    has kept. A command ends with 0 when all of it is done, with 1 when something is left (it says what, and may be run
+    again), with 2 when nothing was changed.
     """
 
 
-command_line.add_command(import_group)
-command_line.add_command(export_group)
+for _command in COMMANDS:
+    command_line.add_command(_command)

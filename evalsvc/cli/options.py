@@ -8,7 +8,9 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from evalsvc.cli.credentials import UnreadableCredentials, find_credentials
 from evalsvc.cli.report import Report
+from evalsvc.client import Client
 from evalsvc.client.errors import ClientError
 from evalsvc.client.service.transport import Transport
 
@@ -17,6 +19,7 @@ INCOMPLETE = 1
 """Exit code of a command that has done what it could, and says what is left."""
 REFUSED = 2
 """Exit code of a command that has changed nothing: an option, a file or a key is wrong."""
+RETRIES = 8
 
 
 class Refused(click.ClickException):
@@ -33,26 +36,57 @@ class Incomplete(click.ClickException):
 
 def target_options(command: Command) -> Command:
     """Add the options that say which account is meant, and hand a `Transport` over as `target`."""
+    return _opening(command, "target", lambda url, key: Transport(url, key, retries=RETRIES), fail)
 
-    @click.option(
+
+def client_options(command: Command) -> Command:
+    """Add the same options, and hand a `Client` over as `client`. What the service refuses has changed nothing."""
+    return _opening(command, "client", lambda url, key: Client(url, key, retries=RETRIES), fail_refused)
+
+
+def account_options(command: Command) -> Command:
+    """Add the options that say which account is meant, as they are."""
+    profile = click.option(
+        "--profile", envvar="EVALSVC_PROFILE", show_envvar=True, help="Whose address and key `login` has kept."
+    )
+    key = click.option("--api-key", envvar="EVALSVC_API_KEY", show_envvar=True, help="Key of the account, scope write.")
+    url = click.option(
         "--url", envvar=["EVALSVC_BASE_URL", "EVALSVC_URL"], show_envvar=True, help="Address of this service."
     )
-    @click.option("--api-key", envvar="EVALSVC_API_KEY", show_envvar=True, help="Key of the account, scope write.")
-    @functools.wraps(command)
-    def with_target(*args: Any, url: str | None, api_key: str | None, **kwargs: Any) -> Any:
-        if not url:
-            raise Refused("The address of the service is not known: pass --url, or set EVALSVC_URL.")
-        if not api_key:
-            raise Refused("There is no API key: pass --api-key, or set EVALSVC_API_KEY.")
-        target = Transport(url, api_key, retries=8)
-        try:
-            return command(*args, target=target, **kwargs)
-        except ClientError as exc:
-            fail(exc)
-        finally:
-            target.close()
+    return url(key(profile(command)))
 
-    return with_target  # type: ignore[return-value]  # functools.wraps keeps the name, not the type
+
+def _opening(
+    command: Command,
+    name: str,
+    open_account: Callable[[str, str], Transport | Client],
+    end: Callable[[ClientError], NoReturn],
+) -> Command:
+    @account_options
+    @functools.wraps(command)
+    def with_account(*args: Any, url: str | None, api_key: str | None, profile: str | None, **kwargs: Any) -> Any:
+        account = open_account(*require_credentials(url, api_key, profile))
+        try:
+            return command(*args, **{name: account}, **kwargs)
+        except ClientError as exc:
+            end(exc)
+        finally:
+            account.close()
+
+    return with_account  # type: ignore[return-value]  # functools.wraps keeps the name, not the type
+
+
+def require_credentials(url: str | None, api_key: str | None, profile: str | None) -> tuple[str, str]:
+    """Return the address and the key of a command. Refused, with the remedy, when one of them is not known."""
+    try:
+        found_url, found_key = find_credentials(url, api_key, profile)
+    except UnreadableCredentials as exc:
+        raise Refused(str(exc)) from exc
+    if not found_url:
+        raise Refused("The address of the service is not known: pass --url, set EVALSVC_URL, or run `evalsvc login`.")
+    if not found_key:
+        raise Refused("There is no API key: pass --api-key, set EVALSVC_API_KEY, or run `evalsvc login`.")
+    return found_url, found_key
 
 
 def report_options(command: Command) -> Command:
@@ -71,3 +105,22 @@ def fail(error: ClientError) -> NoReturn:
     """End a command that a service did not let go on: the sentence, the fields, and what to do."""
     unusable = error.status in (401, 403) or error.code in ("no_base_url", "bad_base_url")
     raise (Refused if unusable else Incomplete)(str(error)) from error
+
+
+def fail_refused(error: ClientError) -> NoReturn:
+    """End a command of one request, or of requests that one begins: what is refused has changed nothing."""
+    if error.status is not None and 400 <= error.status < 500 and error.status != 429:
+        raise Refused(_told(error)) from error
+    raise Incomplete(_told(error)) from error
+
+
+def _told(error: ClientError) -> str:
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
+
+
+def read_key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:
+    """Read `key=value` as often as it was given."""
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [text for text, (key, sign, _) in zip(texts, pairs, strict=True) if not (key and sign)]:
+        raise Refused(f"{option} takes key=value, not {wrong[0]!r}.")
+    return {key: value for key, _, value in pairs}

@@ -47,7 +47,12 @@ class Report:
             click.echo(json.dumps(result, ensure_ascii=False, indent=2))
         else:
             for line in lines:
-                click.echo(line)
+                click.echo(drop_controls(line))
+
+
+def drop_controls(text: str) -> str:
+    """Return a text without what a terminal obeys: names and answers are other people's texts."""
+    return "".join(one if one.isprintable() or one == "\n" else "\ufffd" for one in text)
 
 
 class _Lines:

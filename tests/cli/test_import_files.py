@@ -130,7 +130,7 @@ def test_without_an_address_it_says_so(tmp_path: Path) -> None:
         command_line, ["import", "langfuse", str(file)]
     )
 
-    assert (done.exit_code, "pass --url, or set EVALSVC_URL" in done.stderr) == (2, True)
+    assert (done.exit_code, "pass --url, set EVALSVC_URL, or run" in done.stderr) == (2, True)
 
 
 def test_what_the_service_would_refuse_is_told_before(web: str, alice: Caller, tmp_path: Path) -> None:

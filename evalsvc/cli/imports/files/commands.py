@@ -15,7 +15,7 @@ from evalsvc.cli.imports.files.langfuse import LANGFUSE
 from evalsvc.cli.imports.files.openai_evals import OPENAI_EVALS
 from evalsvc.cli.imports.files.phoenix import PHOENIX
 from evalsvc.cli.imports.files.staging import Staging
-from evalsvc.cli.options import Refused, report_options, target_options
+from evalsvc.cli.options import Refused, account_options, report_options, target_options
 from evalsvc.cli.report import Report
 from evalsvc.client.service.transport import Transport
 
@@ -63,12 +63,11 @@ def file_command(source: Source) -> click.Command:
     @click.option("--dataset-name", help="Name of the dataset; without it, the name in the file or that of the file.")
     @click.option("--skip-broken", is_flag=True, help="Leave broken records out, and tell which.")
     @click.option("--dry-run", is_flag=True, help="Check the files, and tell what would come in. Needs no service.")
-    @click.option("--url", envvar=["EVALSVC_BASE_URL", "EVALSVC_URL"], show_envvar=True, help="Address of the service.")
-    @click.option("--api-key", envvar="EVALSVC_API_KEY", show_envvar=True, help="Key of the account, scope write.")
+    @account_options
     @report_options
     def command(
         *, files: tuple[Path, ...], app: str, project: str | None, dataset_name: str | None, skip_broken: bool,
-        dry_run: bool, url: str | None, api_key: str | None, report: Report,
+        dry_run: bool, url: str | None, api_key: str | None, profile: str | None, report: Report,
     ) -> None:  # fmt: skip
         _check_length("--app", app, SHORTEST_APP, LONGEST_NAME)
         _check_length("--project", project, 1, LONGEST_NAME)
@@ -79,7 +78,7 @@ def file_command(source: Source) -> click.Command:
             if dry_run:
                 tell_dry_run(intake, wish, report)
             else:
-                _send(url=url, api_key=api_key, intake=intake, wish=wish, report=report)
+                _send(url=url, api_key=api_key, profile=profile, intake=intake, wish=wish, report=report)
 
     return command
 

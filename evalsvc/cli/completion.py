@@ -1,0 +1,25 @@
+"""`evalsvc completion`: what a shell has to read to complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from evalsvc.cli.options import Refused, report_options
+from evalsvc.cli.report import Report
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion", epilog='Examples: eval "$(evalsvc completion bash)"; evalsvc completion fish | source')
+@click.argument("shell", type=click.Choice(SHELLS))
+@report_options
+@click.pass_context
+def completion(context: click.Context, shell: str, report: Report) -> None:
+    """Print what makes SHELL complete commands and options; put it into the shell's own settings."""
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise Refused(f"There is no completion for {shell}.")
+    # The class alone looks whether this machine has a bash that is new enough, which says nothing about the reader's.
+    text = kind.source_template % kind(context.find_root().command, {}, "evalsvc", "_EVALSVC_COMPLETE").source_vars()
+    report.finish({"shell": shell, "script": text}, [text])

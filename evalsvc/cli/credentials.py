@@ -1,0 +1,70 @@
+"""Where a person's addresses and keys are kept: a file of their own, by profile, that nobody else may read."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_PROFILE = "default"
+FOLDER, FILE = "evalsvc", "credentials.json"
+
+
+class UnreadableCredentials(Exception):
+    """The file is there and is not what `evalsvc login` writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An address, and a key that opens it."""
+
+    url: str
+    api_key: str
+
+
+def credentials_path() -> Path:
+    """Return the file's place under the XDG folder of settings."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / FOLDER / FILE
+
+
+def read_profiles() -> dict[str, Credentials]:
+    """Return what is kept, by profile; nothing when there is no file."""
+    path = credentials_path()
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return {name: Credentials(str(one["url"]), str(one["api_key"])) for name, one in kept.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as exc:
+        raise UnreadableCredentials(f"{path} cannot be read. Delete it, and run `evalsvc login` again.") from exc
+
+
+def write_profiles(profiles: dict[str, Credentials]) -> Path:
+    """Keep these and no others, in a file that is whole or not there; nobody else can read it at any moment."""
+    path = credentials_path()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    body = {name: {"url": one.url, "api_key": one.api_key} for name, one in sorted(profiles.items())}
+    beside = path.with_name(f".{FILE}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        json.dump(body, file, indent=2)
+    beside.replace(path)
+    return path
+
+
+def find_credentials(url: str | None, api_key: str | None, profile: str | None) -> tuple[str | None, str | None]:
+    """Return the address and the key to use: what was said, else what the profile has.
+
+    A kept key goes to no other address than its own: whoever names another address has to name the key, too.
+    """
+    if url and api_key:
+        return url, api_key
+    kept = read_profiles().get(profile or DEFAULT_PROFILE)
+    if kept is None:
+        return url, api_key
+    if url is None:
+        return kept.url, api_key or kept.api_key
+    return url, kept.api_key if url.rstrip("/") == kept.url.rstrip("/") else None

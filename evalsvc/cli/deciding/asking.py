@@ -1,0 +1,38 @@
+"""Ask the service for a gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsvc.cli.deciding.decision import DecisionAnswer
+from evalsvc.cli.places import resolve_config
+from evalsvc.client.service.experiments_api import ExperimentsApi
+
+ADDRESS = "/v1/gates"
+
+
+def name_side(api: ExperimentsApi, text: str) -> dict[str, str]:
+    """Return one side of a gate: `EXPERIMENT:CONFIG`, as the service wants it."""
+    experiment, config = resolve_config(api, text)
+    return {"experiment_id": experiment["id"], "config": config["name"]}
+
+
+def ask_gate(
+    api: ExperimentsApi,
+    candidate: Mapping[str, str],
+    baseline: Mapping[str, str] | None,
+    rules: Sequence[Mapping[str, Any]],
+    **options: object,
+) -> DecisionAnswer:
+    """Let the service decide about a candidate, and keep the decision with its evidence."""
+    body: dict[str, object] = {"candidate": dict(candidate), "rules": [dict(one) for one in rules]}
+    body |= {} if baseline is None else {"baseline": dict(baseline)}
+    body |= {name: value for name, value in options.items() if value is not None}
+    answer: dict[str, Any] = api.transport.post(ADDRESS, body)
+    return DecisionAnswer.read(answer["gate"])
+
+
+def gate_page(api: ExperimentsApi, id: str, kind: str) -> str:
+    """Return a gate as Markdown, JUnit or HTML."""
+    return api.transport.call("GET", f"{ADDRESS}/{id}", params={"format": kind}).text

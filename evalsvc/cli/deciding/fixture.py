@@ -1,0 +1,115 @@
+"""What a test calls: it asks for a gate, and ends the test as the gate says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click import ClickException
+
+from evalsvc.cli.deciding.asking import ask_gate, name_side
+from evalsvc.cli.deciding.decision import DecisionAnswer
+from evalsvc.cli.deciding.rule_texts import read_rules
+from evalsvc.cli.options import require_credentials
+from evalsvc.cli.running.data import read_data
+from evalsvc.client import Client, EvaluationResult
+from evalsvc.client.errors import ClientError
+from evalsvc.client.service.evaluators import Evaluators
+
+Side = str | EvaluationResult | Callable[..., object]
+CANDIDATE, BASELINE = "candidate", "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class GateFixture:
+    """Ask for a gate; the test goes on when it passes."""
+
+    client: Client
+    node: pytest.Item
+    undecided: str
+
+    def __call__(
+        self,
+        candidate: Side,
+        rules: Sequence[str | Mapping[str, Any]],
+        *,
+        baseline: Side | None = None,
+        data: str | Path | None = None,
+        evaluators: Evaluators = (),
+        undecided: str | None = None,
+        **options: object,
+    ) -> DecisionAnswer:
+        """Decide about a candidate, and end the test unless the gate passes; return the decision.
+
+        Each side is `EXPERIMENT[:CONFIG]`, a result of `client.eval`, or, with `data` (a file or a dataset's id) and
+        `evaluators`, a function that is run now. `undecided` is fail, skip, xfail or pass. `options` are those of
+        `POST /v1/gates`: `level`, `covers`, `looks`.
+        """
+        __tracebackhide__ = True
+        try:
+            sides = self._find_sides(candidate, baseline, data, evaluators)
+            found = ask_gate(self.client.experiments_api, sides[0], sides[1], read_rules(rules), **options)
+        except (ClientError, ClickException) as exc:
+            pytest.fail(f"The gate could not be asked, so nothing was decided. {exc}", pytrace=False)
+        self.node.user_properties.append(("evalsvc_gate", found.id))
+        self._end(found, undecided or self.undecided)
+        return found
+
+    def _end(self, found: DecisionAnswer, undecided: str) -> None:
+        __tracebackhide__ = True
+        text = "\n".join(found.lines())
+        if found.outcome == "fail":
+            pytest.fail(text, pytrace=False)
+        if found.outcome == "pass" or undecided == "pass":
+            return
+        if undecided == "skip":
+            pytest.skip(text)
+        if undecided == "xfail":
+            pytest.xfail(text)
+        pytest.fail(f"{text}\nUndecided is no pass: add examples, or set evalsvc_undecided.", pytrace=False)
+
+    def _find_sides(
+        self, candidate: Side, baseline: Side | None, data: str | Path | None, evaluators: Evaluators
+    ) -> tuple[Mapping[str, str], Mapping[str, str] | None]:
+        given = {CANDIDATE: candidate} | ({} if baseline is None else {BASELINE: baseline})
+        functions = {name: one for name, one in given.items() if not isinstance(one, str | EvaluationResult)}
+        ran = self._run(functions, data, evaluators) if functions else {}
+        sides = {name: ran.get(name) or self._find_side(one) for name, one in given.items()}
+        return sides[CANDIDATE], sides.get(BASELINE)
+
+    def _find_side(self, side: Side) -> Mapping[str, str]:
+        if isinstance(side, EvaluationResult):
+            return {"experiment_id": str(side.experiment_id), "config": str(side.config)}
+        return name_side(self.client.experiments_api, str(side))
+
+    def _run(
+        self, functions: Mapping[str, object], data: str | Path | None, evaluators: Evaluators
+    ) -> dict[str, Mapping[str, str]]:
+        """Run functions on the data in one experiment, whose scores stay out of the history of production."""
+        if data is None or not evaluators:
+            raise ClickException("A function needs `data`, a file or a dataset's id, and `evaluators`.")
+        api = self.client.experiments_api
+        reference = read_data(str(data), name=None, input_field="input", expected_field="expected").store(api)
+        experiment = self.client.experiment(
+            f"test {self.node.name}"[:100], functions, dataset_id=reference["dataset_id"],
+            dataset_version=reference.get("dataset_version"), evaluators=evaluators, policy="manual", promote=False,
+            progress=False,
+        )  # fmt: skip
+        return {name: {"experiment_id": experiment.id, "config": name} for name in functions}
+
+
+@contextmanager
+def open_gate_fixture(node: pytest.Item, undecided: str) -> Iterator[GateFixture]:
+    """Yield what asks; skip the test, with the reason, where no service is configured."""
+    url = os.environ.get("EVALSVC_BASE_URL") or os.environ.get("EVALSVC_URL")
+    try:
+        found = require_credentials(url, os.environ.get("EVALSVC_API_KEY"), os.environ.get("EVALSVC_PROFILE"))
+    except ClickException as exc:
+        pytest.skip(f"No evalsvc service is configured. {exc.message}")
+    with Client(*found) as client:
+        yield GateFixture(client, node, undecided)

@@ -1,0 +1,48 @@
+"""Rules as people write them: `accuracy not_worse_by 0.02`, `latency_ms p95 <= 1200`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalsvc.cli.options import Refused
+
+KINDS = {"not_worse_by": "not_worse_by", "better_by": "better_by", "at_least": "at_least", "at_most": "at_most"}
+SIGNS = {">=": "at_least", "<=": "at_most"}
+HOW = "write METRIC not_worse_by|better_by|at_least|at_most NUMBER, such as 'accuracy not_worse_by 0.02'"
+_rule = re.compile(r"(?P<metric>.+?)(?:\s+p(?P<percent>\d+(?:\.\d+)?))?\s+(?P<kind>[a-z_]+|[<>]=)\s+(?P<limit>\S+)")
+
+
+def read_rule_text(text: str) -> dict[str, Any]:
+    """Return a rule of `POST /v1/gates`; `p95` before its kind makes it one about that quantile."""
+    found = _rule.fullmatch(text.strip())
+    kind = (KINDS | SIGNS).get(found["kind"]) if found else None
+    if found is None or kind is None:
+        raise Refused(f"{text!r} is no rule: {HOW}.")
+    try:
+        rule: dict[str, Any] = {"metric": found["metric"].strip(), kind: float(found["limit"])}
+    except ValueError as exc:
+        raise Refused(f"{text!r}: {found['limit']!r} is no number; {HOW}.") from exc
+    if found["percent"]:
+        rule["quantile"] = float(found["percent"]) / 100
+    return rule
+
+
+def read_rules(texts: Sequence[str | Mapping[str, Any]], path: Path | None = None) -> list[dict[str, Any]]:
+    """Return the rules of a file and those that were written out, in this order."""
+    rules = [] if path is None else _read_file(path)
+    return rules + [read_rule_text(one) if isinstance(one, str) else dict(one) for one in texts]
+
+
+def _read_file(path: Path) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
+    rules = found.get("rules") if isinstance(found, dict) else found
+    if not isinstance(rules, list) or not all(isinstance(one, dict | str) for one in rules):
+        raise Refused(f'{path} should hold a list of rules, such as [{{"metric": "accuracy", "at_least": 0.8}}].')
+    return read_rules(rules)

@@ -1,0 +1,1 @@
+"""`evalsvc evaluate`: verdicts on samples."""

@@ -1,0 +1,1 @@
+"""Boards in the terminal, and how an experiment that runs is followed on one."""

@@ -1,0 +1,55 @@
+"""Follow an experiment until nothing of it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+
+from evalsvc.cli.looking.board import Show, is_running
+from evalsvc.client.results.live import Live
+from evalsvc.client.results.metrics import Metric
+from evalsvc.client.service.experiments_api import ExperimentsApi
+
+SECONDS_BETWEEN_READS = 0.5
+
+
+def follow(api: ExperimentsApi, experiment_id: str, show: Show) -> Live:
+    """Show each state until there is nothing more to come, scores of late metrics included; return the last."""
+    etag: str | None = None
+    last: Live | None = None
+    while True:
+        news, etag = api.live(experiment_id, etag)
+        if news is not None:
+            last = news
+            show(news)
+        if last is not None and not is_running(last) and not _is_scoring(last):
+            return last
+        time.sleep(SECONDS_BETWEEN_READS)
+
+
+def _is_scoring(live: Live) -> bool:
+    """Say whether scores of outputs that are there are still to come; a config that was stopped leaves some open."""
+    done = [one for one in live.configs if one.state == "completed"]
+    return live.state == "running" or any(metric.n_pending for one in done for metric in one.metrics.values())
+
+
+def standing_lines(live: Live) -> Iterator[str]:
+    """Yield what is known of each config: every estimate with its interval, and what became of the others."""
+    for one in live.configs:
+        failed = f", {one.n_error} failed" if one.n_error else ""
+        yield f"{one.name}: {one.n_done} of {live.n_examples}{failed} ({one.state})"
+        for metric in one.metrics.values():
+            yield f"  {_estimate_line(metric)}"
+        if one.versus:
+            yield f"  against the leader: {one.versus}"
+
+
+def _estimate_line(metric: Metric) -> str:
+    told = metric.headline(with_level=True) + metric.on_this_set
+    warned = f" ({', '.join(metric.warnings)})" if metric.warnings else ""
+    return f"{told}, {metric.counts}{warned}"
+
+
+def live_as_json(live: Live, **facts: object) -> Mapping[str, object]:
+    """Return the state as JSON: what the service answered, and what the command adds."""
+    return {"experiment_id": live.id, "name": live.name, "state": live.state, **facts, "live": live.raw}

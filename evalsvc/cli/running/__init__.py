@@ -1,0 +1,1 @@
+"""`evalsvc run`: configs over a dataset, watched until they are done."""

@@ -1,0 +1,133 @@
+"""`evalsvc run`: an experiment from the command line, from its dataset to its estimates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evalsvc.cli.looking.board import open_board
+from evalsvc.cli.looking.following import follow, live_as_json, standing_lines
+from evalsvc.cli.options import INCOMPLETE, Refused, client_options, read_key_values, report_options
+from evalsvc.cli.report import Report
+from evalsvc.cli.running.data import Data, read_data
+from evalsvc.cli.running.targets import Target, load_object, read_targets
+from evalsvc.client import Client
+from evalsvc.client.results.live import Live
+from evalsvc.client.scoring.defaults import default_evaluators
+from evalsvc.client.scoring.scorers import CustomMetric, build_plan_metrics
+from evalsvc.client.service.bodies import ExperimentBody
+
+EPILOG = """Examples:
+
+\b
+evalsvc run app:answer --data golden.jsonl -e exact-match
+evalsvc run new=app:answer old=app_released:answer --data golden.jsonl --input question --expected answer -e exact-match
+evalsvc run staging.json --data 123456@2 -e exact-match --name nightly
+
+staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/answer", "body": {"q": "{{input}}"}}}
+"""
+
+
+@click.command("run", epilog=EPILOG)
+@click.argument("targets", nargs=-1, required=True, metavar="[NAME=]TARGET...")
+@click.option("--data", required=True, metavar="FILE|ID[@VERSION]", help="JSON lines, JSON or CSV; or a dataset.")
+@click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What judges.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME=MODULE:FUNCTION",
+              help="A number of your own: function(input, output, expected).")  # fmt: skip
+@click.option("--name", help="Of the experiment; by default of the data and what is run.")
+@click.option("--input", "input_field", default="input", show_default=True, help="The file's field with the input.")
+@click.option("--expected", "expected_field", default="expected", show_default=True, help="… with what is right.")
+@click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
+@click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+              help="JSON object with anything else that a plan has.")  # fmt: skip
+@click.option("--policy", help="What stops losers, such as race_default; by default nothing does.")
+@click.option("--limit", type=click.IntRange(1), help="So many examples only: the first of the seeded order.")
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals; else 0.95.")
+@click.option("--no-promote", is_flag=True, help="Keep the scores out of the history of what you have released.")
+@click.option("--project", help="Project of the experiment.")
+@click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="To find it by.")
+@click.option("--threads", default=8, show_default=True, type=click.IntRange(1), help="Calls of your own code at once.")
+@report_options
+@client_options
+def run_configs(
+    *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
+    input_field: str, expected_field: str, dataset_name: str | None, plan_path: Path | None, policy: str | None,
+    limit: int | None, level: float | None, no_promote: bool, project: str | None, tags: tuple[str, ...],
+    threads: int, report: Report, client: Client,
+) -> None:  # fmt: skip
+    """Run TARGETs on examples, wait, and print every estimate with its interval.
+
+    A TARGET is a function or an object with `run` in a module of this folder (module:name), or a .json file with one
+    config, or a list of them, that the service runs: http, chat, pipeline. Ends with 0 when all of it is done, with 1
+    when a config has failed or stopped early, with 2 when nothing was made.
+    """
+    examples = read_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    found, scorers = read_targets(targets), _read_scorers(metrics)
+    chosen = list(evaluators) or ([] if scorers else _default_evaluators(client, examples, report))
+    plan = {
+        "metrics": build_plan_metrics(chosen, scorers), **_read_plan(plan_path),
+        **_given(policy=policy, limit=limit, level=level, promote=False if no_promote else None), "start": True,
+    }  # fmt: skip
+    body = {
+        "name": name or f"{examples.name}: {', '.join(one.name for one in found)}"[:100],
+        "tags": read_key_values(tags, "--tag"), **_given(project_name=project),
+        "plan": {**plan, **examples.store(client.experiments_api)}, "configs": [one.config for one in found],
+    }  # fmt: skip
+    experiment = client.experiments_api.create_experiment(body)
+    report.say(f"Experiment {experiment['id']}: {body['name']}. `evalsvc watch {experiment['id']}` shows it elsewhere.")
+    live = _run_to_end(client, experiment, found, scorers, threads, report)
+    lines = [f"{live.name} ({live.state}), experiment {live.id}", *standing_lines(live)]
+    report.finish(live_as_json(live), lines)
+    if any(one.state != "completed" and one.stop_reason in (None, "error") for one in live.configs):
+        raise SystemExit(INCOMPLETE)
+
+
+def _run_to_end(
+    client: Client, experiment: ExperimentBody, targets: Sequence[Target], scorers: Mapping[str, CustomMetric],
+    threads: int, report: Report,
+) -> Live:  # fmt: skip
+    """Run what is this process's, then wait for what is the service's."""
+    api = client.experiments_api
+    runnables = {one.name: one.runnable for one in targets if one.runnable is not None}
+    with open_board(experiment["plan"], quiet=report.quiet or report.as_json) as show:
+        if runnables:
+            ours = client.resume_experiment(
+                experiment["id"], runnables, metrics=scorers, threads=threads, progress=False
+            )
+            ours.run(lambda _, live: show(live))
+        return follow(api, experiment["id"], show)
+
+
+def _read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [text for text, (name, sign, place) in zip(texts, pairs, strict=True) if not (name and sign and place)]:
+        raise Refused(f"--metric takes NAME=MODULE:FUNCTION, not {wrong[0]!r}.")
+    found = {name: load_object(place) for name, _, place in pairs}
+    return {name: one if isinstance(one, CustomMetric) else CustomMetric(one) for name, one in found.items()}
+
+
+def _default_evaluators(client: Client, data: Data, report: Report) -> list[Any]:
+    transport = client.experiments_api.transport
+    chosen, why = default_evaluators(transport, has_expected=data.has_expected, has_contexts=data.has_contexts)
+    report.say(why)
+    return [chosen] if isinstance(chosen, str | Mapping) else list(chosen)
+
+
+def _read_plan(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
+    if not isinstance(found, dict):
+        raise Refused(f'{path} should hold one JSON object, such as {{"seed": 7}}.')
+    return found
+
+
+def _given(**options: object) -> dict[str, object]:
+    return {name: value for name, value in options.items() if value is not None}

@@ -1,0 +1,88 @@
+"""What is run: Python of the caller's, as `module:function`, or configs of the service in a JSON file."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalsvc.cli.options import Refused
+from evalsvc.client.experiment.runnables import name_of, read_components
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A config as the service is told it, and what this process runs for it, if anything."""
+
+    config: Mapping[str, object]
+    runnable: object = None
+
+    @property
+    def name(self) -> str:
+        """Return the config's name; empty where the service names it."""
+        return str(self.config.get("name") or "")
+
+
+def read_targets(texts: Sequence[str]) -> list[Target]:
+    """Return the targets in their order. Refused, with the remedy, where one cannot be found or two are named alike."""
+    targets = [target for text in texts for target in _read_target(text)]
+    names = [one.name for one in targets]
+    if doubled := sorted({name for name in names if name and names.count(name) > 1}):
+        raise Refused(f"Two configs are named {doubled[0]!r}: write NAME={texts[-1].rpartition('=')[2]} to name one.")
+    return targets
+
+
+def _read_target(text: str) -> list[Target]:
+    name, _, place = text.rpartition("=")
+    if place.endswith(".json"):
+        return _read_configs(Path(place), name)
+    runnable = load_object(place)
+    parameters: dict[str, object] = {"runnable": name_of(runnable)}
+    if components := read_components(runnable):
+        parameters["components"] = components
+    return [Target({"name": name or place, "kind": "push", "parameters": parameters}, runnable)]
+
+
+def _read_configs(path: Path, name: str) -> list[Target]:
+    """Read one config or a list of them, in the words of POST /v1/experiments."""
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise Refused(f"{path} cannot be read as JSON: {exc}.") from exc
+    configs = found if isinstance(found, list) else [found]
+    if not all(isinstance(one, dict) and "kind" in one for one in configs):
+        raise Refused(f'{path} holds no config. One is {{"kind": "http", "parameters": {{"url": "https://…"}}}}.')
+    if len(configs) == 1 and "search" not in configs[0]:
+        configs = [{"name": path.stem, **configs[0], **({"name": name} if name else {})}]
+    return [Target(one) for one in configs]
+
+
+def load_object(text: str) -> Any:
+    """Return what `module:name` names; modules of the current folder come first."""
+    module_name, colon, path = text.partition(":")
+    if not (module_name and colon and path):
+        raise Refused(f"{text!r} names nothing to run: write module:function, such as app:answer, or a .json file.")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as exc:
+        if exc.name is None or not module_name.startswith(exc.name):
+            raise Refused(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
+        raise Refused(f"There is no module {module_name!r} here. Run this in the folder that has it.") from exc
+    except Exception as exc:
+        raise Refused(f"{module_name} cannot be imported:\n{traceback.format_exc(limit=-3)}") from exc
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise Refused(f"{module_name} has no {path!r}. It has: {', '.join(_public_names(found)) or 'nothing'}.")
+        found = getattr(found, part)
+    return found
+
+
+def _public_names(module: object) -> list[str]:
+    return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")][:12]

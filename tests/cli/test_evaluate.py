@@ -1,0 +1,69 @@
+"""`evalsvc evaluate`: verdicts on one sample, or on each of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.inside import invoke, told
+
+
+def test_one_sample_gets_its_verdicts(shell: dict[str, str]) -> None:
+    done = invoke("evaluate", "exact-match", "--output", "Paris", "--gold", "Paris", "--gold", "Lutetia", env=shell)
+
+    assert (done.exit_code, done.stdout) == (0, "0: exact-match-2026-11-01: 1.0 pass\n")
+
+
+def test_an_interval_comes_with_it(shell: dict[str, str]) -> None:
+    asked = ("evaluate", "exact-match", "--output", "Paris", "--gold", "Paris", "--capture", "all", "--app", "bot")
+    for _ in range(3):
+        done = invoke(*asked, "--strategy", "full-history", env=shell)
+
+    assert "pass rate 1.000 [1.000, 1.000] at 0.95, n = 2" in done.stdout
+
+
+def test_each_sample_of_a_file_is_judged(shell: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"output": "a", "gold": "a"}\n{"output": "b", "gold": "a"}\n{"output": "c"}\n')
+
+    done = invoke("evaluate", "exact-match", "--file", str(path), "--json", env=shell)
+
+    found = told(done, 1)  # the third has nothing to be compared with
+    assert found["evaluators"] == {
+        "exact-match-2026-11-01": {"n": 3, "n_passed": 1, "n_failed": 1, "n_without_score": 1}
+    }
+    assert [one["passed"] for one in found["samples"]] == [True, False, False]
+
+
+def test_a_csv_is_a_file_too(shell: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("output,gold\nRome,Rome\n")
+
+    assert invoke("evaluate", "exact-match", "--file", str(path), env=shell).stdout.endswith("1.0 pass\n")
+
+
+def test_check_ends_with_one_unless_all_has_passed(shell: dict[str, str]) -> None:
+    asked = ("evaluate", "exact-match", "--output", "a", "--gold", "b")
+
+    assert invoke(*asked, env=shell).exit_code == 0
+    assert invoke(*asked, "--check", env=shell).exit_code == 1
+
+
+def test_an_unknown_evaluator_says_what_to_do(shell: dict[str, str]) -> None:
+    done = invoke("evaluate", "exact-mach", "--output", "a", "--gold", "b", env=shell)
+
+    assert done.exit_code in (1, 2)
+    assert "exact-mach" in done.output
+
+
+def test_a_broken_line_is_named(shell: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"output": "a"}\n{"output": \n')
+
+    done = invoke("evaluate", "exact-match", "--file", str(path), env=shell)
+
+    assert (done.exit_code, f"{path}:2 is not JSON" in done.output) == (2, True)
+
+
+def test_what_is_missing_is_said(shell: dict[str, str]) -> None:
+    assert "pass --output" in invoke("evaluate", "exact-match", env=shell).output
+    assert "Which evaluators?" in invoke("evaluate", "--output", "a", env=shell).output

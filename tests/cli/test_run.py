@@ -1,0 +1,157 @@
+"""`evalsvc run`, `watch` and `compare`: from a file and some code to estimates with intervals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.stub_llm import RunningStub
+from tests.caller import Caller
+from tests.cli.inside import invoke, told
+from tests.experiments.conftest import scheduling, stub
+from tests.factories import make_connection
+
+__all__ = ["stub"]
+APP = """
+CAPITALS = {"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo"}
+
+def answer(question):
+    return CAPITALS[question]
+
+def worse(question):
+    return CAPITALS[question] if question != "Spain" else "Barcelona"
+
+def length(input, output, expected):
+    return len(output)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project: code, and what is right."""
+    (tmp_path / "capitals_app.py").write_text(APP)
+    rows = [("Italy", "Rome"), ("France", "Paris"), ("Spain", "Madrid"), ("Japan", "Tokyo")]
+    lines = (json.dumps({"question": q, "answer": a, "topic": "europe" if q != "Japan" else "asia"}) for q, a in rows)
+    (tmp_path / "capitals.jsonl").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path)
+    yield tmp_path
+    sys.path[:] = before
+    sys.modules.pop("capitals_app", None)
+
+
+DATA = ("--data", "capitals.jsonl", "--input", "question", "--expected", "answer", "-e", "exact-match")
+
+
+def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> None:
+    done = invoke("run", "capitals_app:answer", *DATA, "--quiet", env=shell)
+
+    assert done.exit_code == 0, done.output
+    first, config, estimate = done.stdout.splitlines()[:3]
+    assert first.startswith("capitals: capitals_app:answer (done), experiment ")
+    assert config == "capitals_app:answer: 4 of 4 (completed)"
+    assert estimate.startswith("  exact-match 1 [")
+    assert "new data (this set 1 exactly), 4 of 4" in estimate
+
+
+def test_two_functions_are_compared(shell: dict[str, str], folder: Path) -> None:
+    found = told(
+        invoke("run", "new=capitals_app:answer", "old=capitals_app:worse", *DATA, "--name", "duel", "--json", env=shell)
+    )
+
+    values = {one["name"]: one["metrics"]["exact-match"]["value"] for one in found["live"]["configs"]}
+    assert values == {"new": 1.0, "old": 0.75}
+    done = invoke("compare", "duel:new", "duel:old", env=shell)
+    assert done.exit_code == 0
+    assert "exact-match: new against old:" in done.stdout
+    assert 'against 0.0: "Spain"' in done.stdout
+    assert told(invoke("compare", "duel:new", "duel:old", "--json", env=shell))["comparison"]["delta"] == 0.25
+
+
+def test_other_fields_of_a_file_are_metadata(shell: dict[str, str], folder: Path, alice: Caller) -> None:
+    found = told(invoke("run", "capitals_app:answer", *DATA, "--json", env=shell))
+
+    results = alice.get(f"/v1/experiments/{found['experiment_id']}/results?include=metadata").json()["results"]
+    assert {one["metadata"]["topic"] for one in results} == {"europe", "asia"}
+
+
+def test_the_same_file_again_is_the_same_dataset(shell: dict[str, str], folder: Path, alice: Caller) -> None:
+    for _ in range(2):
+        told(invoke("run", "capitals_app:answer", *DATA, "--json", env=shell))
+
+    (dataset,) = alice.get("/v1/datasets").json()["datasets"]
+    assert (dataset["name"], dataset["version"]["number"]) == ("capitals", 1)
+
+
+def test_a_number_of_ones_own_is_estimated(shell: dict[str, str], folder: Path) -> None:
+    asked = ("--metric", "length=capitals_app:length", "--tag", "team=search")
+    found = told(invoke("run", "capitals_app:answer", *DATA, *asked, "--json", env=shell))
+
+    (config,) = found["live"]["configs"]
+    assert config["metrics"]["length"]["value"] == pytest.approx((4 + 5 + 6 + 5) / 4)
+
+
+def test_configs_of_a_file_are_run_by_the_service(
+    shell: dict[str, str], folder: Path, alice: Caller, stub: RunningStub
+) -> None:
+    connection = make_connection(alice, stub.base_url)
+    chat = {"kind": "chat", "parameters": {"connection": connection, "model": "stub-echo", "prompt": "{{input}}"}}
+    (folder / "echo.json").write_text(json.dumps(chat))
+    with scheduling():
+        found = told(invoke("run", "echo.json", "mine=capitals_app:answer", *DATA, "--json", env=shell))
+
+    values = {one["name"]: one["metrics"]["exact-match"]["value"] for one in found["live"]["configs"]}
+    assert values == {"echo": 0.0, "mine": 1.0}
+
+
+def test_a_dataset_is_named_by_its_id(shell: dict[str, str], folder: Path, alice: Caller) -> None:
+    told(invoke("run", "capitals_app:answer", *DATA, "--json", env=shell))
+    (dataset,) = alice.get("/v1/datasets").json()["datasets"]
+
+    asked = ("--data", f"{dataset['id']}@1", "-e", "exact-match", "--json")
+    assert told(invoke("run", "capitals_app:answer", *asked, env=shell))["live"]["configs"][0]["n_done"] == 4
+
+
+def test_watching_ends_with_the_experiment(shell: dict[str, str], folder: Path) -> None:
+    told(invoke("run", "capitals_app:answer", *DATA, "--name", "seen", "--json", env=shell))
+
+    done = invoke("watch", "seen", env=shell)
+
+    assert done.exit_code == 0
+    assert done.stdout.startswith("seen (done)\ncapitals_app:answer: 4 of 4 (completed)\n  exact-match 1 [")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere:answer", *DATA], "There is no module 'nowhere' here."),
+        (["capitals_app:anwser", *DATA], "It has: answer, worse, length."),
+        (["capitals_app", *DATA], "write module:function"),
+        (["capitals_app:answer", "--data", "capitals.jsonl"], "It has: question, answer, topic. Name the one that is"),
+        (["capitals_app:answer", "--data", "missing.jsonl"], "There is no file missing.jsonl"),
+        (["capitals_app:answer", "capitals_app:answer", *DATA], "Two configs are named"),
+        (["capitals_app:answer", *DATA[:-1], "exact-mach"], "exact-mach"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_a_remedy(
+    shell: dict[str, str], folder: Path, alice: Caller, arguments: list[str], words: str
+) -> None:
+    done = invoke("run", *arguments, env=shell)
+
+    assert (done.exit_code, words in done.output) == (2, True), done.output
+    assert alice.get("/v1/experiments").json()["experiments"] == []
+
+
+def test_a_reader_runs_nothing(web: str, bob: Caller, shell: dict[str, str], folder: Path) -> None:
+    assert invoke("run", "capitals_app:answer", *DATA, env=shell | {"EVALSVC_API_KEY": bob.key}).exit_code == 2
+
+
+def test_a_stranger_finds_no_experiment(shell: dict[str, str], folder: Path, charlie: Caller) -> None:
+    id = told(invoke("run", "capitals_app:answer", *DATA, "--json", env=shell))["experiment_id"]
+
+    for name in (id, "capitals: capitals_app:answer"):
+        assert invoke("watch", name, env=shell | {"EVALSVC_API_KEY": charlie.key}).exit_code == 2
