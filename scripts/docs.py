@@ -25,7 +25,7 @@ API = CHECKOUT / "docs" / "api"
 # In the order in which a reader meets them.
 NOUNS = (
     *("evaluate", "history", "evaluations", "evaluation-results", "catalog", "projects", "annotations", "calibrations"),
-    *("datasets", "prompts", "connections", "webhooks", "events", "experiments", "telemetry", "whoami"),
+    *("datasets", "prompts", "connections", "webhooks", "events", "experiments", "reports", "telemetry", "whoami"),
 )
 BEGIN, END = "<!-- python -m scripts.docs -->", "<!-- /python -m scripts.docs -->"
 _fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

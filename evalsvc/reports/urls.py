@@ -1,5 +1,9 @@
-"""The addresses of reports."""
+"""The addresses of reports and bundles."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from evalsvc.reports.api.report import ReportView
+
+urlpatterns = [
+    path("v1/experiments/<id:id>/report", ReportView.as_view()),
+]

@@ -39,15 +39,15 @@ def quantiles_in(counts: Sequence[tuple[Config, Metric, int]], level: float) -> 
     if not wanted:
         return {}
     rows = [
-        {"config_id": config.pk, "metric": metric.name, "n": n, "ranks": _ranks(n, level)}
+        {"config_id": config.pk, "metric": metric.name, "n": n, "ranks": quantile_ranks(n, level)}
         for config, metric, n in wanted
     ]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SORTED, [orjson.dumps(rows).decode()])
-        return {(config_id, metric): _out(found, level) for config_id, metric, found in cursor.fetchall()}
+        return {(config_id, metric): quantiles_out(found, level) for config_id, metric, found in cursor.fetchall()}
 
 
-def _ranks(n: int, level: float) -> list[int]:
+def quantile_ranks(n: int, level: float) -> list[int]:
     """Return, for each quantile, the places of its bounds and of itself among n sorted scores, from 1 on."""
     found = []
     for q in USUAL:
@@ -56,7 +56,8 @@ def _ranks(n: int, level: float) -> list[int]:
     return found
 
 
-def _out(found: Sequence[float | None], level: float) -> list[dict[str, Any]]:
+def quantiles_out(found: Sequence[float | None], level: float) -> list[dict[str, Any]]:
+    """Return the quantiles of which these are the bounds and values, in the order of `quantile_ranks`."""
     # A place that there is not, 0 or n + 1, is null in an array of PostgreSQL.
     return [
         {

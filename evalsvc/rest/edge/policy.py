@@ -33,6 +33,15 @@ PAGE = (
 ADMIN_PAGE = f"{PAGE}; script-src 'self' 'unsafe-eval'; style-src-attr 'unsafe-inline'"
 """For pages on django-unfold: Alpine compiles its attributes, and unfold and select2 write style attributes."""
 
+FILE = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "sandbox"
+)
+"""For a page that is a file to keep, with texts of strangers in it: its own style, no script, an origin of its own.
+
+A view that answers with such a page sets this header itself.
+"""
+
 
 def standing_headers() -> dict[str, str]:
     """Return the policies of an answer that is no page."""
@@ -41,6 +50,8 @@ def standing_headers() -> dict[str, str]:
 
 def policy_of(request: HttpRequest, response: HttpResponse) -> str:
     """Return the policy of an answer, by what it is and whose page it is."""
+    if response.headers.get(HEADER) == FILE:
+        return FILE
     if not response.headers.get("Content-Type", "").startswith("text/html"):
         return NO_PAGE
     return ADMIN_PAGE if request.path_info.startswith(ADMIN_PREFIX) else PAGE

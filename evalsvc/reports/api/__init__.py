@@ -1,0 +1,1 @@
+"""Reports, bundles, and experiments that come in as bundles."""

@@ -1,0 +1,75 @@
+"""GET /v1/experiments/{id}/report: an experiment as JSON, as Markdown, or as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.experiments.api.shapes import plan_out
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.reports.api.answers import ReportAnswer
+from evalsvc.reports.content.gathering import ReportQuestion, gather_report
+from evalsvc.reports.markdown import markdown_of
+from evalsvc.reports.page.html import page_of
+from evalsvc.rest.answering.shapes import answer_with
+from evalsvc.rest.edge.policy import FILE, HEADER
+
+MAX_EXAMPLES = 50
+FILES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str | bytes]]] = {
+    "html": ("text/html; charset=utf-8", page_of),
+    "md": ("text/markdown; charset=utf-8", markdown_of),
+}
+
+
+class ReportIn(serializers.Serializer[Any]):
+    """The query of a report."""
+
+    format = serializers.ChoiceField(choices=["json", "md", "html"], default="json")
+    n_examples = serializers.IntegerField(
+        min_value=0, max_value=MAX_EXAMPLES, default=3, help_text="How many of the worst, and of the instructive ones."
+    )
+
+
+class ReportView(AccountView):
+    """An experiment as one page."""
+
+    one_snapshot = True
+
+    @extend_schema(
+        operation_id="experiment_report",
+        tags=["reports"],
+        parameters=[ReportIn],
+        responses={
+            (200, "application/json"): answer_with(ReportAnswer),
+            (200, "text/markdown"): OpenApiTypes.STR,
+            (200, "text/html"): OpenApiTypes.STR,
+        },
+    )
+    def get(self, request: Request, id: int) -> HttpResponse:
+        """Return what was asked for, what it rests on, and what came out, each number as the live view has it.
+
+        `format=html` is one file without scripts, `format=md` Markdown. Long texts are cut; results have them whole.
+        """
+        plan = get_plan(account=self.account, id=id)
+        wanted = checked(ReportIn(data=sent(request)))
+        asked = ReportQuestion(n_examples=wanted["n_examples"], now=timezone.now())
+        report = {**gather_report(self.account, plan, asked), "plan": plan_out(plan)}
+        if wanted["format"] == "json":
+            return Response(report)
+        content_type, write = FILES[wanted["format"]]
+        response = HttpResponse(write(report), content_type=content_type)
+        name = f"{plan.experiment.name}.{wanted['format']}"
+        response["Content-Disposition"] = content_disposition_header(False, name) or "inline"
+        # Texts of strangers stand in it: no script runs, and what would get around that has no origin of ours.
+        response[HEADER] = FILE
+        return response

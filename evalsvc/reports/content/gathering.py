@@ -1,0 +1,126 @@
+"""Put a report together: the live view as it is answered, and beside it what explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.comparisons import is_pairable
+from evalsvc.experiments.inference.pareto import MOST_METRICS, pareto_view
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.live import decision_out, live_view
+from evalsvc.experiments.reporting.references import references_of
+from evalsvc.experiments.selectors import list_configs, list_decisions
+from evalsvc.reports.content.examples import instructive_examples, worst_examples
+from evalsvc.reports.content.measured import errors_of, measured_of
+from evalsvc.reports.content.sweeps import sweep_of
+from evalsvc.reports.secrets import without_secrets
+
+MAX_DECISIONS = 50
+MOST_WEIGHED = 100_000
+"""Scores that are weighed for a front within a report; more are asked for at the address of the front alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """What of an experiment is wanted beside its numbers."""
+
+    n_examples: int
+    now: datetime
+
+
+def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion) -> dict[str, Any]:
+    """Return the report of an experiment, within one snapshot; what it costs does not grow with its texts."""
+    live = {**live_view(plan), "references": references_of(plan)}
+    configs = list(list_configs(account=account, experiment_id=plan.pk))
+    leader = next((config for config in configs if str(config.pk) == live["leader"]), None)
+    decisions = list_decisions(account=account, experiment_id=plan.pk).order_by("-id")
+    pareto, why_no_pareto = _pareto(plan, configs)
+    return {
+        "generated_at": asked.now,
+        "summary": summary_of(plan, live),
+        "tags": plan.experiment.tags or {},
+        "metadata": plan.experiment.metadata,
+        "dataset": reported_dataset(plan),
+        "live": live,
+        "pareto": pareto,
+        "why_no_pareto": why_no_pareto,
+        "sweep": sweep_of(configs),
+        "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
+        "n_decisions": decisions.count(),
+        "measured": measured_of(plan, configs),
+        "errors": errors_of(configs),
+        "worst_examples": worst_examples(account, plan, leader or next(iter(configs), None), asked.n_examples),
+        "instructive_examples": instructive_examples(account, plan, configs, asked.n_examples),
+        "target_snapshot": {config.name: snapshot_of(config) for config in configs},
+        "warnings": _warnings(live),
+    }
+
+
+def reported_dataset(plan: ExperimentPlan) -> dict[str, Any]:
+    """Return which examples a report rests on."""
+    version = plan.dataset_version
+    return {
+        "id": version.dataset_id,
+        "name": version.dataset.name,
+        "version": version.number,
+        "n_examples": version.n_examples,
+        "content_hash": version.content_hash,
+    }
+
+
+def snapshot_of(config: Config) -> dict[str, Any]:
+    """Return what made a config's outputs, and the digest of it; headers without their values."""
+    return {
+        "kind": config.kind,
+        "parameters": without_secrets(config.kind, config.parameters),
+        "hash": config.parameters_hash,
+    }
+
+
+def summary_of(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, Any]:
+    """Return who leads by how much, and how sure that is."""
+    leader = next((config for config in live["configs"] if config["id"] == live["leader"]), None)
+    shown = leader["metrics"][plan.primary_metric] if leader else None
+    names = ("value", "lower", "upper", "n", "covers", "level", "method")
+    return {
+        "state": plan.state,
+        "primary_metric": plan.primary_metric,
+        "leader_id": live["leader"],
+        "leader": leader["name"] if leader else None,
+        "leader_settled": live["leader_settled"],
+        "estimate": {name: shown[name] for name in names} if shown else None,
+        "n_configs": len(live["configs"]),
+        "n_examples": plan.n_examples,
+        "n_queries": live["experiment"]["n_queries"],
+        "cost": live["experiment"]["cost"],
+    }
+
+
+def _pareto(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[str, Any] | None, str | None]:
+    """Weigh the primary metric against the next ones that can be; or say why there is no front."""
+    metrics = [Metric.from_json(row) for row in plan.metrics]
+    able = sorted((one for one in metrics if is_pairable(one)), key=lambda one: one.name != plan.primary_metric)
+    names = [metric.name for metric in able[:MOST_METRICS]]
+    if len(names) < 2 or len(configs) < 2:
+        return None, None
+    if len(names) * sum(config.n_ok for config in configs) > MOST_WEIGHED:
+        return (
+            None,
+            f"Too many scores for a report; ask /v1/experiments/{plan.pk}/pareto?metrics={','.join(names[:2])}.",
+        )
+    return {"experiment_id": str(plan.pk), **pareto_view(plan, names)}, None
+
+
+def _warnings(live: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each warning of a metric once, with the configs that it is about."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for config in live["configs"]:
+        for name, shown in config["metrics"].items():
+            for warning in dict.fromkeys([*shown["warnings"], *filter(None, [shown["stopped"]])]):
+                found.setdefault((name, warning), []).append(config["name"])
+    return [{"metric": name, "warning": warning, "configs": configs} for (name, warning), configs in found.items()]

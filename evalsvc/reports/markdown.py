@@ -1,0 +1,215 @@
+"""A report as Markdown: for a wiki, an issue or a pull request. No text of a caller's can become markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evalsvc.reports.words import (
+    LIMITS,
+    NOTHING,
+    asked_rows,
+    component_rows,
+    interval_text,
+    leading_sentence,
+    moment_text,
+    number_text,
+    ranked,
+    text_of,
+    word_of,
+)
+
+MARKUP = re.compile(r"([\\`*_{}\[\]()#!|~$:]|(?<=www)\.)", re.IGNORECASE)
+# An address of somebody would call them, wherever the report is pasted.
+ENTITIES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("@"): "&#64;"}
+MAX_ROWS, MAX_CELL = 100, 300
+
+
+def markdown_text(value: object, longest: int = MAX_CELL) -> str:
+    """Return a text in one line, with a backslash before whatever could be markup, a link or a table's edge."""
+    text = " ".join(text_of(value).split())
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return MARKUP.sub(r"\\\1", text).translate(ENTITIES)
+
+
+def markdown_of(report: Mapping[str, Any]) -> str:
+    """Return the report."""
+    parts: Iterable[str] = (part for section in SECTIONS for part in section(report))
+    return "\n".join(parts) + "\n"
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a table; the cells are Markdown already."""
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + " --- |" * len(heads)
+    for row in rows[:MAX_ROWS]:
+        yield "| " + " | ".join(row) + " |"
+    if len(rows) > MAX_ROWS:
+        yield f"\n… and {len(rows) - MAX_ROWS} more; the JSON report has all."
+    yield ""
+
+
+def _head(report: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# {markdown_text(report['live']['experiment']['name'])}\n"
+    yield f"{markdown_text(leading_sentence(report['summary']), 1000)}\n"
+    yield f"Written {markdown_text(moment_text(report['generated_at']))}.\n"
+
+
+def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
+    name = report["plan"].primary_metric
+    yield f"## Leaderboard: {markdown_text(name)}\n"
+    rows = []
+    for config in ranked(report):
+        shown, versus = config["metrics"][name], config["versus_leader"]
+        difference = f"{number_text(versus['delta'])} {interval_text(versus)}" if versus else NOTHING
+        rows.append(
+            [
+                markdown_text(config["name"]),
+                number_text(shown["value"]),
+                interval_text(shown),
+                shown["covers"] or NOTHING,
+                number_text(shown["n"]),
+                number_text(shown["n_error"]),
+                difference,
+                word_of(versus),
+                config["state"],
+            ]
+        )
+    heads = ["config", "value", "interval", "covers", "n", "errors", "difference", "word", "state"]
+    yield from markdown_table(heads, rows)
+
+
+def _metrics(report: Mapping[str, Any]) -> Iterator[str]:
+    names = [metric.name for metric in report["plan"].metrics if metric.name != report["plan"].primary_metric]
+    for name in names:
+        yield f"## {markdown_text(name)}\n"
+        rows = [
+            [
+                markdown_text(c["name"]),
+                number_text(c["metrics"][name]["value"]),
+                interval_text(c["metrics"][name]),
+                number_text(c["metrics"][name]["n"]),
+                number_text(c["metrics"][name]["n_error"]),
+            ]
+            for c in ranked(report)
+        ]
+        yield from markdown_table(["config", "value", "interval", "n", "errors"], rows)
+
+
+def _components(report: Mapping[str, Any]) -> Iterator[str]:
+    found = component_rows(report)
+    if found:
+        yield "## By component\n"
+        rows = [
+            [
+                *(markdown_text(row.config), markdown_text(row.component), markdown_text(row.metric), row.mode),
+                *(number_text(row.shown["value"]), interval_text(row.shown), number_text(row.shown["n"])),
+            ]
+            for row in found
+        ]
+        yield from markdown_table(["config", "component", "metric", "mode", "value", "interval", "n"], rows)
+
+
+def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
+    if report["sweep"] is None:
+        return
+    name = report["plan"].primary_metric
+    values = {config["id"]: config["metrics"][name] for config in report["live"]["configs"]}
+    yield "## What differs\n"
+    rows = [
+        [markdown_text(row["config"])]
+        + [markdown_text(row["values"][knob]) for knob in report["sweep"]["knobs"]]
+        + [number_text(values[row["config_id"]]["value"]), interval_text(values[row["config_id"]])]
+        for row in report["sweep"]["rows"]
+    ]
+    yield from markdown_table(
+        ["config", *(markdown_text(knob) for knob in report["sweep"]["knobs"]), markdown_text(name), "interval"], rows
+    )
+
+
+def _measured(report: Mapping[str, Any]) -> Iterator[str]:
+    rows = [
+        [markdown_text(config["name"]), what.replace("_", "\\_"), number_text(found["n"])]
+        + [f"{number_text(one['value'])} {interval_text(one)}" for one in found["quantiles"]]
+        for config in ranked(report)
+        for what, found in report["measured"].get(config["id"], {}).items()
+    ]
+    if rows:
+        yield "## Latency and cost\n"
+        yield from markdown_table(["config", "measured", "n", "p50", "p95", "p99"], rows)
+
+
+def _decisions(report: Mapping[str, Any]) -> Iterator[str]:
+    if report["decisions"]:
+        yield "## Decisions\n"
+        rows = [
+            [
+                markdown_text(moment_text(one["created_at"])),
+                markdown_text(one["config"]),
+                markdown_text(one["reason"]),
+                markdown_text(one["against"]),
+                number_text(one["watermark"]),
+            ]
+            for one in report["decisions"]
+        ]
+        yield from markdown_table(["when", "config", "reason", "against", "examples"], rows)
+
+
+def _errors(report: Mapping[str, Any]) -> Iterator[str]:
+    if report["errors"]:
+        yield "## Errors\n"
+        rows = [
+            [
+                markdown_text(one["config"]),
+                markdown_text(one["metric"] or "output"),
+                markdown_text(one["error_type"]),
+                number_text(one["n"]),
+                markdown_text(one["message"]),
+            ]
+            for one in report["errors"]
+        ]
+        yield from markdown_table(["config", "of", "type", "n", "for example"], rows)
+
+
+def _examples(report: Mapping[str, Any]) -> Iterator[str]:
+    name = report["plan"].primary_metric
+    if report["worst_examples"]:
+        yield "## Worst examples\n"
+        rows = [
+            [
+                markdown_text(one["example_id"]),
+                markdown_text(one["input"]),
+                markdown_text(one["expected"]),
+                markdown_text(one["output"]),
+                number_text(one["scores"].get(name, {}).get("value")),
+            ]
+            for one in report["worst_examples"]
+        ]
+        yield from markdown_table(["example", "input", "expected", "output", markdown_text(name)], rows)
+    if report["instructive_examples"]:
+        yield "## Where configs differ most\n"
+        rows = [
+            [
+                markdown_text(one["example_id"]),
+                markdown_text(one["input"]),
+                markdown_text(answer["config"]),
+                markdown_text(answer["output"]),
+                number_text(answer["scores"].get(name, {}).get("value")),
+            ]
+            for one in report["instructive_examples"]
+            for answer in one["answers"]
+        ]
+        yield from markdown_table(["example", "input", "config", "output", markdown_text(name)], rows)
+
+
+def _asked(report: Mapping[str, Any]) -> Iterator[str]:
+    yield "## What this rests on\n"
+    yield from (f"* {name}: {markdown_text(value)}" for name, value in asked_rows(report))
+    yield f"\n{LIMITS}\n"
+    for one in report["warnings"][:MAX_ROWS]:
+        configs = ", ".join(one["configs"])
+        yield f"* {markdown_text(one['metric'])}: {markdown_text(one['warning'])} ({markdown_text(configs)})"
+
+
+SECTIONS = (_head, _leaderboard, _components, _metrics, _sweep, _measured, _decisions, _errors, _examples, _asked)

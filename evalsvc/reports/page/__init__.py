@@ -1,0 +1,1 @@
+"""A report as one HTML file: no script, nothing loaded from anywhere, every text of a caller's escaped."""

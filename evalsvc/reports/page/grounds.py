@@ -1,0 +1,151 @@
+"""What it rests on: latency and cost, decisions, errors, examples, and what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
+from evalsvc.reports.page.room import PageRoom, Report
+from evalsvc.reports.words import (
+    LIMITS,
+    NOTHING,
+    asked_rows,
+    interval_text,
+    moment_text,
+    number_text,
+    ranked,
+)
+
+
+def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the quantiles of latency and cost."""
+    rows = [
+        [
+            row_head(room.shown(config["name"], 100)),
+            table_cell({"latency_ms": "latency, ms", "cost": "cost"}[what]),
+            table_cell(number_text(found["n"]), kind="n"),
+            *(table_cell(f"{number_text(one['value'])} {interval_text(one)}", kind="i") for one in found["quantiles"]),
+        ]
+        for config in ranked(report)
+        for what, found in report["measured"].get(config["id"], {}).items()
+    ]
+    if rows:
+        heads = [("config", None), ("measured", None), ("n", "n"), ("p50", None), ("p95", None), ("p99", None)]
+        caption = f"Quantiles of new data, with exact intervals at {number_text(report['plan'].level * 100)} %"
+        yield section("Latency and cost", page_table(caption, heads, rows[: room.rows], max(0, len(rows) - room.rows)))
+
+
+def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield what was stopped, when, and on what evidence."""
+    found = report["decisions"]
+    if not found:
+        return
+    rows = [
+        [
+            row_head(room.shown(one["config"], 100)),
+            table_cell(one["reason"]),
+            table_cell(room.shown(one["against"], 100)),
+            table_cell(number_text(one["watermark"]), kind="n"),
+            table_cell(
+                room.shown(", ".join(f"{key} {number_text(value)}" for key, value in one["evidence"].items()), 300)
+            ),
+            table_cell(moment_text(one["created_at"])),
+        ]
+        for one in found[: room.rows]
+    ]
+    heads = [("config", None), ("reason", None), ("against", None), ("after examples", "n"), ("evidence", None)]
+    heads += [("when", None)]
+    yield section("Decisions", page_table("Newest first", heads, rows, report["n_decisions"] - len(rows)))
+
+
+def errors_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield how many of each type of error there are."""
+    found = report["errors"]
+    if not found:
+        return
+    rows = [
+        [
+            row_head(room.shown(one["config"], 100)),
+            table_cell(room.shown(one["metric"], 100) if one["metric"] else "output"),
+            table_cell(one["error_type"]),
+            table_cell(number_text(one["n"]), kind="n"),
+            table_cell(room.shown(one["message"], 200)),
+        ]
+        for one in found[: room.rows]
+    ]
+    heads = [("config", None), ("of", None), ("type", None), ("n", "n"), ("for example", None)]
+    yield section("Errors by type", page_table("Most frequent first", heads, rows, len(found) - len(rows)))
+
+
+def examples_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the worst and the most instructive examples."""
+    worst, disputed = report["worst_examples"][: room.rows], report["instructive_examples"][: room.rows]
+    if worst:
+        config = room.shown(worst[0]["config"], 100)
+        yield section("Worst examples", element("p", f"Of {config}."), *(_example(one, [one], room) for one in worst))
+    if disputed:
+        said = element("p", "Where the scores of configs lie farthest apart.")
+        yield section("Most instructive examples", said, *(_example(one, one["answers"], room) for one in disputed))
+
+
+def _example(one: Mapping[str, Any], answers: Sequence[Mapping[str, Any]], room: PageRoom) -> SafeString:
+    told: list[Part] = []
+    for name in ("input", "expected"):
+        told += [element("dt", name), element("dd", element("pre", room.shown(one[name])))]
+    for answer in answers:
+        scores = ", ".join(
+            f"{room.shown(name, 60)} {score['error_code'] or number_text(score['value'])}"
+            for name, score in list(answer["scores"].items())[: room.metrics]
+        )
+        told += [
+            element("dt", room.shown(answer["config"], 100)),
+            element("dd", element("pre", room.shown(answer["output"])), element("span", scores, class_="quiet")),
+        ]
+    return element("article", element("h3", f"Example {room.shown(one['example_id'], 100)}"), element("dl", *told))
+
+
+def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the dataset, the rules, the metrics, and what to mind."""
+    told = [
+        part
+        for name, value in asked_rows(report)
+        for part in (element("dt", name), element("dd", room.shown(value, 300)))
+    ]
+    yield section("What this rests on", element("dl", *told), element("p", LIMITS))
+    rows = [
+        [
+            row_head(room.shown(metric.name, 100)),
+            table_cell(room.shown(metric.evaluator or metric.source, 200)),
+            table_cell(_profile(metric, room)),
+            table_cell(
+                NOTHING if metric.value_range is None else f"{metric.value_range[0]:g} to {metric.value_range[1]:g}"
+            ),
+            table_cell("higher" if metric.higher_is_better else "lower"),
+            table_cell(metric.added_at or "planned"),
+        ]
+        for metric in report["plan"].metrics[: room.rows]
+    ]
+    heads: list[tuple[str, str | None]] = [
+        (text, None) for text in ("metric", "made by", "profile", "range", "better", "since")
+    ]
+    yield page_table("Metrics", heads, rows, len(report["plan"].metrics) - len(rows))
+    warned = report["warnings"]
+    if warned:
+        listed = [
+            [
+                row_head(room.shown(one["metric"], 100)),
+                table_cell(room.shown(one["warning"], 200)),
+                table_cell(room.shown(", ".join(one["configs"]), 300)),
+            ]
+            for one in warned[: room.rows]
+        ]
+        heads = [("metric", None), ("warning", None), ("configs", None)]
+        caption = "What keeps numbers from being read as others"
+        yield section("Warnings", page_table(caption, heads, listed, len(warned) - len(listed)))
+
+
+def _profile(metric: Any, room: PageRoom) -> str:
+    return f"{room.shown(metric.criteria, 100)}, revision {metric.criteria_revision}" if metric.criteria else NOTHING

@@ -1,0 +1,215 @@
+"""Who stands where: the leaderboard, differences, other metrics, sweeps and trade-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.reports.page.chart import drawn_reach, front_picture, interval_picture
+from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
+from evalsvc.reports.page.room import PageRoom, Report
+from evalsvc.reports.words import (
+    NOTHING,
+    component_rows,
+    interval_text,
+    leading_sentence,
+    moment_text,
+    number_text,
+    ranked,
+    word_of,
+)
+
+WORD_CLASSES = {"better": "word better", "worse": "word worse"}
+
+
+def top_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the name, and one sentence that says who leads."""
+    head = report["live"]["experiment"]
+    yield element("h1", room.shown(head["name"], 200))
+    yield element("p", room.shown(leading_sentence(report["summary"]), 600), class_="lead")
+    yield element(
+        "p", f"Experiment {head['id']}, {head['state']}. Written {moment_text(report['generated_at'])}.", class_="quiet"
+    )
+
+
+def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield every config by the primary metric, with its interval drawn."""
+    name, configs = report["plan"].primary_metric, ranked(report)
+    span = drawn_reach(config["metrics"][name] for config in configs)
+    rows = []
+    for config in configs[: room.rows]:
+        shown = config["metrics"][name]
+        leads = element("span", "leads", class_="leads") if config["id"] == report["live"]["leader"] else None
+        rows.append(
+            [
+                row_head(room.shown(config["name"], 100), leads),
+                table_cell(number_text(shown["value"]), kind="n"),
+                table_cell(interval_picture(shown, span)),
+                table_cell(interval_text(shown), kind="i"),
+                table_cell(shown["covers"] or NOTHING),
+                table_cell(number_text(shown["n"]), kind="n"),
+                table_cell(number_text(shown["n_error"]), kind="n"),
+                table_cell(config["state"]),
+                table_cell(number_text(config["cost"]), kind="n"),
+            ]
+        )
+    heads = [("config", None), ("value", "n"), ("interval drawn", None), ("interval", None), ("of", None)]
+    heads += [("n", "n"), ("errors", "n"), ("state", None), ("cost", "n")]
+    caption = f"{room.shown(name, 100)}, with intervals at {number_text(report['plan'].level * 100)} %"
+    yield section("Leaderboard", page_table(caption, heads, rows, len(configs) - len(rows)))
+
+
+def differences_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield how each config compares with the leader, or with the baseline."""
+    pairs = [(config, config["versus_leader"]) for config in ranked(report) if config["versus_leader"]]
+    if not pairs:
+        return
+    names = {config["id"]: config["name"] for config in report["live"]["configs"]}
+    against, first = names.get(pairs[0][1]["config_id"], NOTHING), pairs[0][1]
+    span = drawn_reach((versus for _, versus in pairs), value="delta", zero=True)
+    rows = [
+        [
+            row_head(room.shown(config["name"], 100)),
+            table_cell(number_text(versus["delta"]), kind="n"),
+            table_cell(interval_picture(versus, span, value="delta", zero=True)),
+            table_cell(interval_text(versus), kind="i"),
+            table_cell(number_text(versus["n"]), kind="n"),
+            table_cell(word_of(versus), kind=WORD_CLASSES.get(versus["word"] or "", "word")),
+            table_cell(_more(versus)),
+        ]
+        for config, versus in pairs[: room.rows]
+    ]
+    heads = [("config", None), ("difference", "n"), ("interval drawn", None), ("interval", None), ("n", "n")]
+    heads += [("word", None), ("to settle it", None)]
+    together = (
+        f"{number_text(first['n_comparisons'])} comparisons hold together at {number_text(first['level'] * 100)} %"
+    )
+    caption = f"Against {room.shown(against, 100)}, example by example; above 0 is better. {together}."
+    yield section("Paired differences", page_table(caption, heads, rows, len(pairs) - len(rows)))
+
+
+def _more(versus: Mapping[str, Any]) -> str:
+    if versus["word"] != "may be chance" or versus["about_n_more"] is None:
+        return NOTHING
+    return f"about {number_text(versus['about_n_more'])} more examples"
+
+
+def metrics_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield a table for each other metric."""
+    primary = report["plan"].primary_metric
+    names = [metric.name for metric in report["plan"].metrics if metric.name != primary]
+    if not names:
+        return
+    parts: list[Part] = [_metric_table(report, room, name) for name in names[: room.metrics]]
+    if len(names) > room.metrics:
+        parts.append(
+            element("p", f"… and {len(names) - room.metrics} more metrics in the JSON report.", class_="quiet")
+        )
+    yield section("Other metrics", *parts)
+
+
+def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
+    configs = ranked(report)
+    span = drawn_reach(config["metrics"][name] for config in configs)
+    rows = [
+        [
+            row_head(room.shown(config["name"], 100)),
+            table_cell(number_text(shown["value"]), kind="n"),
+            table_cell(interval_picture(shown, span)),
+            table_cell(interval_text(shown), kind="i"),
+            table_cell(number_text(shown["n"]), kind="n"),
+            table_cell(number_text(shown["n_error"]), kind="n"),
+        ]
+        for config in configs[: room.rows]
+        for shown in [config["metrics"][name]]
+    ]
+    heads = [
+        ("config", None),
+        ("value", "n"),
+        ("interval drawn", None),
+        ("interval", None),
+        ("n", "n"),
+        ("errors", "n"),
+    ]
+    return page_table(room.shown(name, 100), heads, rows, len(configs) - len(rows))
+
+
+def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield a table for each metric of a component, with the modes beside each other."""
+    found = component_rows(report)
+    if not found:
+        return
+    span = drawn_reach(row.shown for row in found)
+    rows = [
+        [
+            row_head(room.shown(row.config, 100)),
+            table_cell(room.shown(row.component, 100)),
+            table_cell(room.shown(row.metric, 100)),
+            table_cell(row.mode),
+            table_cell(number_text(row.shown["value"]), kind="n"),
+            table_cell(interval_picture(row.shown, span)),
+            table_cell(interval_text(row.shown), kind="i"),
+            table_cell(number_text(row.shown["n"]), kind="n"),
+        ]
+        for row in found[: room.rows]
+    ]
+    heads = [("config", None), ("component", None), ("metric", None), ("mode", None), ("value", "n")]
+    heads += [("interval drawn", None), ("interval", None), ("n", "n")]
+    caption = "Integrated: fed by what comes before. Isolated: fed by what was expected of it."
+    yield section("By component", page_table(caption, heads, rows, len(found) - len(rows)))
+
+
+def sweep_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the parameters in which configs differ, with what they reach."""
+    sweep, name = report["sweep"], report["plan"].primary_metric
+    if sweep is None:
+        return
+    shown = {config["id"]: config["metrics"][name] for config in report["live"]["configs"]}
+    order = {config["id"]: i for i, config in enumerate(ranked(report))}
+    found = sorted(sweep["rows"], key=lambda row: order[row["config_id"]])
+    rows = [
+        [
+            row_head(room.shown(row["config"], 100)),
+            *(table_cell(room.shown(row["values"][knob], 100)) for knob in sweep["knobs"]),
+            table_cell(number_text(shown[row["config_id"]]["value"]), kind="n"),
+            table_cell(interval_text(shown[row["config_id"]]), kind="i"),
+        ]
+        for row in found[: room.rows]
+    ]
+    heads: list[tuple[str, str | None]] = [("config", None), *((room.shown(knob, 60), None) for knob in sweep["knobs"])]
+    heads += [(room.shown(name, 60), "n"), ("interval", None)]
+    caption = "The parameters in which configs differ, best config first"
+    yield section("Sweep", page_table(caption, heads, rows, len(found) - len(rows)))
+
+
+def pareto_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield the front of the metrics that can be weighed, or why there is none."""
+    pareto = report["pareto"]
+    if pareto is None:
+        if report["why_no_pareto"]:
+            yield section("Trade-off", element("p", report["why_no_pareto"]))
+        return
+    metrics = [metric["name"] for metric in pareto["metrics"]]
+    configs = sorted(pareto["configs"], key=lambda config: not config["on_front"])
+    rows = [
+        [
+            row_head(room.shown(config["name"], 100)),
+            *(table_cell(number_text(config["values"][name]["value"]), kind="n") for name in metrics),
+            table_cell("on the front" if config["on_front"] else f"beaten by {config['n_dominated_by']}"),
+            table_cell(config["is_dominated"] or NOTHING),
+        ]
+        for config in configs[: room.rows]
+    ]
+    heads = [
+        ("config", None),
+        *((room.shown(name, 60), "n") for name in metrics),
+        ("front", None),
+        ("how surely", None),
+    ]
+    together = (
+        f"{number_text(pareto['n_comparisons'])} comparisons hold together at {number_text(pareto['level'] * 100)} %"
+    )
+    caption = f"Who is beaten by nobody on {', '.join(room.shown(name, 60) for name in metrics)}. {together}."
+    yield section("Trade-off", front_picture(pareto), page_table(caption, heads, rows, len(configs) - len(rows)))

@@ -1,0 +1,147 @@
+"""Numbers and states in the words that people read: the same in HTML and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from evalsvc.rest.answering.rendering import dumps
+
+NOTHING = "—"
+WORDS = {"better": "better", "worse": "worse", "may be chance": "may be chance"}
+POLICIES = {
+    "manual": "nobody but people stop configs",
+    "race_safe": "race; the best config is kept at the stated level",
+    "race_default": "race; each pair at the stated error",
+    "race_fast": "race by paired t tests",
+    "halving": "successive halving at shard ends",
+}
+LIMITS = (
+    "Intervals that say “new data” are about examples like these that nobody has seen; those that say “this set” are "
+    "about these examples alone. A difference is called better or worse only on evidence that may be watched, for all "
+    "comparisons together; otherwise it may be chance. Errors are never scores: they are counted apart."
+)
+
+
+def number_text(value: Any, digits: int = 4) -> str:
+    """Return a number with so many significant digits; a dash where there is none."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
+        return f"{value:,.0f}".replace(",", "\u202f")
+    return f"{value:.{digits}g}"
+
+
+def interval_text(row: Mapping[str, Any] | None) -> str:
+    """Return an interval; a dash where there is none."""
+    if row is None or (row.get("lower") is None and row.get("upper") is None):
+        return NOTHING
+    return f"[{number_text(row.get('lower'))}, {number_text(row.get('upper'))}]"
+
+
+def moment_text(value: datetime | str | None) -> str:
+    """Return a time to the minute, in UTC as it is kept."""
+    if value is None:
+        return NOTHING
+    return value.strftime("%Y-%m-%d %H:%M UTC") if isinstance(value, datetime) else value
+
+
+def text_of(value: Any) -> str:
+    """Return a value as text: texts as they are, anything else as JSON."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, dict) and set(value) == {"output"}:
+        return text_of(value["output"])
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
+def word_of(versus: Mapping[str, Any] | None) -> str:
+    """Return whether a difference is better, worse, or may be chance."""
+    if versus is None:
+        return NOTHING
+    return WORDS.get(versus["word"] or "", "no verdict: the metric has no range")
+
+
+def leading_sentence(summary: Mapping[str, Any]) -> str:
+    """Return one sentence that says who leads, by the primary metric, and how sure that is."""
+    if summary["leader"] is None:
+        return "No config leads yet."
+    shown = summary["estimate"]
+    settled = {
+        True: "It is better on new data than every other config.",
+        False: "Whether it is better than every other config on new data is not settled.",
+        None: "There is no other config to be better than.",
+    }[summary["leader_settled"]]
+    return (
+        f"{summary['leader']} leads with {summary['primary_metric']} {number_text(shown['value'])}, "
+        f"{interval_text(shown)} at {number_text(shown['level'] * 100)} % for {shown['covers'] or 'no statement'} "
+        f"(n = {number_text(shown['n'])}). {settled}"
+    )
+
+
+def asked_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Return what was asked for, and what it rests on."""
+    plan, head, dataset = report["plan"], report["live"]["experiment"], report["dataset"]
+    budget = {name: getattr(plan.budget, name) for name in ("queries", "cost", "seconds")}
+    limits = [f"{number_text(value)} {name}" for name, value in budget.items() if value is not None]
+    limits += [f"the first {number_text(plan.limit)} examples of the order"] if plan.limit else []
+    return [
+        ("Dataset", f"{dataset['name']}, version {dataset['version']}: {number_text(dataset['n_examples'])} examples"),
+        ("Content hash of the examples", dataset["content_hash"]),
+        ("Seed of the order", str(plan.seed)),
+        ("Level of each interval", f"{number_text(plan.level * 100)} %"),
+        ("Policy", f"{plan.policy}: {POLICIES.get(plan.policy, '')}"),
+        ("Primary metric", f"{plan.primary_metric} ({'higher' if higher(report) else 'lower'} is better)"),
+        ("Baseline", plan.baseline or "none declared"),
+        ("Limits", ", ".join(limits) or "none"),
+        ("Errors in a race", plan.errors),
+        ("State", head["state"]),
+        ("Started, finished", f"{moment_text(head['started_at'])}, {moment_text(head['finished_at'])}"),
+        ("Queries", number_text(head["n_queries"])),
+        ("Cost", number_text(head["cost"])),
+    ]
+
+
+def higher(report: Mapping[str, Any]) -> bool:
+    """Say whether more of the primary metric is better."""
+    plan = report["plan"]
+    return next(bool(one.higher_is_better) for one in plan.metrics if one.name == plan.primary_metric)
+
+
+def ranked(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the configs, the leader first, then by the primary metric; those without a value last."""
+    name, sign = report["plan"].primary_metric, -1.0 if higher(report) else 1.0
+
+    def place(config: Mapping[str, Any]) -> tuple[bool, bool, float]:
+        value = config["metrics"][name]["value"]
+        return config["id"] != report["live"]["leader"], value is None, sign * (value or 0.0)
+
+    return sorted(report["live"]["configs"], key=place)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRow:
+    """One metric of one component of one config, in one mode."""
+
+    config: str
+    component: str
+    mode: str
+    metric: str
+    shown: Mapping[str, Any]
+
+
+def component_rows(report: Mapping[str, Any]) -> list[ComponentRow]:
+    """Return what is known by component, so that the modes of a metric stand below each other."""
+    rows = [
+        ComponentRow(config["name"], component, mode, metric, shown)
+        for config in ranked(report)
+        for component, modes in config["by_component"].items()
+        for mode, metrics in modes.items()
+        for metric, shown in metrics.items()
+    ]
+    places = {config["name"]: i for i, config in enumerate(ranked(report))}
+    return sorted(rows, key=lambda row: (places[row.config], row.component, row.metric, row.mode))
